@@ -15,7 +15,8 @@ use trawl::{
     platform::users::documents::{PEOPLE, scan},
     store::{Store, Value, sql},
 };
-use trawl_index::{Change, Checkpoint, Document, Index, Options};
+use trawl_engine::{Change, Checkpoint, Document};
+use trawl_index::{Index, Options};
 
 use self::report::{Report, millis};
 

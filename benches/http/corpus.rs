@@ -1,7 +1,8 @@
 use std::path::{Path, PathBuf};
 
 use trawl::{auth::applications::Kind, store::Store};
-use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Scope};
+use trawl_engine::{Audience, Change, Checkpoint, Document, Scope};
+use trawl_index::{Index, Options};
 
 use crate::{
     common::{data_directory::DataDirectory, load::block_on},

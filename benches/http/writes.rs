@@ -10,7 +10,8 @@ use futures::future::join_all;
 use serde_json::json;
 use tokio::time::sleep_until;
 use trawl::store::{Store, sql};
-use trawl_index::{Change, Checkpoint, Document, Index, Options, Scope};
+use trawl_engine::{Change, Checkpoint, Document, Scope};
+use trawl_index::{Index, Options};
 
 use crate::{
     Scale,

@@ -7,7 +7,7 @@ use tantivy::directory::MmapDirectory;
 
 use crate::directory::UnsyncedDirectory;
 use crate::schema::{self, Fields};
-use crate::text::{EncodedTokenizer, TOKENIZER};
+use crate::tokenizer::{EncodedTokenizer, TOKENIZER};
 use crate::{Error, Snapshot};
 
 pub use crate::writer::bare_document as document;

@@ -1,18 +1,8 @@
 use serde::{Deserialize, Serialize};
+use trawl_engine::Checkpoint;
 
 use crate::Error;
 use crate::schema::VERSION;
-
-/// Position in the change log that a commit stands for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
-    /// Positions of other stores mean nothing.
-    pub store: String,
-    /// Last indexed entry of the change log.
-    pub position: i64,
-    /// False during a rebuild, so that an interrupted one restarts.
-    pub complete: bool,
-}
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Payload {

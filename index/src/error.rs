@@ -12,8 +12,8 @@ pub enum Error {
     /// Another writer holds the directory.
     #[error("the index is locked by another writer")]
     Locked,
-    /// An id exceeds [`MAX_ID_BYTES`](crate::MAX_ID_BYTES); nothing of the batch was applied.
-    #[error("an id must have at most {max} bytes, not {0}", max = crate::MAX_ID_BYTES)]
+    /// An id exceeds [`MAX_ID_BYTES`](trawl_engine::MAX_ID_BYTES); nothing of the batch was applied.
+    #[error("an id must have at most {max} bytes, not {0}", max = trawl_engine::MAX_ID_BYTES)]
     IdTooLong(usize),
     /// A file operation was refused.
     #[error("the index's files cannot be read or written")]

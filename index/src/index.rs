@@ -8,18 +8,19 @@ use arc_swap::ArcSwap;
 use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use trawl_engine::{Page, Request, Scope};
 
+use crate::Error;
 use crate::checkpoint::Payload;
 use crate::directory::UnsyncedDirectory;
 use crate::open_index::OpenIndex;
 use crate::options::Options;
 use crate::schema::{self, Fields};
 use crate::startup_check::verify_on_open;
-use crate::text::{EncodedTokenizer, TOKENIZER};
+use crate::tokenizer::{EncodedTokenizer, TOKENIZER};
 use crate::verification::Verification;
-use crate::view::View;
+use crate::view::IndexView;
 use crate::writer::Writer;
-use crate::{Error, Page, Request, Scope};
 
 /// Handle for reading; clones share the index.
 #[derive(Clone)]
@@ -85,7 +86,7 @@ impl Index {
             .try_into()
             .map_err(Error::from_opening)?;
         // A file that cannot be read here is damaged.
-        let view = View::new(reader.searcher(), fields, None).map_err(|error| match error {
+        let view = IndexView::new(reader.searcher(), fields, None).map_err(|error| match error {
             Error::Engine(error) => Error::from_opening(error),
             other => other,
         })?;
@@ -116,7 +117,7 @@ impl Index {
 /// The index at one commit.
 #[derive(Clone)]
 pub struct Snapshot {
-    view: Arc<View>,
+    view: Arc<IndexView>,
 }
 
 impl Snapshot {
@@ -125,7 +126,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Unusable`] for damage, including panics of the engine.
-    pub fn search(&self, request: &Request<'_>) -> Result<Page, Error> {
+    pub fn search(&self, request: &Request) -> Result<Page, Error> {
         without_panic("in a search", || crate::search::search(&self.view, request))
     }
 
@@ -134,15 +135,15 @@ impl Snapshot {
     /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced. Blocks.
     pub fn correct(
         &self,
-        scope: &Scope,
-        principals: &[String],
+        scope: &Arc<Scope>,
+        principals: &Arc<[String]>,
         keyword: &str,
     ) -> Result<Option<String>, Error> {
         without_panic("in a search", || crate::search::correct(&self.view, scope, principals, keyword))
     }
 
     /// Searches for a few hundred microseconds at most; `None` if that does not suffice.
-    pub fn search_at_once(&self, request: &Request<'_>) -> Result<Option<Page>, Error> {
+    pub fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Error> {
         without_panic("in a search", || crate::search::search_at_once(&self.view, request))
     }
 

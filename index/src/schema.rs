@@ -8,7 +8,7 @@ use tantivy::schema::{
 use tantivy::store::Compressor;
 use tantivy::{IndexSettings, IndexSortByField, Order};
 
-use crate::text::TOKENIZER;
+use crate::tokenizer::TOKENIZER;
 
 /// Raised whenever fields, terms or analysis change; older indexes are rebuilt.
 pub(crate) const VERSION: u32 = 4;

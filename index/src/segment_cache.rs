@@ -14,9 +14,9 @@ use tantivy::DocId;
 use tantivy::index::SegmentId;
 use tantivy::postings::TermInfo;
 use tantivy::schema::Term;
+use trawl_engine::{Query, Scope};
 
 use crate::document_set::DocumentSet;
-use crate::{Query, Scope};
 
 const MAX_TOTALS_BYTES: u64 = 8 << 20;
 const MAX_SETS_BYTES: u64 = 96 << 20;

@@ -73,11 +73,12 @@ mod tests {
     use std::path::Path;
 
     use super::BOOT_FILE;
-    use crate::{Change, Checkpoint, Document, Error, Index, Options};
+    use crate::{Error, Index, Options};
+    use trawl_engine::{Change, Checkpoint};
 
     fn written(directory: &Path) {
         let (_, mut writer) = Index::open(directory, &Options::default()).unwrap();
-        let put = |id: &str| Change::Put(Document::sample(id, None));
+        let put = |id: &str| Change::Put(crate::testing::sample_document(id, None));
         writer.apply(["a", "b", "c", "d", "e"].map(put).into()).unwrap();
         let checkpoint = Checkpoint { store: "s".to_owned(), position: 1, complete: true };
         writer.commit(&checkpoint).unwrap();

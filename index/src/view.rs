@@ -28,7 +28,7 @@ static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
 const MAX_CACHED_EXPANSIONS: usize = 256;
 
-pub(crate) struct View {
+pub(crate) struct IndexView {
     pub(crate) searcher: Searcher,
     pub(crate) segments: Vec<Segment>,
     pub(crate) fields: Fields,
@@ -59,7 +59,7 @@ pub(crate) struct OpenedSegment {
     deletion_log: DeletionLog,
 }
 
-impl View {
+impl IndexView {
     /// Reuses segments of the previous view.
     pub(crate) fn new(searcher: Searcher, fields: Fields, before: Option<&Self>) -> Result<Self, Error> {
         let cached: HashMap<SegmentId, &Arc<OpenedSegment>> = before

@@ -15,9 +15,9 @@ use tantivy::indexer::{IndexWriterOptions, UserOperation};
 use tantivy::query::{AllQuery, RangeQuery};
 use tantivy::schema::Term;
 use tantivy::{IndexWriter, TantivyError};
+use trawl_engine::{Change, Checkpoint, Scope, principal_term, tenant_range};
 
-use crate::checkpoint::{Checkpoint, Payload};
-use crate::document::{Change, Scope, tenant_range};
+use crate::checkpoint::Payload;
 use crate::merge_policy::WriteRate;
 use crate::open_index::OpenIndex;
 use crate::options::{MIN_THREAD_MEMORY_BYTES, Options};
@@ -26,8 +26,7 @@ use crate::{Error, merge_policy};
 
 pub use self::prepared::bare_document;
 use self::prepared::{
-    AnalysedDocument, AnalysisBatch, DocumentKey, PreparedChange, keep_last_changes, next_batch,
-    principal_term,
+    AnalysisBatch, DocumentKey, EngineDocument, PreparedChange, keep_last_changes, next_batch,
 };
 
 /// Smaller batches use one core, unless their texts are large.
@@ -171,7 +170,7 @@ impl Writer {
         let mut bytes = 0;
         for PreparedChange { key_hash, delete, add } in prepared {
             operations.extend(delete.map(UserOperation::Delete));
-            if let Some(AnalysedDocument { document, bytes: of_document }) = add {
+            if let Some(EngineDocument { document, bytes: of_document }) = add {
                 self.uncommitted.insert(key_hash);
                 operations.push(UserOperation::Add(document));
                 bytes += of_document;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
-use trawl_index::{Extent, Highlighter, Query, Text, Texts};
+use trawl_engine::{Extent, Highlighter, Query, Text, Texts};
 
 use crate::{
     answer::SearchPage,

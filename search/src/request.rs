@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use trawl_connectors::TraceContext;
-use trawl_index::Query;
+use trawl_engine::Query;
 
 /// Items of one time that a page keeps together (decisions 5.3).
 pub(crate) const LARGEST_TIE: usize = 10_000;

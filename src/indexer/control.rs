@@ -115,7 +115,7 @@ impl IndexControl {
         let store_position = *self.positions.borrow();
         let quantiles = self.freshness.0.lock().unwrap_or_else(PoisonError::into_inner).quantiles();
         Ok(IndexState {
-            documents: self.served.documents(),
+            documents: self.served.documents().await.map_err(Error::internal)?,
             bytes,
             position: progress.position,
             store_position,

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio_util::task::AbortOnDropHandle;
-use trawl_index::{Change, Checkpoint, Error as IndexError, Writer};
+use trawl_engine::{Change, Checkpoint};
+use trawl_index::{EmbeddedEngine, Error as IndexError, Writer};
 use trawl_search::sources::builtin::{Incompleteness, ServedIndex};
 
 use super::{
@@ -49,6 +50,8 @@ pub(super) struct Engines {
     reason: Option<String>,
     /// Identifies the served index; increases with each replacement.
     number: u64,
+    /// Receives the number of an index that failed.
+    failed: watch::Sender<u64>,
     watch: Option<AbortOnDropHandle<()>>,
 }
 
@@ -67,6 +70,7 @@ impl Engines {
             unusable: None,
             reason: None,
             number: 0,
+            failed: watch::Sender::new(0),
             watch: None,
         }
     }
@@ -147,9 +151,9 @@ impl Engines {
 
     pub(super) fn serve(&mut self, lack: Option<&Incompleteness>) {
         let Some(engine) = self.before.as_ref().or(self.current.as_ref()) else { return };
-        self.served.serve(self.number, engine.index.clone(), lack.cloned());
-        let (index, reports, damages) =
-            (engine.index.clone(), self.served.unreadable(), self.damages.clone());
+        let served = EmbeddedEngine::new(engine.index.clone(), self.number, self.failed.clone());
+        self.served.serve(Arc::new(served), lack.cloned());
+        let (index, reports, damages) = (engine.index.clone(), self.failed.subscribe(), self.damages.clone());
         // A reopened index keeps its watch.
         self.watch.get_or_insert_with(|| {
             AbortOnDropHandle::new(tokio::spawn(watch_over(index, self.number, reports, damages)))
@@ -219,7 +223,7 @@ impl Engines {
     }
 
     pub(super) fn doubt(&self) {
-        self.served.report_unreadable(self.number);
+        self.failed.send_replace(self.number);
     }
 
     /// Closes the index and has it wiped; nothing is served until then.

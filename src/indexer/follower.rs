@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use trawl_index::{Change, Checkpoint};
+use trawl_engine::{Change, Checkpoint};
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{

@@ -7,7 +7,7 @@ use std::{
 
 use futures::StreamExt;
 use tokio::sync::{mpsc, watch};
-use trawl_index::{Change, Document, Scope};
+use trawl_engine::{Change, Document, Scope};
 
 use crate::{
     auth::tenants,

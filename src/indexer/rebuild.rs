@@ -9,7 +9,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use trawl_index::Document;
+use trawl_engine::Document;
 use trawl_search::sources::builtin::RebuildProgress;
 
 use super::reader::{Area, Rows};

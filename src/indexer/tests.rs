@@ -2,8 +2,10 @@
 
 use std::{fs, path::Path};
 
+use futures::future::join_all;
 use tempfile::TempDir;
-use trawl_index::{Query, Request, Scope, Start};
+use trawl_engine::{Query, Request, Scope, Start, View};
+use trawl_search::sources::builtin::ServedView;
 
 use super::{
     engines::IndexFailure,
@@ -63,20 +65,23 @@ async fn remove(store: &Store, tenant: i64, id: &'static str) {
     removed.await.unwrap();
 }
 
-fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
-    let view = served.view().expect("nothing is served");
-    let scope = Scope::new(tenant, "article");
+async fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
+    let ServedView { view, incomplete } = served.view().expect("nothing is served");
+    (total(&*view, tenant, "article", Arc::default()).await, incomplete)
+}
+
+async fn total(view: &dyn View, tenant: i64, module: &str, principals: Arc<[String]>) -> u64 {
     let request = Request {
-        scope: &scope,
-        query: &Query::parse("harbour "),
-        principals: &[],
+        scope: Arc::new(Scope::new(tenant, module)),
+        query: Arc::new(Query::parse("harbour ")),
+        principals,
         from: None,
         to: None,
         author: None,
         start: Start::Time { after: None, whole_ties: None },
         limit: 10,
     };
-    (view.snapshot.search(&request).unwrap().total, view.incomplete)
+    view.search(&Arc::new(request)).await.unwrap().total
 }
 
 async fn level(store: &Store, directory: &Path) -> Indexer {
@@ -115,20 +120,20 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
     let message = |done| Some(format!("the index is being rebuilt; {done} of {ITEMS} items are there"));
-    assert_eq!(found(&served, tenant), (0, message(0)));
+    assert_eq!(found(&served, tenant).await, (0, message(0)));
     follower.scan.as_mut().unwrap().committed_at -= Duration::from_mins(1);
     follower.continue_scan().await.unwrap();
-    assert_eq!(found(&served, tenant).0, 1_000);
-    let (_, lacking) = found(&served, tenant);
+    assert_eq!(found(&served, tenant).await.0, 1_000);
+    let (_, lacking) = found(&served, tenant).await;
     assert_ne!(lacking, None);
     drop(follower);
     let (mut follower, served) = steps(&store, directory.path(), false);
     follower.prepare().await.unwrap();
-    assert_eq!(found(&served, tenant), (1_000, message(1_000)));
+    assert_eq!(found(&served, tenant).await, (1_000, message(1_000)));
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
     }
-    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
 }
 
 #[tokio::test]
@@ -146,7 +151,7 @@ async fn changes_during_a_rebuild_are_found() {
     let position = *store.positions().borrow();
     let level = async {
         loop {
-            let (total, lacking) = found(&served, tenant);
+            let (total, lacking) = found(&served, tenant).await;
             if lacking.is_none() && total == ITEMS as u64 + 48 {
                 return;
             }
@@ -165,9 +170,9 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
     let (mut follower, served) = steps(&store, directory.path(), true);
     follower.prepare().await.unwrap();
     assert!(follower.engines.is_beside());
-    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     follower.continue_scan().await.unwrap();
-    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     // A kill: the next start begins the requested rebuild again. Earlier writes are not followed yet.
     drop(follower);
     put(&store, tenant, 0..1).await;
@@ -175,19 +180,19 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
     follower.prepare().await.unwrap();
     assert!(follower.engines.is_beside());
     put(&store, tenant, ITEMS..ITEMS + 5).await;
-    let (_, before) = (found(&served, tenant), served.view().unwrap().snapshot.generation());
+    let (_, before) = (found(&served, tenant).await, served.view().unwrap().view.generation());
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
     }
     assert!(!follower.engines.is_beside());
-    assert!(served.view().unwrap().snapshot.generation() > before);
-    let (total, lacking) = found(&served, tenant);
+    assert!(served.view().unwrap().view.generation() > before);
+    let (total, lacking) = found(&served, tenant).await;
     assert_eq!(total, ITEMS as u64 + 5);
     assert!(lacking.unwrap().contains("behind"));
     assert!(!directory.path().join("index.fresh").exists() && !directory.path().join("index.old").exists());
     drop(follower);
     let indexer = level(&store, directory.path()).await;
-    assert_eq!(found(&indexer.served(), tenant), (ITEMS as u64 + 5, None));
+    assert_eq!(found(&indexer.served(), tenant).await, (ITEMS as u64 + 5, None));
     indexer.stop().await;
 }
 
@@ -207,7 +212,7 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
     follower.prepare().await.unwrap();
     assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
     assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
-    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask));
     assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::NoRoom);
@@ -226,7 +231,7 @@ async fn failed_rebuild_is_repeated_only_on_request() {
     follower.prepare().await.unwrap();
     assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
     assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
-    assert_eq!(found(&served, tenant), (ITEMS as u64, None));
+    assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     let (ask, _begun) = tokio::sync::oneshot::channel();
     assert!(follower.takes_up(ask));
     follower.engines.let_go().await;
@@ -256,7 +261,7 @@ async fn refused_rebuild_leaves_the_index_in_place() {
     follower.prepare().await.unwrap();
     assert!(follower.engines.is_beside() && follower.scan.is_some());
     assert_eq!(follower.position, position);
-    assert_eq!(found(&served, tenant).0, 10);
+    assert_eq!(found(&served, tenant).await.0, 10);
 }
 
 #[tokio::test]
@@ -275,7 +280,7 @@ async fn damage_ends_a_rebuild_beside_the_index() {
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
     }
-    assert_eq!(found(&served, tenant), (10, None));
+    assert_eq!(found(&served, tenant).await, (10, None));
 }
 
 #[tokio::test]
@@ -288,13 +293,13 @@ async fn indexing_survives_a_panic_in_the_writer() {
     assert!(matches!(trouble, IndexFailure::Failed(_)), "{trouble:?}");
     assert!(!follower.engines.is_open());
     follower.recover(trouble).await;
-    let (total, lacking) = found(&served, tenant);
+    let (total, lacking) = found(&served, tenant).await;
     assert_eq!(total, 10);
     assert!(lacking.unwrap().contains("behind"));
     let stop = follower.stop.clone();
     let task = tokio::spawn(follower.run());
     let level = async {
-        while found(&served, tenant) != (15, None) {
+        while found(&served, tenant).await != (15, None) {
             tokio::task::yield_now().await;
         }
     };
@@ -314,10 +319,10 @@ async fn index_of_another_database_is_rebuilt() {
     fs::remove_dir_all(&index).unwrap();
     fs::rename(other_directory.path().join("index"), &index).unwrap();
     let indexer = Indexer::start(store.clone(), directory.path(), &SETTINGS, ADDRESS, false).await.unwrap();
-    let (total, lacking) = found(&indexer.served(), tenant);
+    let (total, lacking) = found(&indexer.served(), tenant).await;
     assert!(total == 0 || lacking.is_none() && total == 20, "{total} {lacking:?}");
     settle(&store, &indexer).await;
-    assert_eq!(found(&indexer.served(), tenant), (20, None));
+    assert_eq!(found(&indexer.served(), tenant).await, (20, None));
     indexer.stop().await;
     other_store.close().await.unwrap();
 
@@ -325,7 +330,7 @@ async fn index_of_another_database_is_rebuilt() {
     fs::remove_dir_all(&index).unwrap();
     fs::write(&index, "in the way").unwrap();
     let indexer = level(&store, directory.path()).await;
-    assert_eq!(found(&indexer.served(), tenant), (20, None));
+    assert_eq!(found(&indexer.served(), tenant).await, (20, None));
     indexer.stop().await;
     put(&store, tenant, 20..30).await;
     let cut = store.write(|transaction| {
@@ -333,7 +338,7 @@ async fn index_of_another_database_is_rebuilt() {
     });
     cut.await.unwrap();
     let indexer = level(&store, directory.path()).await;
-    assert_eq!(found(&indexer.served(), tenant), (30, None));
+    assert_eq!(found(&indexer.served(), tenant).await, (30, None));
     indexer.stop().await;
 }
 
@@ -352,7 +357,7 @@ async fn restored_database_is_searched_as_it_is() {
     fs::rename(backup, database).unwrap();
     let store = Store::open(directory.path(), 2).await.unwrap();
     let indexer = level(&store, directory.path()).await;
-    assert_eq!(found(&indexer.served(), tenant), (10, None));
+    assert_eq!(found(&indexer.served(), tenant).await, (10, None));
     indexer.stop().await;
 }
 
@@ -361,9 +366,9 @@ async fn reported_damage_is_verified_and_rebuilt() {
     let (directory, store, _) = filled(50).await;
     let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
     let engine = files.open(files::Share::Whole).unwrap();
-    let served = ServedIndex::default();
+    let failed = watch::Sender::new(0);
     let (found, mut damages) = mpsc::channel(1);
-    let watch = tokio::spawn(watch_over(engine.index.clone(), 3, served.unreadable(), found));
+    let watch = tokio::spawn(watch_over(engine.index.clone(), 3, failed.subscribe(), found));
     let entries = fs::read_dir(directory.path().join("index")).unwrap().map(|entry| entry.unwrap().path());
     let file = entries.into_iter().find(|file| file.extension().is_some_and(|kind| kind == "pos")).unwrap();
     let mut content = fs::read(&file).unwrap();
@@ -371,7 +376,7 @@ async fn reported_damage_is_verified_and_rebuilt() {
     fs::write(&file, content).unwrap();
     // The first reading may precede the damage.
     let told = loop {
-        served.report_unreadable(3);
+        failed.send_replace(3);
         match tokio::time::timeout(Duration::from_millis(20), damages.recv()).await {
             Ok(damage) => break damage.unwrap(),
             Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
@@ -402,9 +407,9 @@ async fn removed_tenant_leaves_no_documents() {
     put(&store, again, 0..3).await;
     let indexer = level(&store, directory.path()).await;
     let served = indexer.served();
-    let totals = [acme, globex, again].map(|tenant| found(&served, tenant));
+    let totals = join_all([acme, globex, again].map(|tenant| found(&served, tenant))).await;
     assert_eq!(totals, [(0, None), (25, None), (3, None)]);
-    assert_eq!(served.view().unwrap().snapshot.documents(), 28);
+    assert_eq!(served.documents().await.unwrap(), 28);
     let removed =
         store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(!removed.await.unwrap());
@@ -423,8 +428,8 @@ async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     assert!(removed.await.unwrap());
     drop(follower);
     let indexer = level(&store, directory.path()).await;
-    assert_eq!(found(&indexer.served(), acme), (0, None));
-    assert_eq!(indexer.served().view().unwrap().snapshot.documents(), 0);
+    assert_eq!(found(&indexer.served(), acme).await, (0, None));
+    assert_eq!(indexer.served().documents().await.unwrap(), 0);
     indexer.stop().await;
     drop(served);
 }
@@ -448,20 +453,11 @@ async fn moved_task_is_indexed_by_its_present_state() {
         });
         written.await.unwrap();
         settle(&store, &indexer).await;
-        let snapshot = indexer.served().view().unwrap().snapshot;
-        let totals = ["todo", "done"].map(|module| {
-            let request = Request {
-                scope: &Scope::new(tenant, module),
-                query: &Query::parse("harbour "),
-                principals: &["l:mei".to_owned()],
-                from: None,
-                to: None,
-                author: None,
-                start: Start::Time { after: None, whole_ties: None },
-                limit: 10,
-            };
-            snapshot.search(&request).unwrap().total
-        });
+        let ServedView { view, .. } = indexer.served().view().unwrap();
+        let mut totals = [0; 2];
+        for (total_of_module, module) in totals.iter_mut().zip(["todo", "done"]) {
+            *total_of_module = total(&*view, tenant, module, ["l:mei".to_owned()].into()).await;
+        }
         assert_eq!(totals, standing);
     }
     indexer.stop().await;

@@ -12,20 +12,20 @@ mod shared;
 mod texts;
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use peers::Bare;
 use shared::Percentiles;
 use texts::Times;
-use trawl_index::{
-    Change, Checkpoint, Document, Index, Options, Query, Request, Scope, Snapshot, Start, TimePosition,
-};
+use trawl_engine::{Change, Checkpoint, Document, Page, Query, Request, Scope, Start, TimePosition};
+use trawl_index::{Index, Options, Snapshot};
 
 const LIMIT: usize = 10;
 const DEEP_PAGE: usize = 1_000;
 
 fn main() {
-    let scope = Scope::new(1, "feed");
+    let scope = Arc::new(Scope::new(1, "feed"));
     println!("## A page of {LIMIT} in time order, with its total\n");
     println!(
         "Microseconds, median / p99. Seek: a bare hand-written seek over tantivy, without ids, ties and visibility. \
@@ -64,7 +64,7 @@ fn main() {
 fn page_row(
     snapshot: &Snapshot,
     bare: &Bare,
-    scope: &Scope,
+    scope: &Arc<Scope>,
     label: &str,
     name: &str,
     keyword: &str,
@@ -73,7 +73,7 @@ fn page_row(
     let query = Query::parse(&format!("{keyword} "));
     let skipped = (page - 1) * LIMIT;
     let after = (skipped > 0).then(|| {
-        let before = search(snapshot, scope, &query, None, skipped);
+        let before = search(snapshot, scope, query.clone(), None, skipped);
         let last = before.hits.last().unwrap();
         (before.more, TimePosition { display_time: last.display_time, id: Some(last.id.clone()) })
     });
@@ -81,11 +81,11 @@ fn page_row(
         return;
     }
     let after = after.map(|(_, after)| after);
-    let total = search(snapshot, scope, &query, after.as_ref(), LIMIT).total;
+    let total = search(snapshot, scope, query, after.as_ref(), LIMIT).total;
     let after_time = after.as_ref().map(|after| after.display_time);
 
     let ours =
-        || search(snapshot, scope, &Query::parse(&format!("{keyword} ")), after.as_ref(), LIMIT).hits.len();
+        || search(snapshot, scope, Query::parse(&format!("{keyword} ")), after.as_ref(), LIMIT).hits.len();
     let [ours, seek] = measure([&ours, &|| bare.seek_page(keyword, after_time, LIMIT)], 3_000);
     let [top] = measure([&|| bare.top_docs_page(keyword, skipped, LIMIT)], 60);
     println!(
@@ -96,21 +96,21 @@ fn page_row(
     );
 }
 
-fn other_rows(snapshot: &Snapshot, scope: &Scope) {
+fn other_rows(snapshot: &Snapshot, scope: &Arc<Scope>) {
     let keywords = ["中国 美国", "\"中国人\"", "中国 -美国", "回应", "iphon", "n", "的"];
     for keyword in keywords {
         let query = Query::parse(keyword);
-        let total = search(snapshot, scope, &query, None, LIMIT).total;
+        let total = search(snapshot, scope, query, None, LIMIT).total;
         // A new bound each time, below all documents, so that no total is cached.
         let bound = Cell::new(i64::MIN);
         let page = |start: Start| {
             bound.set(bound.get() + 1);
             let query = Query::parse(keyword);
-            let request = Request { from: Some(bound.get()), start, ..request(scope, &query, None, LIMIT) };
+            let request = Request { from: Some(bound.get()), start, ..request(scope, query, None, LIMIT) };
             snapshot.search(&request).unwrap().hits.len()
         };
         let newest = || page(Start::Time { after: None, whole_ties: None });
-        let again = || search(snapshot, scope, &Query::parse(keyword), None, LIMIT).hits.len();
+        let again = || search(snapshot, scope, Query::parse(keyword), None, LIMIT).hits.len();
         let [newest, again] = measure([&newest, &again], 300);
         let [relevance] = measure([&|| page(Start::Relevance { skip: 0, now: 0 })], 60);
         println!(
@@ -120,16 +120,11 @@ fn other_rows(snapshot: &Snapshot, scope: &Scope) {
     }
 }
 
-fn request<'a>(
-    scope: &'a Scope,
-    query: &'a Query,
-    after: Option<&TimePosition>,
-    limit: usize,
-) -> Request<'a> {
+fn request(scope: &Arc<Scope>, query: Query, after: Option<&TimePosition>, limit: usize) -> Request {
     Request {
-        scope,
-        query,
-        principals: &[],
+        scope: Arc::clone(scope),
+        query: Arc::new(query),
+        principals: Arc::default(),
         from: None,
         to: None,
         author: None,
@@ -140,15 +135,15 @@ fn request<'a>(
 
 fn search(
     snapshot: &Snapshot,
-    scope: &Scope,
-    query: &Query,
+    scope: &Arc<Scope>,
+    query: Query,
     after: Option<&TimePosition>,
     limit: usize,
-) -> trawl_index::Page {
+) -> Page {
     snapshot.search(&request(scope, query, after, limit)).unwrap()
 }
 
-fn indexing(scope: &Scope) {
+fn indexing(scope: &Arc<Scope>) {
     const COUNT: usize = 200_000;
     let documents: Vec<Document> = texts::documents(scope, COUNT, Times::Distinct);
     println!("\n## Indexing {COUNT} documents\n");

@@ -10,7 +10,7 @@ use tantivy::columnar::ColumnValues;
 use tantivy::query::TermQuery;
 use tantivy::schema::{Field, IndexRecordOption, Value};
 use tantivy::{DocAddress, DocSet, Order, ReloadPolicy, Searcher, TERMINATED, TantivyDocument, Term};
-use trawl_index::Scope;
+use trawl_engine::Scope;
 
 pub(crate) struct Bare {
     searcher: Searcher,

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use crate::shared::text_folder;
 

@@ -4,11 +4,13 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tantivy::DocSet;
 use tantivy::schema::{IndexRecordOption, Term};
-use trawl_index::{Query, Request, Scope, Snapshot, Start, TimePosition};
+use trawl_engine::{Page, Query, Request, Scope, Start, TimePosition};
+use trawl_index::Snapshot;
 
 use crate::mixer::{self, Mixer};
 
@@ -49,15 +51,8 @@ impl Case {
         }
     }
 
-    pub(crate) fn ask(
-        &self,
-        snapshot: &Snapshot,
-        scope: &Scope,
-        start: Start,
-        limit: usize,
-    ) -> trawl_index::Page {
-        let query = Query::parse(&self.keyword);
-        snapshot.search(&self.request(&query, scope, start, limit)).unwrap()
+    pub(crate) fn ask(&self, snapshot: &Snapshot, scope: &Scope, start: Start, limit: usize) -> Page {
+        snapshot.search(&self.request(scope, start, limit)).unwrap()
     }
 
     pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
@@ -66,22 +61,21 @@ impl Case {
         started.elapsed()
     }
 
-    fn request<'a>(&'a self, query: &'a Query, scope: &'a Scope, start: Start, limit: usize) -> Request<'a> {
+    fn request(&self, scope: &Scope, start: Start, limit: usize) -> Request {
         Request {
-            scope,
-            query,
-            principals: &self.principals,
+            scope: Arc::new(scope.clone()),
+            query: Arc::new(Query::parse(&self.keyword)),
+            principals: self.principals.clone().into(),
             from: self.from,
             to: self.to,
-            author: self.author.as_deref(),
+            author: self.author.clone(),
             start,
             limit,
         }
     }
 
     pub(crate) fn is_at_once(&self, snapshot: &Snapshot, scope: &Scope, start: &Start) -> bool {
-        let query = Query::parse(&self.keyword);
-        let request = self.request(&query, scope, start.clone(), LIMIT);
+        let request = self.request(scope, start.clone(), LIMIT);
         snapshot.search_at_once(&request).unwrap().is_some()
     }
 

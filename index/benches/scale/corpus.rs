@@ -6,7 +6,8 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use trawl_index::{Change, Checkpoint, Index, Options, Writer};
+use trawl_engine::{Change, Checkpoint};
+use trawl_index::{Index, Options, Writer};
 
 use crate::mixer::{self, Mixer, Random};
 use crate::resident;

@@ -24,7 +24,7 @@ use cases::{Case, LIMIT};
 use measure::Rounds;
 use mixer::Mixer;
 use shared::Percentiles;
-use trawl_index::{Change, Scope, Start};
+use trawl_engine::{Change, Scope, Start};
 
 /// As in the server.
 #[global_allocator]

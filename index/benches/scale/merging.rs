@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use trawl_index::{Change, Index, Scope};
+use trawl_engine::{Change, Scope};
+use trawl_index::Index;
 
 use crate::cases::Case;
 use crate::corpus;

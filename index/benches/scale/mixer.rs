@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use crate::shared::text_folder;
 

@@ -1,7 +1,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use trawl_index::Document;
+use trawl_engine::Document;
 
 use crate::cases::Case;
 use crate::mixer::Mixer;

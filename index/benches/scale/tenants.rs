@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use trawl_index::{Change, Index, Options, Scope, Writer};
+use trawl_engine::{Change, Scope};
+use trawl_index::{Index, Options, Writer};
 
 use crate::cases::Case;
 use crate::mixer::{Mixer, Random};

@@ -6,7 +6,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use trawl_index::{Audience, Change, Document, Index, Options, Scope};
+use trawl_engine::{Audience, Change, Document, Scope};
+use trawl_index::{Index, Options};
 
 use crate::mixer::{Mixer, Random};
 use crate::{corpus, resident};

@@ -3,17 +3,17 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy_fst::Automaton;
+use trawl_engine::text::{Run, stem};
+use trawl_engine::{Query, Request, Scope, Start};
 
 use super::execute::search;
-use super::request::{Request, Start};
 use super::viewer_scope::ViewerScope;
-use crate::text::{Run, stem};
-use crate::view::View;
-use crate::{Error, Query, Scope};
+use crate::Error;
+use crate::view::IndexView;
 
 const MAX_WORDS: usize = 16;
 const MAX_CANDIDATES: usize = 1_024;
@@ -29,18 +29,17 @@ static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> =
 
 /// `None` if nothing changes.
 pub(crate) fn correct(
-    view: &View,
-    scope: &Scope,
-    principals: &[String],
+    view: &IndexView,
+    scope: &Arc<Scope>,
+    principals: &Arc<[String]>,
     keyword: &str,
 ) -> Result<Option<String>, Error> {
     let viewer_scope = ViewerScope::new(view, scope, principals)?;
     let finds = |word: &str| -> Result<bool, Error> {
-        let query = Query::parse(word);
         let request = Request {
-            scope,
-            query: &query,
-            principals,
+            scope: Arc::clone(scope),
+            query: Arc::new(Query::parse(word)),
+            principals: Arc::clone(principals),
             from: None,
             to: None,
             author: None,

@@ -1,15 +1,15 @@
+use trawl_engine::{Page, Request, Start};
+
 use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
-use super::page::Page;
 use super::plan::Plan;
 use super::ranking::Ranking;
-use super::request::{Request, Start};
 use super::stored::read_hit;
 use super::viewer_scope::ViewerScope;
 use super::{relevance, time_order};
 use crate::Error;
 use crate::segment_cache::TotalKeyRef;
-use crate::view::View;
+use crate::view::IndexView;
 
 /// Each hit is read from the document store.
 const MAX_BOUNDED_HITS: usize = 50;
@@ -19,7 +19,7 @@ const MAX_BOUNDED_STEPS: u64 = 16_384;
 const BYTES_PER_STEP: u64 = 64;
 
 /// `None` if the step budget does not suffice.
-pub(crate) fn search_at_once(view: &View, request: &Request<'_>) -> Result<Option<Page>, Error> {
+pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Option<Page>, Error> {
     if request.limit > MAX_BOUNDED_HITS || !matches!(request.start, Start::Time { .. }) {
         return Ok(None);
     }
@@ -30,7 +30,7 @@ pub(crate) fn search_at_once(view: &View, request: &Request<'_>) -> Result<Optio
     }
 }
 
-pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> {
+pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error> {
     match search_within(view, request, &mut StepBudget::unbounded()) {
         Ok(page) => Ok(page),
         Err(SearchError::Failed(error)) => Err(error),
@@ -39,11 +39,11 @@ pub(crate) fn search(view: &View, request: &Request<'_>) -> Result<Page, Error> 
     }
 }
 
-fn search_within(view: &View, request: &Request<'_>, budget: &mut StepBudget) -> Result<Page, SearchError> {
+fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Page, SearchError> {
     if request.query.is_empty() {
         return Ok(Page::default());
     }
-    let scope = ViewerScope::new(view, request.scope, request.principals)?;
+    let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
     let ranking = match request.start {
         Start::Relevance { .. } => Some(Ranking::read(&scope, request, budget)?),
         Start::Time { .. } => None,
@@ -51,13 +51,13 @@ fn search_within(view: &View, request: &Request<'_>, budget: &mut StepBudget) ->
     let plan = Plan::new(&scope, request, ranking.as_ref().map(|ranking| &ranking.words), budget)?;
     let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
     let key = TotalKeyRef {
-        scope: request.scope,
-        query: request.query,
+        scope: &request.scope,
+        query: &request.query,
         by_relevance: ranking.is_some(),
         viewer: scope.viewer.as_ref().map_or(0, |viewer| viewer.number),
         from: request.from,
         to: request.to,
-        author: request.author,
+        author: request.author.as_deref(),
     };
     let total = matches.total(view, &key, budget)?;
     let (found, more, cut) = match (&request.start, &ranking) {

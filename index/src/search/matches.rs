@@ -9,7 +9,7 @@ use super::plan::Plan;
 use super::postings::{BranchPostings, PostingList};
 use super::readers::Intersection;
 use crate::segment_cache::{CachedTotal, SegmentTotal, TotalKeyRef};
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 /// More deletions, absolutely and as a share of the segment, cause a new count.
 const MAX_DELETED_RECOUNT: u32 = 64;
@@ -29,7 +29,7 @@ pub(super) struct SegmentMatches<'a> {
 
 impl<'a> Matches<'a> {
     pub(super) fn new(
-        view: &'a View,
+        view: &'a IndexView,
         plan: &'a Plan,
         from: Option<i64>,
         to: Option<i64>,
@@ -50,7 +50,7 @@ impl<'a> Matches<'a> {
     /// Total: cached, corrected by later deletions, or counted.
     pub(super) fn total(
         &self,
-        view: &View,
+        view: &IndexView,
         key: &TotalKeyRef<'_>,
         budget: &mut StepBudget,
     ) -> Result<u64, SearchError> {
@@ -81,7 +81,7 @@ impl SegmentMatches<'_> {
     /// Includes deleted matches and those after the range.
     pub(super) fn documents(
         &self,
-        view: &View,
+        view: &IndexView,
         from: DocId,
         budget: &mut StepBudget,
     ) -> Result<Intersection, SearchError> {
@@ -97,14 +97,14 @@ impl SegmentMatches<'_> {
             && self.postings.single().is_some_and(PostingList::is_cheap_to_count)
     }
 
-    fn count(&self, view: &View, budget: &mut StepBudget) -> Result<u32, SearchError> {
+    fn count(&self, view: &IndexView, budget: &mut StepBudget) -> Result<u32, SearchError> {
         self.postings.count(view, self.segment, &self.range, budget)
     }
 
     /// Counts, from a cached count if possible.
     fn count_from(
         &self,
-        view: &View,
+        view: &IndexView,
         cached: &[SegmentTotal],
         budget: &mut StepBudget,
     ) -> Result<SegmentTotal, SearchError> {

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use tantivy::query::{EnableScoring, PhraseQuery, Query as EngineQuery, Weight};
 use tantivy::schema::{Field, Term};
+use trawl_engine::Request;
+use trawl_engine::query::{Clause, Piece, Target, author_pieces};
 
 use super::budget::{SearchError, StepBudget};
 use super::prefix_expansion;
-use super::request::Request;
 use super::viewer_scope::ViewerScope;
 use super::weighted_words::WeightedWords;
 use crate::expansion::PrefixExpansion;
-use crate::query::{Clause, Piece, Target, author_pieces};
 use crate::schema::TextFields;
 use crate::segment_cache::{TermInfos, Viewer};
 
@@ -43,7 +43,7 @@ impl Plan {
     /// Without `words` (time order) every word is required.
     pub(super) fn new(
         scope: &ViewerScope<'_>,
-        request: &Request<'_>,
+        request: &Request,
         words: Option<&WeightedWords>,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {
@@ -62,7 +62,7 @@ impl Plan {
     /// Filters of each half; `None` if empty, no half if nothing can match.
     pub(super) fn filters(
         scope: &ViewerScope<'_>,
-        request: &Request<'_>,
+        request: &Request,
         words: &WeightedWords,
         budget: &mut StepBudget,
     ) -> Result<Vec<(TextFields, Option<Branch>)>, SearchError> {
@@ -87,12 +87,12 @@ impl Planner<'_> {
     /// Filters except unquoted words; `None` if nothing can match.
     fn filters(
         &mut self,
-        request: &Request<'_>,
+        request: &Request,
         texts: TextFields,
         words: Option<&WeightedWords>,
     ) -> Result<Option<Branch>, SearchError> {
         let fields = self.scope.view.fields;
-        let author = request.author.map(author_pieces).unwrap_or_default();
+        let author = request.author.as_deref().map(author_pieces).unwrap_or_default();
         if author.is_empty() && request.author.is_some() {
             return Ok(None);
         }
@@ -124,7 +124,7 @@ impl Planner<'_> {
 
     fn add_words(
         &mut self,
-        request: &Request<'_>,
+        request: &Request,
         text: Field,
         words: Option<&WeightedWords>,
         branch: &mut Branch,

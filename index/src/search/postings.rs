@@ -18,7 +18,7 @@ use super::set_builder;
 use crate::document_set::{Bitmap, DocumentSet, SPARSE_SHARE, WORD_BITS};
 use crate::expansion::SegmentExpansion;
 use crate::segment_cache::fingerprint;
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 /// Terms above this multiple of the rarest list are sought, not turned into sets.
 const SET_WORTH_RATIO: u32 = 8;
@@ -45,7 +45,7 @@ pub(super) enum PostingList<'a> {
 impl<'a> BranchPostings<'a> {
     /// `None` if a required list is empty.
     pub(super) fn find(
-        view: &View,
+        view: &IndexView,
         ordinal: usize,
         branch: &'a Branch,
         budget: &mut StepBudget,
@@ -77,7 +77,7 @@ impl<'a> BranchPostings<'a> {
     /// Reads from the first match at or after `from`.
     pub(super) fn read(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         from: DocId,
         budget: &mut StepBudget,
@@ -90,7 +90,7 @@ impl<'a> BranchPostings<'a> {
 
     fn for_counting(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {
@@ -105,7 +105,7 @@ impl<'a> BranchPostings<'a> {
     /// Counts live documents in the range.
     pub(super) fn count(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         range: &Range<DocId>,
         budget: &mut StepBudget,
@@ -135,7 +135,7 @@ impl<'a> BranchPostings<'a> {
     /// Counts matches in the range among ascending documents.
     pub(super) fn count_among(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         among: &[DocId],
         range: &Range<DocId>,
@@ -158,7 +158,7 @@ impl<'a> BranchPostings<'a> {
 
     fn count_each(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         range: &Range<DocId>,
         budget: &mut StepBudget,
@@ -236,7 +236,7 @@ impl PostingList<'_> {
         }
     }
 
-    fn read(&self, view: &View, segment: &Segment, from: DocId) -> Result<ListReader, SearchError> {
+    fn read(&self, view: &IndexView, segment: &Segment, from: DocId) -> Result<ListReader, SearchError> {
         let cached = match self {
             Self::Postings(term, _, info) if from >= DEEP_START => {
                 set_builder::cached_term_set(view, segment, term, info)
@@ -280,7 +280,7 @@ impl PostingList<'_> {
 
     fn for_counting(
         &self,
-        view: &View,
+        view: &IndexView,
         segment: &Segment,
         rarest: u32,
         budget: &mut StepBudget,
@@ -318,7 +318,7 @@ impl PostingList<'_> {
 }
 
 struct PostingFinder<'v, 'w> {
-    view: &'v View,
+    view: &'v IndexView,
     segment: &'v Segment,
     ordinal: usize,
     fingerprint: u64,

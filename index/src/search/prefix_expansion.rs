@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
+use trawl_engine::text::stem;
 
 use super::budget::{SearchError, StepBudget};
 use crate::expansion::{PrefixExpansion, SegmentExpansion};
 use crate::segment_cache::{DictionaryTerm, SetSource, fingerprint};
-use crate::text::stem;
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 /// In lexicographic order.
 const MAX_SCANNED: usize = 4_096;
@@ -22,7 +22,7 @@ const MAX_BOUNDED_SEGMENT: u32 = 4_096;
 ///
 /// Skips words that `own_stem` or another word covers. The choice is over all segments, so that merges change nothing.
 pub(super) fn expand(
-    view: &View,
+    view: &IndexView,
     field: Field,
     prefix: &str,
     start: &str,
@@ -110,7 +110,7 @@ fn select<'a>(
 }
 
 fn segment_terms(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     beginning: &Arc<Term>,
     budget: &mut StepBudget,

@@ -1,13 +1,13 @@
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, Term};
+use trawl_engine::Request;
+use trawl_engine::text::HEADING;
 
 use super::budget::{SearchError, StepBudget};
 use super::parameters::{BM25_B, BM25_K1};
-use super::request::Request;
 use super::statistics::ScopeStatistics;
 use super::viewer_scope::ViewerScope;
 use super::weighted_words::WeightedWords;
-use crate::text::HEADING;
 
 pub(super) struct Ranking<'a> {
     pub(super) words: WeightedWords,
@@ -17,11 +17,11 @@ pub(super) struct Ranking<'a> {
 impl<'a> Ranking<'a> {
     pub(super) fn read(
         scope: &ViewerScope<'a>,
-        request: &Request<'_>,
+        request: &Request,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {
         let statistics = ScopeStatistics::collect(scope.view, &scope.prefix)?;
-        let words = WeightedWords::read(request.query, scope, &statistics, budget)?;
+        let words = WeightedWords::read(&request.query, scope, &statistics, budget)?;
         Ok(Self { words, statistics })
     }
 }

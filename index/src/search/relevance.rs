@@ -8,12 +8,13 @@ mod first_pass;
 mod rescore;
 mod scored;
 
+use trawl_engine::Request;
+
 use self::rescore::Rescorer;
 use self::scored::sort;
 use super::budget::{SearchError, StepBudget};
 use super::parameters::{FRESHNESS_HALF_LIFE_MS, FRESHNESS_WEIGHT, RESCORED_MATCHES};
 use super::ranking::Ranking;
-use super::request::Request;
 use super::stored::Match;
 use super::viewer_scope::ViewerScope;
 
@@ -21,7 +22,7 @@ use super::viewer_scope::ViewerScope;
 pub(super) fn collect(
     scope: &ViewerScope<'_>,
     ranking: &Ranking<'_>,
-    request: &Request<'_>,
+    request: &Request,
     skip: usize,
     now: i64,
     budget: &mut StepBudget,

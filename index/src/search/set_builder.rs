@@ -12,14 +12,14 @@ use super::budget::{DOCUMENTS_PER_STEP, SearchError, StepBudget};
 use crate::document_set::{Bitmap, DocumentSet, SPARSE_SHARE, WORD_BITS, set_bit};
 use crate::expansion::SegmentExpansion;
 use crate::segment_cache::{SetKey, SetSource, Viewer};
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 const PHRASE_CHUNK: u32 = 1_048_576;
 const LOOK_UP: u64 = 40;
 const READ_NEXT: u64 = 8;
 
 pub(super) fn term_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     term: &Term,
     index: &InvertedIndexReader,
@@ -31,7 +31,7 @@ pub(super) fn term_set(
 }
 
 pub(super) fn cached_term_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     term: &Term,
     info: &TermInfo,
@@ -43,7 +43,7 @@ pub(super) fn cached_term_set(
 }
 
 pub(super) fn cached_phrase_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     terms: &Arc<[(usize, Term)]>,
 ) -> Option<Arc<DocumentSet>> {
@@ -52,7 +52,7 @@ pub(super) fn cached_phrase_set(
 
 /// Large segments are searched by all cores.
 pub(super) fn phrase_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     terms: &Arc<[(usize, Term)]>,
     weight: &dyn Weight,
@@ -84,7 +84,7 @@ pub(super) fn phrase_set(
 
 /// The terms share a field.
 pub(super) fn any_term_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     terms: &[&Term],
     infos: &[TermInfo],
@@ -99,7 +99,7 @@ pub(super) fn any_term_set(
 }
 
 pub(super) fn expansion_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     expansion: &SegmentExpansion,
     budget: &mut StepBudget,
@@ -115,7 +115,7 @@ pub(super) fn expansion_set(
 }
 
 pub(super) fn viewer_set(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     viewer: &Viewer,
     prefix: &Arc<str>,
@@ -134,7 +134,7 @@ fn empty_set() -> Arc<DocumentSet> {
 }
 
 fn cached_or(
-    view: &View,
+    view: &IndexView,
     key: SetKey,
     gather: impl FnOnce() -> Result<DocumentSet, SearchError>,
 ) -> Result<Arc<DocumentSet>, SearchError> {

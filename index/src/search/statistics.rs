@@ -8,21 +8,21 @@ use tantivy::{DocSet, TERMINATED};
 use crate::Error;
 use crate::schema::TextFields;
 use crate::segment_cache::ScopeLengths;
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 /// Larger scopes are sampled.
 const MAX_UNSAMPLED: u32 = 4_096;
 const MAX_SAMPLE: u32 = 1_024;
 
 pub(super) struct ScopeStatistics<'a> {
-    view: &'a View,
+    view: &'a IndexView,
     documents: u64,
     body_tokens: u64,
     title_tokens: u64,
 }
 
 impl<'a> ScopeStatistics<'a> {
-    pub(super) fn collect(view: &'a View, prefix: &str) -> Result<Self, Error> {
+    pub(super) fn collect(view: &'a IndexView, prefix: &str) -> Result<Self, Error> {
         let mut statistics = Self { view, documents: 0, body_tokens: 0, title_tokens: 0 };
         for texts in [view.fields.open, view.fields.restricted] {
             let marker = Term::from_field_text(texts.body, prefix);
@@ -66,7 +66,7 @@ pub(super) fn mean(words: u64, documents: u64) -> f32 {
 
 /// Estimates total lengths by an even sample.
 fn measure(
-    view: &View,
+    view: &IndexView,
     segment: &Segment,
     texts: TextFields,
     info: &TermInfo,

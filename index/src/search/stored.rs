@@ -3,10 +3,10 @@ use tantivy::schema::Field;
 use tantivy::schema::document::{
     DeserializeError, DocumentDeserialize, DocumentDeserializer, ValueDeserialize, ValueDeserializer,
 };
+use trawl_engine::Hit;
 
-use super::page::Hit;
 use crate::Error;
-use crate::view::View;
+use crate::view::IndexView;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
@@ -15,7 +15,7 @@ pub(super) struct Match {
     pub(super) display_time: i64,
 }
 
-pub(super) fn read_hit(view: &View, found: Match) -> Result<Hit, Error> {
+pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
     let stored: StoredFields = view.segments[found.segment].opened.store.get(found.document)?;
     let mut hit = Hit {
         id: String::new(),

@@ -5,14 +5,14 @@
 
 use tantivy::columnar::TermOrdHit;
 use tantivy::{DocId, DocSet, TERMINATED};
+use trawl_engine::TimePosition;
 
 use super::budget::{SearchError, StepBudget};
 use super::matches::{Matches, SegmentMatches};
 use super::readers::Intersection;
-use super::request::TimePosition;
 use super::stored::Match;
 use crate::Error;
-use crate::view::{OpenedSegment, View};
+use crate::view::{IndexView, OpenedSegment};
 
 const TIE_CHUNK: usize = 256;
 
@@ -23,7 +23,7 @@ pub(super) struct TimePage {
 }
 
 pub(super) fn collect(
-    view: &View,
+    view: &IndexView,
     matches: &Matches<'_>,
     after: Option<&TimePosition>,
     whole_ties: Option<usize>,
@@ -55,7 +55,7 @@ pub(super) fn collect(
 }
 
 fn next_time(
-    view: &View,
+    view: &IndexView,
     cursors: &mut [SegmentCursor<'_>],
     budget: &mut StepBudget,
 ) -> Result<Option<i64>, SearchError> {
@@ -99,7 +99,7 @@ impl<'a> SegmentCursor<'a> {
         Self { part, document: start, documents: None, time }
     }
 
-    fn open(&mut self, view: &View, budget: &mut StepBudget) -> Result<(), SearchError> {
+    fn open(&mut self, view: &IndexView, budget: &mut StepBudget) -> Result<(), SearchError> {
         self.documents = Some(self.part.documents(view, self.document, budget)?);
         self.settle(budget)
     }
@@ -126,7 +126,7 @@ impl<'a> SegmentCursor<'a> {
 
 /// Reads all documents of one time; returns the `limit` smallest ids.
 fn read_tie(
-    view: &View,
+    view: &IndexView,
     cursors: &mut [SegmentCursor<'_>],
     time: i64,
     after_id: Option<&str>,

@@ -1,19 +1,20 @@
 use tantivy::schema::{Field, Term};
+use trawl_engine::Scope;
 
+use crate::Error;
 use crate::schema::{Fields, TextFields};
 use crate::segment_cache::Viewer;
-use crate::view::View;
-use crate::{Error, Scope};
+use crate::view::IndexView;
 
 pub(super) struct ViewerScope<'a> {
-    pub(super) view: &'a View,
+    pub(super) view: &'a IndexView,
     pub(super) prefix: String,
     /// If the scope has restricted documents.
     pub(super) viewer: Option<Viewer>,
 }
 
 impl<'a> ViewerScope<'a> {
-    pub(super) fn new(view: &'a View, scope: &Scope, principals: &[String]) -> Result<Self, Error> {
+    pub(super) fn new(view: &'a IndexView, scope: &Scope, principals: &[String]) -> Result<Self, Error> {
         let mut viewed = Self { view, prefix: scope.prefix(), viewer: None };
         let marker = viewed.term(view.fields.restricted.body, "");
         if !principals.is_empty() && view.document_frequency(&marker)? > 0 {

@@ -4,6 +4,8 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use tantivy::query::Bm25StatisticsProvider;
+use trawl_engine::query::{Piece, Query, QueryWord};
+use trawl_engine::text::{WHOLE_NAME, is_stop_word, whole_name};
 
 use super::budget::{SearchError, StepBudget};
 use super::parameters::{
@@ -13,8 +15,6 @@ use super::parameters::{
 use super::prefix_expansion;
 use super::statistics::ScopeStatistics;
 use super::viewer_scope::ViewerScope;
-use crate::query::{Piece, Query, QueryWord};
-use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
 
 pub(super) struct WeightedWords {
     /// Distinct.

@@ -4,12 +4,11 @@ use std::vec;
 
 use tantivy::TantivyDocument;
 use tantivy::schema::Term;
+use trawl_engine::{AnalysedDocument, Change, Document, Half, MAX_ID_BYTES};
 
 use crate::Error;
-use crate::document::{Audience, Change, Document, MAX_ID_BYTES};
 use crate::schema::Fields;
-use crate::text::EncodedWords;
-use crate::view::View;
+use crate::view::IndexView;
 
 const MAX_ANALYSED_BYTES: usize = 8 << 20;
 
@@ -66,14 +65,14 @@ pub(super) struct PreparedChange {
     pub(super) key_hash: u64,
     /// `None` for new keys, which spares the engine a lookup.
     pub(super) delete: Option<Term>,
-    pub(super) add: Option<AnalysedDocument>,
+    pub(super) add: Option<EngineDocument>,
 }
 
 impl PreparedChange {
     pub(super) fn new(
         key: &DocumentKey,
         change: Change,
-        view: &View,
+        view: &IndexView,
         fields: Fields,
         uncommitted: &HashSet<u64>,
     ) -> Result<Self, Error> {
@@ -95,56 +94,29 @@ pub fn bare_document(document: Document) -> TantivyDocument {
     engine_document(&DocumentKey { prefix, term, hash: 0 }, document, fields).document
 }
 
-pub(super) struct AnalysedDocument {
+pub(super) struct EngineDocument {
     pub(super) document: TantivyDocument,
     pub(super) bytes: usize,
 }
 
-pub(super) fn principal_term(prefix: &str, principal: &str) -> String {
-    format!("{prefix}{principal}")
-}
-
-fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> AnalysedDocument {
-    let prefix = &key.prefix;
+fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> EngineDocument {
+    let AnalysedDocument { half, principals, body, title, author } =
+        AnalysedDocument::new(&document, &key.prefix);
     let mut bytes = key.term.len() + document.item.len();
     let mut engine = TantivyDocument::new();
     engine.add_text(fields.key, &key.term);
     engine.add_text(fields.id, &document.id);
     engine.add_i64(fields.display_time, document.display_time);
-    let texts = match &document.audience {
-        Audience::Tenant => fields.open,
-        Audience::Principals(principals) => {
-            for principal in principals {
-                let term = principal_term(prefix, principal);
-                bytes += term.len();
-                engine.add_text(fields.principals, term);
-            }
-            fields.restricted
-        }
+    for principal in principals {
+        bytes += principal.len();
+        engine.add_text(fields.principals, principal);
+    }
+    let texts = match half {
+        Half::Open => fields.open,
+        Half::Restricted => fields.restricted,
     };
-
-    let mut body = EncodedWords::new(prefix);
-    body.add_marker();
-    if document.title_is_name {
-        body.add_name(&document.title);
-    } else {
-        body.add_text(&document.title);
-    }
-    body.add_text(&document.sub_title);
-    body.add_text(&document.brief);
-    body.add_text(document.text.as_deref().unwrap_or_default());
-    for name in &document.other_names {
-        body.add_name(name);
-    }
-    let mut title = EncodedWords::new(prefix);
-    title.add_text(&document.title);
-    if document.text.is_some() {
-        title.add_headings(&document.title);
-    }
-    let mut author = EncodedWords::new(prefix);
-    author.add_text(&document.author);
     for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {
-        if let Some(encoded) = words.finish() {
+        if let Some(encoded) = words {
             bytes += encoded.len();
             engine.add_text(field, encoded);
         }
@@ -153,5 +125,5 @@ fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> Ana
     if document.title_is_name {
         engine.add_text(fields.title_is_name, "");
     }
-    AnalysedDocument { document: engine, bytes }
+    EngineDocument { document: engine, bytes }
 }

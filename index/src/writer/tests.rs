@@ -1,8 +1,9 @@
 use std::fs;
 
+use trawl_engine::Document;
+
 use super::*;
 use crate::Index;
-use crate::document::Document;
 use crate::queue::Reservation;
 
 const MAX_WORDS: usize = 100_000;
@@ -18,7 +19,7 @@ fn open_with_small_queue(directory: &std::path::Path) -> (Index, Writer) {
 }
 
 fn with_text(number: usize, words: usize) -> Document {
-    Document::sample(&format!("id{number}"), Some(&WORD.repeat(words)))
+    crate::testing::sample_document(&format!("id{number}"), Some(&WORD.repeat(words)))
 }
 
 #[test]

@@ -1,4 +1,6 @@
-use trawl_index::{Document, Scope};
+use std::sync::Arc;
+
+use trawl_engine::{Document, Scope};
 
 use crate::support::{document, index_of, news, owned, restricted_to};
 
@@ -12,7 +14,7 @@ fn unmatched_word_is_corrected_by_one_edit() {
         Document { scope: Scope::new(8, "news"), ..document("c", "elsewhere") },
     ]);
     let correct = |keyword: &str, principals: &[&str]| {
-        index.snapshot().correct(&news(), &owned(principals), keyword).unwrap()
+        index.snapshot().correct(&Arc::new(news()), &owned(principals).into(), keyword).unwrap()
     };
     let corrected = |keyword: &str| correct(keyword, &[]);
     for (typed, meant) in [

@@ -2,7 +2,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use trawl_index::{Change, Document, Error, Index, Options, Writer};
+use trawl_engine::{Change, Document};
+use trawl_index::{Error, Index, Options, Writer};
 
 use crate::support::{checkpoint, document, restricted_to};
 

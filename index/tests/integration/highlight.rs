@@ -1,7 +1,8 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use trawl_index::{Document, Extent, Highlighter, Index, Query};
+use trawl_engine::{Document, Extent, Highlighter, Query};
+use trawl_index::Index;
 
 use crate::support::{document, found, index_of};
 

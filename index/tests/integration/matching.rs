@@ -1,5 +1,7 @@
+use std::sync::Arc;
+
 use proptest::prelude::*;
-use trawl_index::{Document, Query, Request};
+use trawl_engine::{Document, Query, Request};
 
 use crate::support::{
     BEST, NEWEST, document, found, ids, index_of, news, owned, page, put, request, restricted_to,
@@ -23,7 +25,7 @@ fn last_word_matches_as_prefix_for_every_audience() {
     assert_eq!(found(&index, "tra "), [""; 0]);
     assert_eq!(found(&index, "trawlers tra"), ["a"]);
     let (scope, query, principals) = (news(), Query::parse("tra"), owned(&["u:1"]));
-    let request = Request { principals: &principals, ..request(&scope, &query, NEWEST, 10) };
+    let request = Request { principals: principals.into(), ..request(&scope, &query, NEWEST, 10) };
     let page = index.snapshot().search(&request).unwrap();
     assert_eq!((page.total, ids(page)), (3, owned(&["a", "b", "c"])));
 }
@@ -140,7 +142,7 @@ proptest! {
     #[test]
     fn any_text_and_any_keyword_are_accepted(title in any::<String>(), keyword in any::<String>()) {
         let (index, _writer) = index_of(vec![document("a", &title)]);
-        index.snapshot().correct(&news(), &[], &keyword).unwrap();
+        index.snapshot().correct(&Arc::new(news()), &Arc::default(), &keyword).unwrap();
         for start in [NEWEST, BEST] {
             let page = page(&index.snapshot(), &keyword, start, 10);
             prop_assert_eq!(page.hits.len() as u64, page.total);

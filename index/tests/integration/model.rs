@@ -3,14 +3,15 @@
 //! Few times, ids and words give many ties, upserts and matches. Tenants, modules and principals must stay apart.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use trawl_index::{
-    Audience, Change, Checkpoint, Document, Index, Options, Page, Query, Request, Scope, Snapshot, Start,
-    TimePosition,
+use trawl_engine::{
+    Audience, Change, Checkpoint, Document, Page, Query, Request, Scope, Start, TimePosition,
 };
+use trawl_index::{Index, Options, Snapshot};
 
 const WORDS: [&str; 8] = ["alpha", "alphabet", "beta", "betray", "gamma", "中国", "上海", "人"];
 const AUTHORS: [&str; 4] = ["Ann Lee", "Ann Poe", "王芳", ""];
@@ -113,17 +114,17 @@ impl SearchCase {
 
     fn search(&self, snapshot: &Snapshot, start: Start) -> Page {
         let query = Query::parse(&self.keyword());
-        snapshot.search(&self.request(&query, start)).unwrap()
+        snapshot.search(&self.request(query, start)).unwrap()
     }
 
-    fn request<'a>(&'a self, query: &'a Query, start: Start) -> Request<'a> {
+    fn request(&self, query: Query, start: Start) -> Request {
         Request {
-            scope: &self.scope,
-            query,
-            principals: &self.principals,
+            scope: Arc::new(self.scope.clone()),
+            query: Arc::new(query),
+            principals: self.principals.clone().into(),
             from: self.from,
             to: self.to,
-            author: self.author.as_deref(),
+            author: self.author.clone(),
             start,
             limit: self.limit,
         }
@@ -316,7 +317,7 @@ fn check_first_page(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Re
     let first = Start::Time { after: None, whole_ties: None };
     let page = case.search(snapshot, first.clone());
     let query = Query::parse(&case.keyword());
-    let at_once = snapshot.search_at_once(&case.request(&query, first)).unwrap();
+    let at_once = snapshot.search_at_once(&case.request(query, first)).unwrap();
     prop_assert!(at_once.is_some(), "so few documents are little work");
     for page in at_once.iter().chain([&page]) {
         prop_assert_eq!(page.total, expected.len() as u64);

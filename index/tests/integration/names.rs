@@ -1,4 +1,7 @@
-use trawl_index::{Document, Index};
+use std::sync::Arc;
+
+use trawl_engine::Document;
+use trawl_index::Index;
 
 use crate::support::{document, found, index_of, news, ranked};
 
@@ -171,7 +174,8 @@ fn whole_name_terms_are_unreachable_by_queries() {
     for keyword in ["=zhangsan zhang", "\"=zhangsan\"", "=张三", "= zhangsan"] {
         assert_eq!(found(&index, keyword), ["a"], "{keyword}");
     }
-    let corrected = |keyword: &str| index.snapshot().correct(&news(), &[], keyword).unwrap();
+    let corrected =
+        |keyword: &str| index.snapshot().correct(&Arc::new(news()), &Arc::default(), keyword).unwrap();
     assert_eq!(corrected("xzhang").as_deref(), Some("zhang"));
     assert_eq!(corrected("zhangsin").as_deref(), Some("zhangsan"));
     assert_eq!(corrected("o'brein").as_deref(), Some("o'brien"));

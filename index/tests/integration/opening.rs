@@ -1,4 +1,5 @@
-use trawl_index::{Change, Checkpoint, Error, Index, Options};
+use trawl_engine::{Change, Checkpoint};
+use trawl_index::{Error, Index, Options};
 
 use crate::support::{checkpoint, commit, document, found, put, remove};
 

@@ -1,4 +1,4 @@
-use trawl_index::{Document, Query, Request, Start, TimePosition};
+use trawl_engine::{Document, Query, Request, Start, TimePosition};
 
 use crate::support::{BEST, NEWEST, commit, document, index_of, news, page, put, remove, request};
 

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
-use trawl_index::{Change, Document, Index, Page, Scope, Snapshot, Start};
+use trawl_engine::{Change, Document, Page, Scope, Start};
+use trawl_index::{Index, Snapshot};
 
 use crate::support::{BEST, commit, document, found, ids, index_of, page, put, ranked, remove};
 

@@ -1,7 +1,7 @@
-use trawl_index::{
-    Audience, Change, Checkpoint, Document, Index, Options, Page, Query, Request, Scope, Snapshot, Start,
-    Writer,
-};
+use std::sync::Arc;
+
+use trawl_engine::{Audience, Change, Checkpoint, Document, Page, Query, Request, Scope, Start};
+use trawl_index::{Index, Options, Snapshot, Writer};
 
 pub(crate) const NEWEST: Start = Start::Time { after: None, whole_ties: None };
 pub(crate) const BEST: Start = Start::Relevance { skip: 0, now: 0 };
@@ -60,8 +60,9 @@ pub(crate) fn index_of(documents: Vec<Document>) -> (Index, Writer) {
 }
 
 /// Without filters and principals.
-pub(crate) fn request<'a>(scope: &'a Scope, query: &'a Query, start: Start, limit: usize) -> Request<'a> {
-    Request { scope, query, principals: &[], from: None, to: None, author: None, start, limit }
+pub(crate) fn request(scope: &Scope, query: &Query, start: Start, limit: usize) -> Request {
+    let (scope, query) = (Arc::new(scope.clone()), Arc::new(query.clone()));
+    Request { scope, query, principals: Arc::default(), from: None, to: None, author: None, start, limit }
 }
 
 pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> Page {

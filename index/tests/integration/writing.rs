@@ -1,4 +1,5 @@
-use trawl_index::{Change, Document, Error, Index, MAX_ID_BYTES, Options, Query, Request, Scope};
+use trawl_engine::{Change, Document, MAX_ID_BYTES, Query, Request, Scope};
+use trawl_index::{Error, Index, Options};
 
 use crate::support::{
     NEWEST, checkpoint, commit, document, found, ids, index_of, news, owned, put, remove, request,
@@ -42,7 +43,7 @@ fn remove_seen_by_spares_later_documents() {
     let removal = || Change::RemoveSeenBy { scope: news(), principal: "f:1".to_owned() };
     let seen = |index: &Index, principals: &[&str]| {
         let (scope, query, principals) = (news(), Query::parse("harbour"), owned(principals));
-        let request = Request { principals: &principals, ..request(&scope, &query, NEWEST, 100) };
+        let request = Request { principals: principals.into(), ..request(&scope, &query, NEWEST, 100) };
         let page = index.snapshot().search(&request).unwrap();
         assert_eq!(page.total, page.hits.len() as u64);
         ids(page)

@@ -1,13 +1,13 @@
 //! The built-in index as a source.
 //!
-//! Cheap pages are searched on the runtime's thread, others on a blocking thread and then cached.
+//! Pages that are cheap to find are searched at once, others are cached.
 
 mod page_cache;
 mod snapshot;
 mod source;
 
 pub use page_cache::IndexPageCache;
-pub use snapshot::{Incompleteness, IndexView, RebuildProgress, ServedIndex};
+pub use snapshot::{Incompleteness, RebuildProgress, ServedIndex, ServedView};
 pub use source::BuiltinSource;
 
 #[cfg(test)]

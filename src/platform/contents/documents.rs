@@ -1,7 +1,7 @@
 //! Built-in content as documents of the full-text index.
 
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use super::{
     forms::{Content, Visibility},

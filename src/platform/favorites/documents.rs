@@ -1,7 +1,7 @@
 //! Index documents of favorites, visible to their owner only (decisions 4.5).
 
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use super::repo::{self, StoredFavorite};
 pub use super::rules::FAVORITE;

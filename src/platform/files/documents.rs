@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Change, Document, Scope};
+use trawl_engine::{Audience, Change, Document, Scope};
 
 use self::rows::{Chain, FileRow};
 use super::FILE;

@@ -3,7 +3,7 @@
 //! Documents hold no members, so membership changes rewrite none.
 
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use super::repo::{self, FoundGroup};
 use crate::{

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use super::{
     forms::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address},

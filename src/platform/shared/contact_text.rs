@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use trawl_index::fold;
+use trawl_engine::fold;
 
 /// Shorter numbers are extensions, searched as written.
 const WHOLE_NUMBER_DIGITS: usize = 7;

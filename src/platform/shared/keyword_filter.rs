@@ -1,6 +1,6 @@
 //! Substring filter over texts folded like search, without wildcards.
 
-use trawl_index::fold;
+use trawl_engine::fold;
 
 use crate::error::{Error, Result};
 

@@ -1,7 +1,7 @@
 //! Index documents of tasks.
 
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 pub use super::states::{DONE, TODO};
 use super::{

@@ -7,7 +7,7 @@ mod rows;
 use std::collections::HashMap;
 
 use trawl_connectors::ContentItem;
-use trawl_index::{Audience, Document, Scope};
+use trawl_engine::{Audience, Document, Scope};
 
 use self::rows::{Details, PersonRow};
 pub use self::rows::{count, follow_public_url, record_members};

@@ -8,10 +8,11 @@ use tantivy::postings::Postings;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet, TERMINATED};
+use trawl_engine::Texts;
+use trawl_engine::text::{PositionStep, document_words, fold};
 
 use super::scored::{Scored, group_by_segment};
 use crate::Error;
-use crate::item::Texts;
 use crate::search::parameters::{
     FEEDBACK_CANDIDATES, FEEDBACK_CHARS, FEEDBACK_DOCUMENTS, FEEDBACK_SHARE, FEEDBACK_WORDS,
     MAX_FEEDBACK_SHARE, MIN_FEEDBACK_WORDS,
@@ -20,8 +21,7 @@ use crate::search::ranking::{Ranking, Saturation};
 use crate::search::stored::read_hit;
 use crate::search::viewer_scope::ViewerScope;
 use crate::search::weighted_words::idf;
-use crate::text::{PositionStep, document_words, fold};
-use crate::view::View;
+use crate::view::IndexView;
 
 struct FeedbackDocument {
     /// Share in the sum of scores.
@@ -73,7 +73,7 @@ pub(super) fn add(
     Ok(())
 }
 
-fn read_documents(view: &View, scored: &[Scored]) -> Result<Vec<FeedbackDocument>, Error> {
+fn read_documents(view: &IndexView, scored: &[Scored]) -> Result<Vec<FeedbackDocument>, Error> {
     let best = &scored[..scored.len().min(FEEDBACK_DOCUMENTS)];
     let sum: f32 = best.iter().map(|scored| scored.score).sum();
     best.iter()

@@ -5,6 +5,8 @@ use tantivy::query::{
 };
 use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocId, DocSet, Score};
+use trawl_engine::Request;
+use trawl_engine::text::HEADING;
 
 use super::scored::{Scored, sort};
 use crate::Error;
@@ -14,12 +16,10 @@ use crate::search::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT}
 use crate::search::plan::Plan;
 use crate::search::postings::BranchPostings;
 use crate::search::ranking::{Ranking, WordStatistics};
-use crate::search::request::Request;
 use crate::search::statistics::mean;
 use crate::search::stored::Match;
 use crate::search::viewer_scope::ViewerScope;
-use crate::text::HEADING;
-use crate::view::{Segment, View};
+use crate::view::{IndexView, Segment};
 
 /// Relative error of the engine's upper bounds.
 const ROUNDING: Score = 1e-5;
@@ -28,7 +28,7 @@ const ROUNDING: Score = 1e-5;
 pub(super) fn collect(
     scope: &ViewerScope<'_>,
     ranking: &Ranking<'_>,
-    request: &Request<'_>,
+    request: &Request,
     limit: usize,
     budget: &mut StepBudget,
 ) -> Result<Vec<Scored>, SearchError> {
@@ -105,7 +105,7 @@ fn weighted_query(
 }
 
 struct TopMatches<'a> {
-    view: &'a View,
+    view: &'a IndexView,
     limit: usize,
     best: Vec<Scored>,
     /// Lower scores are skipped.

@@ -3,7 +3,7 @@ use tantivy::{DocId, Score};
 use crate::Error;
 use crate::schema::TextFields;
 use crate::search::stored::Match;
-use crate::view::View;
+use crate::view::IndexView;
 
 #[derive(Clone, Copy)]
 pub(super) struct Scored {
@@ -13,7 +13,7 @@ pub(super) struct Scored {
 }
 
 /// Sorts by score, time and id, which is read only for ties.
-pub(super) fn sort(view: &View, scored: &mut [Scored]) -> Result<(), Error> {
+pub(super) fn sort(view: &IndexView, scored: &mut [Scored]) -> Result<(), Error> {
     let by_value = |left: &Scored, right: &Scored| {
         let by_score = right.score.total_cmp(&left.score);
         by_score.then_with(|| right.found.display_time.cmp(&left.found.display_time))
@@ -39,7 +39,7 @@ pub(super) fn sort(view: &View, scored: &mut [Scored]) -> Result<(), Error> {
     Ok(())
 }
 
-fn id(view: &View, found: Match) -> Result<String, Error> {
+fn id(view: &IndexView, found: Match) -> Result<String, Error> {
     let segment = &view.segments[found.segment].opened;
     let mut id = String::new();
     segment.ids.ord_to_str(segment.id_ordinals.get_val(found.document), &mut id)?;

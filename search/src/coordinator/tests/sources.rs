@@ -13,7 +13,7 @@ use std::{
 use proptest::{collection::vec, prelude::*};
 use tokio::time::timeout;
 use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
-use trawl_index as index;
+use trawl_engine::{Hit, Page, Start, TimePosition};
 
 use crate::{
     request::{Filters, Order},
@@ -156,11 +156,11 @@ impl FakeSource {
         let matches = self.in_order(parameters.order, &parameters.filters);
         let total = matches.len() as u64;
         let (page, more, cut) = match &start {
-            index::Start::Time { after, whole_ties } => {
+            Start::Time { after, whole_ties } => {
                 let is_behind = |item: &MadeItem| match after {
                     None => true,
-                    Some(index::TimePosition { display_time, id: None }) => item.display_time < *display_time,
-                    Some(index::TimePosition { display_time, id: Some(id) }) => {
+                    Some(TimePosition { display_time, id: None }) => item.display_time < *display_time,
+                    Some(TimePosition { display_time, id: Some(id) }) => {
                         by_time(item) > (Reverse(*display_time), id)
                     }
                 };
@@ -171,19 +171,19 @@ impl FakeSource {
                     && behind[length].display_time == behind[length - 1].display_time;
                 (behind[..length].to_vec(), length < behind.len(), cut)
             }
-            index::Start::Relevance { skip, .. } => {
+            Start::Relevance { skip, .. } => {
                 let page: Vec<MadeItem> = matches.into_iter().skip(*skip).take(parameters.limit).collect();
                 let more = skip + page.len() < usize::try_from(total).unwrap();
                 (page, more, false)
             }
         };
-        let hits = page.iter().map(|made| index::Hit {
+        let hits = page.iter().map(|made| Hit {
             id: made.id.clone(),
             display_time: made.display_time,
             item: serde_json::to_string(&made.to_content()).unwrap(),
             title_is_name: false,
         });
-        builtin::into_page(index::Page { hits: hits.collect(), total, more, cut }, request, &start)
+        builtin::into_page(Page { hits: hits.collect(), total, more, cut }, request, &start)
     }
 
     /// Cursors that count pages need pages of equal length.

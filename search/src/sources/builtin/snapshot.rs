@@ -6,8 +6,7 @@ use std::sync::{
 };
 
 use arc_swap::ArcSwapOption;
-use tokio::sync::watch;
-use trawl_index::{Index, Snapshot};
+use trawl_engine::{Engine, Failure, View};
 
 /// Why items may be missing.
 #[derive(Clone, Debug)]
@@ -63,52 +62,42 @@ impl Incompleteness {
 }
 
 /// Current index, if any.
+#[derive(Default)]
 pub struct ServedIndex {
     current: ArcSwapOption<CurrentIndex>,
-    /// Number of the last unreadable index.
-    unreadable: watch::Sender<u64>,
 }
 
 struct CurrentIndex {
-    number: u64,
-    index: Index,
+    engine: Arc<dyn Engine>,
     incompleteness: Option<Incompleteness>,
 }
 
 /// Index seen by one search.
-pub struct IndexView {
-    /// Snapshot.
-    pub snapshot: Snapshot,
+pub struct ServedView {
+    /// The engine's last commit.
+    pub view: Arc<dyn View>,
     /// Why items may be missing.
     pub incomplete: Option<String>,
-    pub(super) number: u64,
-}
-
-impl Default for ServedIndex {
-    fn default() -> Self {
-        Self { current: ArcSwapOption::empty(), unreadable: watch::Sender::new(0) }
-    }
 }
 
 impl ServedIndex {
     /// Serves a complete index.
-    pub fn of(index: Index) -> Self {
+    pub fn of(engine: Arc<dyn Engine>) -> Self {
         let served = Self::default();
-        served.serve(0, index, None);
+        served.serve(engine, None);
         served
     }
 
-    /// Replaces the index. A reopened one keeps its number.
-    pub fn serve(&self, number: u64, index: Index, incompleteness: Option<Incompleteness>) {
-        self.current.store(Some(Arc::new(CurrentIndex { number, index, incompleteness })));
+    /// Replaces the index.
+    pub fn serve(&self, engine: Arc<dyn Engine>, incompleteness: Option<Incompleteness>) {
+        self.current.store(Some(Arc::new(CurrentIndex { engine, incompleteness })));
     }
 
     /// Marks the index as incomplete or complete.
     pub fn set_incompleteness(&self, incompleteness: Option<&Incompleteness>) {
         self.current.rcu(|current| {
-            let CurrentIndex { number, index, .. } = &**current.as_ref()?;
-            let (number, index) = (*number, index.clone());
-            Some(Arc::new(CurrentIndex { number, index, incompleteness: incompleteness.cloned() }))
+            let engine = Arc::clone(&current.as_ref()?.engine);
+            Some(Arc::new(CurrentIndex { engine, incompleteness: incompleteness.cloned() }))
         });
     }
 
@@ -117,26 +106,24 @@ impl ServedIndex {
         self.current.store(None);
     }
 
-    /// Numbers of unreadable indexes.
-    pub fn unreadable(&self) -> watch::Receiver<u64> {
-        self.unreadable.subscribe()
-    }
-
     /// For a search that begins now.
-    pub fn view(&self) -> Option<IndexView> {
+    pub fn view(&self) -> Option<ServedView> {
         // Read together: an incomplete index may become complete, never the reverse.
-        let current = self.current.load_full()?;
+        let current = self.current.load();
+        let current = current.as_ref()?;
         let incomplete = current.incompleteness.as_ref().map(Incompleteness::message);
-        Some(IndexView { snapshot: current.index.snapshot(), incomplete, number: current.number })
+        Some(ServedView { view: current.engine.view(), incomplete })
     }
 
-    /// Documents of all tenants.
-    pub fn documents(&self) -> u64 {
-        self.current.load().as_ref().map_or(0, |current| current.index.snapshot().documents())
-    }
-
-    /// Requests the verification of an index.
-    pub fn report_unreadable(&self, number: u64) {
-        self.unreadable.send_replace(number);
+    /// Documents of all tenants; none without an index.
+    ///
+    /// # Errors
+    /// The engine's own.
+    pub async fn documents(&self) -> Result<u64, Failure> {
+        let engine = self.current.load().as_ref().map(|current| Arc::clone(&current.engine));
+        match engine {
+            Some(engine) => engine.documents().await,
+            None => Ok(0),
+        }
     }
 }

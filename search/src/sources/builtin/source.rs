@@ -5,13 +5,12 @@ mod tests;
 
 use std::sync::Arc;
 
-use tokio_util::task::AbortOnDropHandle;
-use trawl_index as index;
+use trawl_engine::{Failure, Page, Request, Scope, Start, TimePosition, View};
 
 use super::{
     id_of,
-    page_cache::{IndexPageCache, IndexPageKey},
-    snapshot::{IndexView, ServedIndex},
+    page_cache::IndexPageCache,
+    snapshot::{ServedIndex, ServedView},
 };
 use crate::{
     clock::now_millis,
@@ -29,7 +28,7 @@ const INLINE_TIE: usize = 100;
 pub struct BuiltinSource {
     id: Arc<str>,
     name: String,
-    scope: Arc<index::Scope>,
+    scope: Arc<Scope>,
     served: Arc<ServedIndex>,
     cache: IndexPageCache,
 }
@@ -46,7 +45,7 @@ impl BuiltinSource {
         Self {
             id: id_of(code).into(),
             name: name.to_owned(),
-            scope: Arc::new(index::Scope::new(tenant_id, code)),
+            scope: Arc::new(Scope::new(tenant_id, code)),
             served,
             cache,
         }
@@ -64,67 +63,82 @@ impl Source for BuiltinSource {
     }
 
     async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
-        let view = self.served.view()?;
-        let (scope, snapshot) = (Arc::clone(&self.scope), view.snapshot.clone());
-        let (principals, keyword) = (Arc::clone(&viewer.principals), keyword.to_owned());
-        let correct = move || snapshot.correct(&scope, &principals, &keyword);
-        let corrected = AbortOnDropHandle::new(tokio::task::spawn_blocking(correct)).await.ok()?;
+        let ServedView { view, .. } = self.served.view()?;
+        let corrected = view.correct(&self.scope, &viewer.principals, keyword).await;
         // A failure costs the correction only.
-        corrected.map_err(|error| self.on_failure(&view)(&error)).ok().flatten()
+        corrected.map_err(self.on_failure()).ok().flatten()
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let Some(start) = start(request, position) else { return Ok(SourcePage::default()) };
-        let Some(view) = self.served.view() else {
+        let Some(ServedView { view, incomplete }) = self.served.view() else {
             return Err(SourceFailure::new(
                 FailureKind::Unavailable,
                 "the index cannot be opened at the moment",
             ));
         };
-        let page = self.search(&view, request, start).await?;
-        Ok(SourcePage { incomplete: view.incomplete, ..page })
+        let page = self.search(view, request, start).await?;
+        Ok(SourcePage { incomplete, ..page })
     }
 }
 
 impl BuiltinSource {
     async fn search(
         &self,
-        view: &IndexView,
+        view: Arc<dyn View>,
         request: &SourceRequest,
-        start: index::Start,
+        start: Start,
     ) -> Result<SourcePage, SourceFailure> {
-        if let Some(page) = self.search_inline(view, request, &start)? {
+        if let Some(page) = self.search_inline(&*view, request, start.clone())? {
             return Ok(page);
         }
-        let key = Arc::new(IndexPageKey::new(&self.scope, request, start.clone()));
-        let page = self.cache.get(key, view.snapshot.clone(), self.on_failure(view)).await?;
+        let search = Arc::new(self.request(request, start.clone()));
+        let page = self.cache.get(search, view, self.on_failure()).await?;
         Ok(into_page(Arc::unwrap_or_clone(page), request, &start))
+    }
+
+    fn request(&self, request: &SourceRequest, start: Start) -> Request {
+        let search = &request.search;
+        let filters = &search.parameters.filters;
+        Request {
+            scope: Arc::clone(&self.scope),
+            query: Arc::clone(&search.query),
+            principals: Arc::clone(&search.viewer.principals),
+            from: filters.from,
+            to: filters.to,
+            author: filters.author.clone(),
+            start,
+            limit: search.parameters.limit,
+        }
     }
 
     /// Searches here if that is cheaper than a change of threads.
     fn search_inline(
         &self,
-        view: &IndexView,
+        view: &dyn View,
         request: &SourceRequest,
-        start: &index::Start,
+        mut start: Start,
     ) -> Result<Option<SourcePage>, SourceFailure> {
-        let mut start = start.clone();
-        if let index::Start::Time { whole_ties: Some(largest), .. } = &mut start {
+        if let Start::Time { whole_ties: Some(largest), .. } = &mut start {
             *largest = INLINE_TIE.min(*largest);
         }
-        let key = IndexPageKey::new(&self.scope, request, start);
-        let question = key.request();
-        let found = view.snapshot.search_at_once(&question).map_err(|error| self.on_failure(view)(&error))?;
-        Ok(found.filter(|page| !page.cut).map(|page| into_page(page, request, &question.start)))
+        let search = self.request(request, start);
+        let found = view.search_at_once(&search).map_err(self.on_failure())?;
+        Ok(found.filter(|page| !page.cut).map(|page| into_page(page, request, &search.start)))
     }
 
-    /// Logs it, and requests verification of the index.
-    fn on_failure(&self, view: &IndexView) -> impl FnOnce(&index::Error) -> SourceFailure + Send + use<> {
-        let (id, served, number) = (Arc::clone(&self.id), Arc::clone(&self.served), view.number);
-        move |error| {
-            tracing::error!(%error, source = &*id, "the index could not answer");
-            served.report_unreadable(number);
-            SourceFailure::new(FailureKind::Error, "the index could not answer")
+    /// Logs it.
+    fn on_failure(&self) -> impl FnOnce(Failure) -> SourceFailure + Send + use<> {
+        let id = Arc::clone(&self.id);
+        move |failure| match failure {
+            Failure::Unavailable(reason) => {
+                tracing::warn!(reason, source = &*id, "the index is unavailable");
+                SourceFailure::new(FailureKind::Unavailable, reason)
+            }
+            Failure::Failed(error) => {
+                tracing::error!(error, source = &*id, "the index could not answer");
+                SourceFailure::new(FailureKind::Error, "the index could not answer")
+            }
         }
     }
 }
@@ -135,30 +149,30 @@ fn this_hour() -> i64 {
     now_millis() / HOUR * HOUR
 }
 
-pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<index::Start> {
+pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<Start> {
     match (request.search.parameters.order, position) {
         (_, Position::End) => None,
         (Order::Time, position) => {
             let after = match position {
                 Position::AfterItem(display_time, id) => {
-                    Some(index::TimePosition { display_time: *display_time, id: Some(id.clone()) })
+                    Some(TimePosition { display_time: *display_time, id: Some(id.clone()) })
                 }
                 // The total includes the filter `to`.
-                _ => request.before.map(|display_time| index::TimePosition { display_time, id: None }),
+                _ => request.before.map(|display_time| TimePosition { display_time, id: None }),
             };
-            Some(index::Start::Time { after, whole_ties: request.whole_ties })
+            Some(Start::Time { after, whole_ties: request.whole_ties })
         }
         (Order::Relevance, position) => {
             let skip = if let Position::AfterRank(skip) = position { *skip } else { 0 };
-            Some(index::Start::Relevance { skip, now: this_hour() })
+            Some(Start::Relevance { skip, now: this_hour() })
         }
     }
 }
 
-pub(crate) fn into_page(page: index::Page, request: &SourceRequest, start: &index::Start) -> SourcePage {
+pub(crate) fn into_page(page: Page, request: &SourceRequest, start: &Start) -> SourcePage {
     let skipped = match start {
-        index::Start::Relevance { skip, .. } => *skip,
-        index::Start::Time { .. } => 0,
+        Start::Relevance { skip, .. } => *skip,
+        Start::Time { .. } => 0,
     };
     let order = request.search.parameters.order;
     let items: Vec<PositionedItem> = page

@@ -2,7 +2,8 @@ use std::sync::mpsc;
 
 use futures::future::join_all;
 use tokio::runtime::Builder;
-use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Query, Scope, Start, Writer};
+use trawl_engine::{Audience, Change, Checkpoint, Document, Engine as _, Query, Scope};
+use trawl_index::{EmbeddedEngine, Index, Options, Writer};
 
 use super::*;
 
@@ -31,8 +32,8 @@ fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
     writer.commit(&Checkpoint { store: "test".to_owned(), position, complete: true }).unwrap();
 }
 
-fn key(keyword: &str) -> Arc<IndexPageKey> {
-    Arc::new(IndexPageKey {
+fn request(keyword: &str) -> Arc<Request> {
+    Arc::new(Request {
         scope: Arc::new(Scope::new(1, "article")),
         query: Arc::new(Query::parse(keyword)),
         principals: Arc::default(),
@@ -44,12 +45,15 @@ fn key(keyword: &str) -> Arc<IndexPageKey> {
     })
 }
 
-async fn get(cache: &IndexPageCache, index: &Index, key: &Arc<IndexPageKey>) -> Arc<index::Page> {
-    let failed = |error: &index::Error| panic!("{error}");
-    cache.get(Arc::clone(key), index.snapshot(), failed).await.unwrap()
+async fn get(cache: &IndexPageCache, index: &Index, request: &Arc<Request>) -> Arc<Page> {
+    get_from(cache, EmbeddedEngine::from(index.clone()).view(), request).await
 }
 
-fn ids(page: &index::Page) -> Vec<&str> {
+async fn get_from(cache: &IndexPageCache, view: Arc<dyn View>, request: &Arc<Request>) -> Arc<Page> {
+    cache.get(Arc::clone(request), view, |failure| panic!("{failure}")).await.unwrap()
+}
+
+fn ids(page: &Page) -> Vec<&str> {
     page.hits.iter().map(|hit| hit.id.as_str()).collect()
 }
 
@@ -57,45 +61,44 @@ fn ids(page: &index::Page) -> Vec<&str> {
 async fn page_is_reused_until_the_index_changes() {
     let (index, mut writer) = index();
     put(&mut writer, 1, "a", 10);
-    let (cache, key) = (IndexPageCache::new(SETTINGS), key("harbour quay"));
+    let (cache, key) = (IndexPageCache::new(SETTINGS), request("harbour quay"));
     let first = get(&cache, &index, &key).await;
     assert!(Arc::ptr_eq(&first, &get(&cache, &index, &key).await));
-    let before = index.snapshot();
+    let before = EmbeddedEngine::from(index.clone()).view();
     put(&mut writer, 2, "b", 10);
     let second = get(&cache, &index, &key).await;
     assert_eq!((ids(&first), ids(&second)), (vec!["a"], vec!["a", "b"]));
-    let failed = |error: &index::Error| panic!("{error}");
-    let earlier = cache.get(Arc::clone(&key), before, failed).await.unwrap();
+    let earlier = get_from(&cache, before, &key).await;
     assert_eq!(ids(&earlier), ["a"]);
     assert!(Arc::ptr_eq(&second, &get(&cache, &index, &key).await));
 }
 
 #[tokio::test]
-async fn each_field_makes_another_key() {
+async fn each_field_makes_another_request() {
     let (index, mut writer) = index();
     put(&mut writer, 1, "a", 10);
     let cache = IndexPageCache::new(SETTINGS);
-    let one = IndexPageKey::clone(&key("harbour quay"));
+    let one = Request::clone(&request("harbour quay"));
     let principals = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
     let after = |id: Option<&str>| {
-        let after = index::TimePosition { display_time: 9, id: id.map(str::to_owned) };
+        let after = TimePosition { display_time: 9, id: id.map(str::to_owned) };
         Start::Time { after: Some(after), whole_ties: None }
     };
     let others = [
-        IndexPageKey { scope: Arc::new(Scope::new(2, "article")), ..one.clone() },
-        IndexPageKey { scope: Arc::new(Scope::new(1, "news")), ..one.clone() },
-        IndexPageKey { query: Arc::new(Query::parse("quay harbour")), ..one.clone() },
-        IndexPageKey { principals: principals(&["user:mei"]), ..one.clone() },
-        IndexPageKey { principals: principals(&["user:omar"]), ..one.clone() },
-        IndexPageKey { from: Some(1), ..one.clone() },
-        IndexPageKey { to: Some(1), ..one.clone() },
-        IndexPageKey { author: Some("ann".to_owned()), ..one.clone() },
-        IndexPageKey { limit: 11, ..one.clone() },
-        IndexPageKey { start: Start::Relevance { skip: 1, now: 0 }, ..one.clone() },
-        IndexPageKey { start: Start::Time { after: None, whole_ties: None }, ..one.clone() },
-        IndexPageKey { start: Start::Time { after: None, whole_ties: Some(1) }, ..one.clone() },
-        IndexPageKey { start: after(None), ..one.clone() },
-        IndexPageKey { start: after(Some("a")), ..one.clone() },
+        Request { scope: Arc::new(Scope::new(2, "article")), ..one.clone() },
+        Request { scope: Arc::new(Scope::new(1, "news")), ..one.clone() },
+        Request { query: Arc::new(Query::parse("quay harbour")), ..one.clone() },
+        Request { principals: principals(&["user:mei"]), ..one.clone() },
+        Request { principals: principals(&["user:omar"]), ..one.clone() },
+        Request { from: Some(1), ..one.clone() },
+        Request { to: Some(1), ..one.clone() },
+        Request { author: Some("ann".to_owned()), ..one.clone() },
+        Request { limit: 11, ..one.clone() },
+        Request { start: Start::Relevance { skip: 1, now: 0 }, ..one.clone() },
+        Request { start: Start::Time { after: None, whole_ties: None }, ..one.clone() },
+        Request { start: Start::Time { after: None, whole_ties: Some(1) }, ..one.clone() },
+        Request { start: after(None), ..one.clone() },
+        Request { start: after(Some("a")), ..one.clone() },
         one,
     ];
     let mut found = Vec::new();
@@ -112,7 +115,7 @@ async fn identical_concurrent_requests_share_one_search() {
     let (index, mut writer) = index();
     put(&mut writer, 1, "a", 10);
     let cache = IndexPageCache::new(CacheSettings { bytes: 0, ..SETTINGS });
-    let key = key("harbour quay");
+    let key = request("harbour quay");
     let found = join_all((0..20).map(|_| get(&cache, &index, &key))).await;
     assert!(found.iter().all(|page| Arc::ptr_eq(page, &found[0])));
     assert!(cache.in_flight.is_empty());
@@ -128,7 +131,7 @@ fn search_without_waiters_is_not_begun() {
     runtime.block_on(async {
         let (let_go, held) = mpsc::channel::<()>();
         let busy = tokio::task::spawn_blocking(move || held.recv());
-        let key = key("harbour quay");
+        let key = request("harbour quay");
         let mut first = Box::pin(get(&cache, &index, &key));
         let mut second = Box::pin(get(&cache, &index, &key));
         assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
@@ -153,12 +156,12 @@ async fn cached_pages_are_bounded_and_large_ones_left_out() {
     }
     let cache = IndexPageCache::new(CacheSettings { bytes: 1 << 20, ..SETTINGS });
     for number in 0..200 {
-        get(&cache, &index, &key(&format!("harbour -x{number}"))).await;
+        get(&cache, &index, &request(&format!("harbour -x{number}"))).await;
     }
     cache.pages.run_pending_tasks();
     assert!((10..25).contains(&cache.pages.entry_count()), "{} cache", cache.pages.entry_count());
     assert!(cache.pages.weighted_size() <= 1 << 18);
-    let large = Arc::new(IndexPageKey { limit: 20, ..IndexPageKey::clone(&key("harbour quay")) });
+    let large = Arc::new(Request { limit: 20, ..Request::clone(&request("harbour quay")) });
     get(&cache, &index, &large).await;
     assert!(!cache.pages.contains_key(&large), "it would take a twelfth of the room");
 }

@@ -2,7 +2,8 @@ use std::{fmt::Debug, time::Duration};
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::time::Instant;
-use trawl_index::{Audience, Change, Checkpoint, Document, Index, Options, Scope};
+use trawl_engine::{Audience, Change, Checkpoint, Document};
+use trawl_index::{EmbeddedEngine, Index, Options};
 
 use super::*;
 use crate::{
@@ -95,25 +96,6 @@ impl Write {
     }
 }
 
-fn index_request<'a>(
-    scope: &'a index::Scope,
-    request: &'a SourceRequest,
-    start: index::Start,
-) -> index::Request<'a> {
-    let search = &*request.search;
-    let SearchParameters { filters, limit, .. } = &search.parameters;
-    index::Request {
-        scope,
-        query: &search.query,
-        principals: &search.viewer.principals,
-        from: filters.from,
-        to: filters.to,
-        author: filters.author.as_deref(),
-        start,
-        limit: *limit,
-    }
-}
-
 impl Search {
     fn request(&self) -> SourceRequest {
         let principals = self.principals.iter().map(|name| (*name).to_owned()).collect();
@@ -143,7 +125,7 @@ proptest! {
     fn page_equals_the_current_one_for_any_writes_and_viewers(steps in vec(any_step(), 1..120)) {
         let (index, mut writer) =
             Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
-        let served = Arc::new(ServedIndex::of(index.clone()));
+        let served = Arc::new(ServedIndex::of(Arc::new(EmbeddedEngine::from(index.clone()))));
         let pages = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (number, step) in steps.into_iter().enumerate() {
@@ -161,7 +143,7 @@ proptest! {
                     for _ in 0..=search.behind {
                         let found = runtime.block_on(source.page(&request, &position)).unwrap();
                         let Some(start) = start(&request, &position) else { break };
-                        let now = index.snapshot().search(&index_request(&source.scope, &request, start.clone())).unwrap();
+                        let now = index.snapshot().search(&source.request(&request, start.clone())).unwrap();
                         prop_assert_eq!(content(&found), content(&into_page(now, &request, &start)), "{:?}", search);
                         let Some(next) = found.next else { break };
                         position = next;

@@ -13,13 +13,14 @@ mod stemming;
 mod stop_words;
 mod traditional;
 
-pub(crate) use encoding::{EncodedTokenizer, EncodedWords, HEADING, TOKENIZER, WHOLE_NAME};
+pub use encoding::{EncodedWord, EncodedWordReader, EncodedWords, HEADING, WHOLE_NAME, encoded_words};
 pub(crate) use folded::Folded;
 pub use folding::fold;
-pub(crate) use names::{VariantBudget, indexed_forms, name_variants, whole_name};
+pub use names::whole_name;
+pub(crate) use names::{VariantBudget, indexed_forms, name_variants};
 pub(crate) use pinyin::{NameVariant, PinyinReadings};
-pub(crate) use segmentation::{
-    PositionStep, Run, document_words, is_ideograph, placed_runs, query_words, runs,
-};
-pub(crate) use stemming::{cut_to_length, stem};
-pub(crate) use stop_words::is_stop_word;
+pub use segmentation::{PositionStep, Run, document_words};
+pub(crate) use segmentation::{is_ideograph, placed_runs, query_words, runs};
+pub(crate) use stemming::cut_to_length;
+pub use stemming::stem;
+pub use stop_words::is_stop_word;

@@ -17,6 +17,6 @@ pub(crate) fn cut_to_length(word: &str) -> &str {
 }
 
 /// Stems English words; others stay.
-pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+pub fn stem(word: &str) -> Cow<'_, str> {
     if word.bytes().all(|byte| byte.is_ascii_lowercase()) { ENGLISH.stem(word) } else { Cow::Borrowed(word) }
 }

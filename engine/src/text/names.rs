@@ -74,7 +74,7 @@ pub(crate) fn indexed_forms(
 }
 
 /// `None` if too long or empty.
-pub(crate) fn whole_name<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
+pub fn whole_name<'a>(words: impl Iterator<Item = &'a str>) -> Option<String> {
     let mut whole = String::new();
     for word in words {
         let is_joined = whole.ends_with(is_ideograph) && word.starts_with(is_ideograph);

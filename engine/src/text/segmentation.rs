@@ -14,7 +14,7 @@ use super::{cut_to_length, stem};
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Run<'a> {
+pub enum Run<'a> {
     /// With kana.
     Ideographs(&'a str),
     /// Cut to the longest length.
@@ -22,7 +22,7 @@ pub(crate) enum Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub(crate) fn text(self) -> &'a str {
+    pub fn text(self) -> &'a str {
         match self {
             Self::Ideographs(text) | Self::Word(text) => text,
         }
@@ -56,7 +56,7 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, R
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum PositionStep {
+pub enum PositionStep {
     Next,
     Same,
 }
@@ -64,7 +64,7 @@ pub(crate) enum PositionStep {
 /// Emits each indexed word with its first byte.
 ///
 /// Ideographs: each one and every dictionary word. Others: the stem, and the word if different.
-pub(crate) fn document_words(folded: &str, mut emit: impl FnMut(PositionStep, usize, &str)) {
+pub fn document_words(folded: &str, mut emit: impl FnMut(PositionStep, usize, &str)) {
     for (bytes, run) in placed_runs(folded) {
         match run {
             Run::Word(word) => {

@@ -28,7 +28,7 @@ impl<'a> Texts<'a> {
     }
 
     /// In order, up to this many characters.
-    pub(crate) fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
+    pub fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
         [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |Text(text)| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);
             characters -= text[..end].chars().count();

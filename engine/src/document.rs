@@ -4,7 +4,7 @@ use std::sync::Arc;
 pub const MAX_ID_BYTES: usize = 1_024;
 
 /// Ends the scope in a term. Words never hold it, so no prefix begins another.
-pub(crate) const SCOPE_END: char = '\0';
+pub const SCOPE_END: char = '\0';
 
 /// Module of a tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl Scope {
     }
 
     /// Start of every term of the scope; alone, the term of all its documents.
-    pub(crate) fn prefix(&self) -> String {
+    pub fn prefix(&self) -> String {
         let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
         format!("{}{module}{SCOPE_END}", tenant_prefix(self.tenant))
     }
@@ -33,7 +33,7 @@ fn tenant_prefix(tenant: i64) -> String {
 }
 
 /// First text with the tenant's prefix, and the first after them.
-pub(crate) fn tenant_range(tenant: i64) -> [String; 2] {
+pub fn tenant_range(tenant: i64) -> [String; 2] {
     // The character after the dot.
     [tenant_prefix(tenant), format!("{tenant:x}/")]
 }
@@ -82,29 +82,10 @@ pub struct Document {
 }
 
 impl Document {
-    pub(crate) fn bytes(&self) -> usize {
+    /// Its texts' size.
+    pub fn bytes(&self) -> usize {
         let text = self.text.as_deref().map_or(0, str::len);
         self.title.len() + self.sub_title.len() + self.brief.len() + text + self.item.len()
-    }
-}
-
-#[cfg(test)]
-impl Document {
-    pub(crate) fn sample(id: &str, text: Option<&str>) -> Self {
-        Self {
-            scope: Scope::new(1, "news"),
-            id: id.to_owned(),
-            display_time: 0,
-            title: "title".to_owned(),
-            title_is_name: false,
-            other_names: Vec::new(),
-            sub_title: String::new(),
-            brief: String::new(),
-            text: text.map(Into::into),
-            author: String::new(),
-            audience: Audience::Tenant,
-            item: "{}".to_owned(),
-        }
     }
 }
 
@@ -136,7 +117,7 @@ pub enum Change {
 
 impl Change {
     /// Scope prefix and id, if one document changes.
-    pub(crate) fn target(&self) -> Option<(String, &str)> {
+    pub fn target(&self) -> Option<(String, &str)> {
         match self {
             Self::Put(document) => Some((document.scope.prefix(), &document.id)),
             Self::Remove { scope, id } => Some((scope.prefix(), id)),

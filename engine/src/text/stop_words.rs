@@ -12,6 +12,6 @@ const STOP_WORDS_TEXT: &str = "a an and are as at be but by for if in into is it
 static STOP_WORDS: LazyLock<HashSet<String>> =
     LazyLock::new(|| STOP_WORDS_TEXT.split_whitespace().map(|word| stem(word).into_owned()).collect());
 
-pub(crate) fn is_stop_word(stem: &str) -> bool {
+pub fn is_stop_word(stem: &str) -> bool {
     STOP_WORDS.contains(stem)
 }

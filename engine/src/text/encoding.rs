@@ -1,14 +1,10 @@
-//! Analysed words of a field in one string, and its tokenizer.
+//! Analysed words of a field in one string.
 //!
-//! Texts are analysed on many threads; the engine's indexing thread only splits this string. It holds the
-//! scope's prefix, then a position mark and the text of each word.
-
-use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+//! Texts are analysed on many threads; an engine only splits this string. It holds the scope's prefix, then a position
+//! mark and the text of each word.
 
 use super::{Folded, PositionStep, VariantBudget, document_words, fold, indexed_forms, stem};
 use crate::document::SCOPE_END;
-
-pub(crate) const TOKENIZER: &str = "trawl_encoded";
 
 const NEXT: char = '\u{1}';
 const SAME: char = '\u{2}';
@@ -16,13 +12,14 @@ const SAME: char = '\u{2}';
 const GAP: char = '\u{3}';
 
 /// Starts whole names; words never contain it.
-pub(crate) const WHOLE_NAME: char = '=';
+pub const WHOLE_NAME: char = '=';
 
 /// Starts title terms of documents with a text.
-pub(crate) const HEADING: char = '#';
+pub const HEADING: char = '#';
 
+/// Writes a field's words.
 #[derive(Debug)]
-pub(crate) struct EncodedWords {
+pub struct EncodedWords {
     encoded: String,
     prefix_len: usize,
     /// Of the document.
@@ -30,16 +27,16 @@ pub(crate) struct EncodedWords {
 }
 
 impl EncodedWords {
-    pub(crate) fn new(prefix: &str) -> Self {
+    pub fn new(prefix: &str) -> Self {
         Self { encoded: prefix.to_owned(), prefix_len: prefix.len(), budget: VariantBudget::new() }
     }
 
     /// Adds an empty word, which finds every document.
-    pub(crate) fn add_marker(&mut self) {
+    pub fn add_marker(&mut self) {
         self.encoded.push(NEXT);
     }
 
-    pub(crate) fn add_text(&mut self, text: &str) {
+    pub fn add_text(&mut self, text: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
         document_words(&fold(text), |step, _, word| self.add_word(step, std::mem::take(&mut first), word));
     }
@@ -47,7 +44,7 @@ impl EncodedWords {
     /// Adds words, their variants at the same positions, and whole names.
     ///
     /// All names share one budget; names after that have only their words.
-    pub(crate) fn add_name(&mut self, name: &str) {
+    pub fn add_name(&mut self, name: &str) {
         let mut first = self.encoded.len() > self.prefix_len;
         let folded = Folded::new(name);
         let (variants, whole_names) = indexed_forms(name, &folded, &mut self.budget);
@@ -68,7 +65,7 @@ impl EncodedWords {
         }
     }
 
-    pub(crate) fn add_headings(&mut self, text: &str) {
+    pub fn add_headings(&mut self, text: &str) {
         document_words(&fold(text), |step, _, word| self.add_word(step, false, &format!("{HEADING}{word}")));
     }
 
@@ -82,59 +79,47 @@ impl EncodedWords {
     }
 
     /// `None` without words.
-    pub(crate) fn finish(self) -> Option<String> {
+    pub fn finish(self) -> Option<String> {
         (self.encoded.len() > self.prefix_len).then_some(self.encoded)
     }
 }
 
-#[derive(Debug, Clone, Default)]
-pub(crate) struct EncodedTokenizer {
-    token: Token,
+/// A word as read back from a field.
+#[derive(Debug, PartialEq, Eq)]
+pub struct EncodedWord<'a> {
+    /// Positions after the previous word.
+    pub distance: usize,
+    /// Without the scope's prefix; empty for the marker.
+    pub word: &'a str,
 }
 
-impl Tokenizer for EncodedTokenizer {
-    type TokenStream<'a> = EncodedStream<'a>;
-
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> EncodedStream<'a> {
-        self.token.reset();
-        let prefix_len = text.find(SCOPE_END).map_or(0, |end| end + SCOPE_END.len_utf8());
-        let (prefix, words) = text.split_at(prefix_len);
-        self.token.text.push_str(prefix);
-        EncodedStream { token: &mut self.token, words, prefix_len }
-    }
+/// Splits a field into the scope's prefix and its words.
+pub fn encoded_words(field: &str) -> (&str, EncodedWordReader<'_>) {
+    let prefix_len = field.find(SCOPE_END).map_or(0, |end| end + SCOPE_END.len_utf8());
+    let (prefix, rest) = field.split_at(prefix_len);
+    (prefix, EncodedWordReader { rest })
 }
 
-pub(crate) struct EncodedStream<'a> {
-    token: &'a mut Token,
-    words: &'a str,
-    prefix_len: usize,
+/// Reads a field's words.
+#[derive(Debug)]
+pub struct EncodedWordReader<'a> {
+    rest: &'a str,
 }
 
-impl TokenStream for EncodedStream<'_> {
-    fn advance(&mut self) -> bool {
-        let mut characters = self.words.chars();
-        let distance = match characters.next() {
-            None => return false,
-            Some(SAME) => 0,
-            Some(GAP) => 2,
-            Some(_) => 1,
+impl<'a> Iterator for EncodedWordReader<'a> {
+    type Item = EncodedWord<'a>;
+
+    fn next(&mut self) -> Option<EncodedWord<'a>> {
+        let mut characters = self.rest.chars();
+        let distance = match characters.next()? {
+            SAME => 0,
+            GAP => 2,
+            _ => 1,
         };
         let rest = characters.as_str();
-        let end = rest.find([NEXT, SAME, GAP]).unwrap_or(rest.len());
-        // It starts at the largest number.
-        self.token.position = self.token.position.wrapping_add(distance);
-        self.token.text.truncate(self.prefix_len);
-        self.token.text.push_str(&rest[..end]);
-        self.words = &rest[end..];
-        true
-    }
-
-    fn token(&self) -> &Token {
-        self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        self.token
+        let (word, rest) = rest.split_at(rest.find([NEXT, SAME, GAP]).unwrap_or(rest.len()));
+        self.rest = rest;
+        Some(EncodedWord { distance, word })
     }
 }
 
@@ -151,14 +136,10 @@ mod tests {
         words.add_text("dog");
         let encoded = words.finish().unwrap();
 
-        let mut tokenizer = EncodedTokenizer::default();
-        let mut stream = tokenizer.token_stream(&encoded);
-        let mut read = Vec::new();
-        while let Some(token) = stream.next() {
-            read.push((token.position, token.text.strip_prefix("7.news\0").unwrap().to_owned()));
-        }
-        let expected = [(0, ""), (2, "cat"), (2, "cats"), (3, "中"), (3, "中国"), (4, "国"), (6, "dog")];
-        assert_eq!(read, expected.map(|(position, word)| (position, word.to_owned())));
+        let (prefix, words) = encoded_words(&encoded);
+        let read: Vec<(usize, &str)> = words.map(|EncodedWord { distance, word }| (distance, word)).collect();
+        assert_eq!(prefix, "7.news\0");
+        assert_eq!(read, [(1, ""), (2, "cat"), (0, "cats"), (1, "中"), (0, "中国"), (1, "国"), (2, "dog")]);
     }
 
     #[test]
@@ -172,10 +153,7 @@ mod tests {
     }
 
     fn terms(words: EncodedWords) -> usize {
-        let encoded = words.finish().unwrap();
-        let mut tokenizer = EncodedTokenizer::default();
-        let mut stream = tokenizer.token_stream(&encoded);
-        std::iter::from_fn(|| stream.next().map(drop)).count()
+        encoded_words(&words.finish().unwrap()).1.count()
     }
 
     fn variant_count(names: &[&str]) -> usize {

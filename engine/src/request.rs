@@ -1,20 +1,22 @@
+use std::sync::Arc;
+
 use crate::{Query, Scope};
 
-/// Search request.
-#[derive(Debug, Clone)]
-pub struct Request<'a> {
+/// Search request: all that a page depends on besides the index.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Request {
     /// Module to search.
-    pub scope: &'a Scope,
+    pub scope: Arc<Scope>,
     /// Parsed keyword.
-    pub query: &'a Query,
+    pub query: Arc<Query>,
     /// Without any, only [`Audience::Tenant`](crate::Audience::Tenant) is visible.
-    pub principals: &'a [String],
+    pub principals: Arc<[String]>,
     /// Epoch milliseconds, inclusive.
     pub from: Option<i64>,
     /// Epoch milliseconds, exclusive.
     pub to: Option<i64>,
     /// Words required in the author's name.
-    pub author: Option<&'a str>,
+    pub author: Option<String>,
     /// Order and start.
     pub start: Start,
     /// 0 for the total only.

@@ -16,36 +16,36 @@ const MIN_PREFIX_CHARS: usize = 2;
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Query {
-    pub(crate) clauses: Vec<Clause>,
+    pub clauses: Vec<Clause>,
     /// In typed order, with repetitions.
-    pub(crate) words: Vec<QueryWord>,
+    pub words: Vec<QueryWord>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct QueryWord {
-    pub(crate) position: usize,
-    pub(crate) term: String,
-    pub(crate) quoted: bool,
+pub struct QueryWord {
+    pub position: usize,
+    pub term: String,
+    pub quoted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Clause {
-    pub(crate) exclude: bool,
-    pub(crate) target: Target,
+pub struct Clause {
+    pub exclude: bool,
+    pub target: Target,
     /// Required in either order.
-    pub(crate) quoted: bool,
+    pub quoted: bool,
     /// All required; never empty.
-    pub(crate) pieces: Vec<Piece>,
+    pub pieces: Vec<Piece>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Target {
+pub enum Target {
     Text,
     Author,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Piece {
+pub enum Piece {
     Term(String),
     /// At offsets from the first.
     Phrase(Vec<(usize, String)>),
@@ -101,7 +101,7 @@ impl Query {
     /// The keyword with words replaced; `None` if unchanged.
     ///
     /// `replace` gets up to `limit` folded words, and whether each may be unfinished.
-    pub(crate) fn with_words_replaced<E>(
+    pub fn with_words_replaced<E>(
         keyword: &str,
         mut limit: usize,
         mut replace: impl FnMut(Run<'_>, bool) -> Result<Option<String>, E>,
@@ -172,7 +172,7 @@ impl Query {
 }
 
 /// Parses a name as in `author:NAME`.
-pub(crate) fn author_pieces(name: &str) -> Vec<Piece> {
+pub fn author_pieces(name: &str) -> Vec<Piece> {
     word_pieces(&fold(name), &mut MAX_TERMS.clone())
 }
 

@@ -1,0 +1,67 @@
+//! Words of a document, the same in each engine.
+
+use crate::document::{Audience, Document};
+use crate::text::EncodedWords;
+
+/// Half of a scope; the halves are disjoint, by [`Audience`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Half {
+    /// Visible to the whole tenant.
+    Open,
+    /// Visible to its principals.
+    Restricted,
+}
+
+/// A document's terms. Fields are encoded words (`text::encoding`); `None` without words.
+#[derive(Debug)]
+pub struct AnalysedDocument {
+    /// Field of the texts.
+    pub half: Half,
+    /// Principals, with the scope's prefix.
+    pub principals: Vec<String>,
+    /// All texts; starts with the scope's marker.
+    pub body: Option<String>,
+    /// The title again, for scores only.
+    pub title: Option<String>,
+    /// The author's name.
+    pub author: Option<String>,
+}
+
+impl AnalysedDocument {
+    /// Analyses a document whose scope has this prefix.
+    pub fn new(document: &Document, prefix: &str) -> Self {
+        let (half, principals) = match &document.audience {
+            Audience::Tenant => (Half::Open, Vec::new()),
+            Audience::Principals(principals) => {
+                let principals = principals.iter().map(|principal| principal_term(prefix, principal));
+                (Half::Restricted, principals.collect())
+            }
+        };
+        let mut body = EncodedWords::new(prefix);
+        body.add_marker();
+        if document.title_is_name {
+            body.add_name(&document.title);
+        } else {
+            body.add_text(&document.title);
+        }
+        body.add_text(&document.sub_title);
+        body.add_text(&document.brief);
+        body.add_text(document.text.as_deref().unwrap_or_default());
+        for name in &document.other_names {
+            body.add_name(name);
+        }
+        let mut title = EncodedWords::new(prefix);
+        title.add_text(&document.title);
+        if document.text.is_some() {
+            title.add_headings(&document.title);
+        }
+        let mut author = EncodedWords::new(prefix);
+        author.add_text(&document.author);
+        Self { half, principals, body: body.finish(), title: title.finish(), author: author.finish() }
+    }
+}
+
+/// The term of a principal in a scope with this prefix.
+pub fn principal_term(prefix: &str, principal: &str) -> String {
+    format!("{prefix}{principal}")
+}

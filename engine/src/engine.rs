@@ -1,0 +1,53 @@
+//! The seam between searches and the engine that answers them.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{Page, Request, Scope};
+
+/// A full-text index that can be searched.
+#[async_trait]
+pub trait Engine: Send + Sync {
+    /// The last commit, for one search.
+    fn view(&self) -> Arc<dyn View>;
+
+    /// Counts the documents of all tenants.
+    async fn documents(&self) -> Result<u64, Failure>;
+}
+
+/// An index at one commit.
+#[async_trait]
+pub trait View: Send + Sync {
+    /// Searches for a few hundred microseconds at most; `None` if that does not suffice.
+    fn search_at_once(&self, _request: &Request) -> Result<Option<Page>, Failure> {
+        Ok(None)
+    }
+
+    /// Answers the request.
+    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure>;
+
+    /// Replaces words that find nothing by visible words one edit away.
+    ///
+    /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced.
+    async fn correct(
+        &self,
+        scope: &Arc<Scope>,
+        principals: &Arc<[String]>,
+        keyword: &str,
+    ) -> Result<Option<String>, Failure>;
+
+    /// Number that grows with every visible commit; unique in the process.
+    fn generation(&self) -> u64;
+}
+
+/// Why an engine did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// It cannot be reached, or lacks a part of the index. The text is shown to callers.
+    #[error("{0}")]
+    Unavailable(String),
+    /// It failed, for a reason that is logged and not shown.
+    #[error("{0}")]
+    Failed(String),
+}

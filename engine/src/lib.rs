@@ -1,0 +1,26 @@
+//! All that the full-text engines share: documents, text analysis, queries, pages and highlighting.
+//!
+//! Each engine gets the same words of a document and of a query, and answers a [`Request`] with the same [`Page`]. The
+//! indexer fills an [`Engine`]; a search asks its last [`View`].
+
+mod analysis;
+mod checkpoint;
+mod document;
+mod engine;
+mod highlight;
+mod item;
+mod page;
+pub mod query;
+mod request;
+pub mod text;
+
+pub use analysis::{AnalysedDocument, Half, principal_term};
+pub use checkpoint::Checkpoint;
+pub use document::{Audience, Change, Document, MAX_ID_BYTES, SCOPE_END, Scope, tenant_range};
+pub use engine::{Engine, Failure, View};
+pub use highlight::{Extent, Highlighter};
+pub use item::{Text, Texts};
+pub use page::{Hit, Page};
+pub use query::Query;
+pub use request::{Request, Start, TimePosition};
+pub use text::fold;
