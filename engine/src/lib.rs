@@ -5,12 +5,14 @@
 
 mod analysis;
 mod checkpoint;
+pub mod correction;
 mod document;
 mod engine;
 mod highlight;
 mod item;
 mod page;
 pub mod query;
+pub mod relevance;
 mod request;
 pub mod text;
 

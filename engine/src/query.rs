@@ -101,11 +101,11 @@ impl Query {
     /// The keyword with words replaced; `None` if unchanged.
     ///
     /// `replace` gets up to `limit` folded words, and whether each may be unfinished.
-    pub fn with_words_replaced<E>(
+    pub(crate) fn with_words_replaced(
         keyword: &str,
         mut limit: usize,
-        mut replace: impl FnMut(Run<'_>, bool) -> Result<Option<String>, E>,
-    ) -> Result<Option<String>, E> {
+        mut replace: impl FnMut(Run<'_>, bool) -> Option<String>,
+    ) -> Option<String> {
         let mut replaced = String::with_capacity(keyword.len());
         let mut changed = false;
         let mut rest = keyword;
@@ -134,7 +134,7 @@ impl Query {
                 let instead = match runs(&folded).next() {
                     Some(run) if is_single && limit > 0 => {
                         limit -= 1;
-                        replace(run, is_last && following.is_empty())?
+                        replace(run, is_last && following.is_empty())
                     }
                     _ => None,
                 };
@@ -145,7 +145,7 @@ impl Query {
             replaced.push_str(&consumed[start + text.len()..]);
             rest = after;
         }
-        Ok(changed.then_some(replaced))
+        changed.then_some(replaced)
     }
 
     /// Drops unquoted stop words, unless nothing remains.

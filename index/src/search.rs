@@ -7,7 +7,6 @@ mod budget;
 mod correction;
 mod execute;
 mod matches;
-mod parameters;
 mod plan;
 mod postings;
 mod prefix_expansion;
@@ -19,7 +18,6 @@ mod statistics;
 mod stored;
 mod time_order;
 mod viewer_scope;
-mod weighted_words;
 
 pub(crate) use self::correction::correct;
 pub(crate) use self::execute::{search, search_at_once};

@@ -8,11 +8,11 @@ use tantivy::query::{EnableScoring, PhraseQuery, Query as EngineQuery, Weight};
 use tantivy::schema::{Field, Term};
 use trawl_engine::Request;
 use trawl_engine::query::{Clause, Piece, Target, author_pieces};
+use trawl_engine::relevance::WeightedWords;
 
 use super::budget::{SearchError, StepBudget};
 use super::prefix_expansion;
 use super::viewer_scope::ViewerScope;
-use super::weighted_words::WeightedWords;
 use crate::expansion::PrefixExpansion;
 use crate::schema::TextFields;
 use crate::segment_cache::{TermInfos, Viewer};

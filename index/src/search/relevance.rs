@@ -9,11 +9,11 @@ mod rescore;
 mod scored;
 
 use trawl_engine::Request;
+use trawl_engine::relevance::{RESCORED_MATCHES, freshness};
 
 use self::rescore::Rescorer;
 use self::scored::sort;
 use super::budget::{SearchError, StepBudget};
-use super::parameters::{FRESHNESS_HALF_LIFE_MS, FRESHNESS_WEIGHT, RESCORED_MATCHES};
 use super::ranking::Ranking;
 use super::stored::Match;
 use super::viewer_scope::ViewerScope;
@@ -44,10 +44,4 @@ pub(super) fn collect(
         sort(scope.view, looked_at)?;
     }
     Ok(best.into_iter().skip(skip).take(request.limit).map(|scored| scored.found).collect())
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an age")]
-fn freshness(now: i64, display_time: i64) -> f32 {
-    let age = now.saturating_sub(display_time).max(0) as f32;
-    1.0 + FRESHNESS_WEIGHT / (1.0 + age / FRESHNESS_HALF_LIFE_MS)
 }

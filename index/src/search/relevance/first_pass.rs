@@ -6,13 +6,13 @@ use tantivy::query::{
 use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocId, DocSet, Score};
 use trawl_engine::Request;
+use trawl_engine::relevance::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
 use trawl_engine::text::HEADING;
 
 use super::scored::{Scored, sort};
 use crate::Error;
 use crate::schema::TextFields;
 use crate::search::budget::{SearchError, StepBudget};
-use crate::search::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
 use crate::search::plan::Plan;
 use crate::search::postings::BranchPostings;
 use crate::search::ranking::{Ranking, WordStatistics};

@@ -1,66 +1,126 @@
 //! Weights of query words, and which words select matches.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use tantivy::query::Bm25StatisticsProvider;
-use trawl_engine::query::{Piece, Query, QueryWord};
-use trawl_engine::text::{WHOLE_NAME, is_stop_word, whole_name};
-
-use super::budget::{SearchError, StepBudget};
 use super::parameters::{
     MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE, MIN_QUESTION_WORDS,
     PREFIX_WEIGHT, REPETITION_SATURATION,
 };
-use super::prefix_expansion;
-use super::statistics::ScopeStatistics;
-use super::viewer_scope::ViewerScope;
+use crate::query::{Piece, Query, QueryWord};
+use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
 
-pub(super) struct WeightedWords {
+/// Words of a query in relevance order, before their frequencies are known.
+pub struct TypedWords<'a> {
+    /// Without stop words, unless nothing else is typed.
+    content: Vec<&'a QueryWord>,
+    prefix: Option<WordPrefix<'a>>,
+    whole_name: Option<String>,
+}
+
+/// The last word, which may be unfinished.
+#[derive(Debug, Clone, Copy)]
+pub struct WordPrefix<'a> {
+    /// The word as if it were finished.
+    pub stem: &'a str,
+    /// As typed.
+    pub start: &'a str,
+}
+
+/// Document frequencies in one scope.
+#[derive(Debug, Default)]
+pub struct Frequencies {
+    /// Documents of the scope.
+    pub documents: u64,
+    /// Documents by term.
+    pub by_term: HashMap<String, u64>,
+}
+
+impl Frequencies {
+    /// Documents with the term.
+    pub fn of(&self, term: &str) -> u64 {
+        self.by_term.get(term).copied().unwrap_or(0)
+    }
+}
+
+/// Words of a query, weighed by their frequencies.
+pub struct WeightedWords {
     /// Distinct.
-    pub(super) indexed: Vec<WeightedWord>,
-    pub(super) pairs: Vec<WordPair>,
-    pub(super) prefix_words: Option<PrefixWords>,
+    pub indexed: Vec<WeightedWord>,
+    /// Neighbours in the query.
+    pub pairs: Vec<WordPair>,
+    /// Words that begin with the last word.
+    pub prefix_words: Option<PrefixWords>,
     /// The whole-name term, if indexed.
-    pub(super) whole_name: Option<String>,
+    pub whole_name: Option<String>,
     /// Quoted words are required.
     requires_quotes: bool,
     has_words: bool,
 }
 
-pub(super) struct WeightedWord {
-    pub(super) term: String,
-    pub(super) documents: u64,
+/// A word of the query that is indexed.
+pub struct WeightedWord {
+    /// Without the scope's prefix.
+    pub term: String,
+    /// Document frequency.
+    pub documents: u64,
     /// Grows with repetition in the query.
-    pub(super) weight: f32,
-    pub(super) idf: f32,
+    pub weight: f32,
+    /// Inverse document frequency.
+    pub idf: f32,
     /// Common words only weigh, unless alone.
-    pub(super) selects: bool,
+    pub selects: bool,
 }
 
+/// Two neighbours, by their place in [`WeightedWords::indexed`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct WordPair {
-    pub(super) first: usize,
-    pub(super) second: usize,
+pub struct WordPair {
+    /// Typed first.
+    pub first: usize,
+    /// Typed second.
+    pub second: usize,
     /// Positions from the first to the second.
-    pub(super) distance: u32,
+    pub distance: u32,
 }
 
-pub(super) struct PrefixWords {
-    pub(super) terms: Vec<String>,
+/// Words that begin with the last word.
+pub struct PrefixWords {
+    /// The most frequent ones.
+    pub terms: Vec<String>,
     /// Sum of frequencies.
-    pub(super) documents: u64,
-    pub(super) weight: f32,
+    pub documents: u64,
+    /// Smaller if the last word itself is indexed.
+    pub weight: f32,
 }
 
-impl WeightedWords {
-    pub(super) fn read(
-        query: &Query,
-        scope: &ViewerScope<'_>,
-        statistics: &ScopeStatistics<'_>,
-        budget: &mut StepBudget,
-    ) -> Result<Self, SearchError> {
-        let typed = content_words(&query.words);
+impl<'a> TypedWords<'a> {
+    /// Reads the words of a query.
+    pub fn of(query: &'a Query) -> Self {
+        let content = content_words(&query.words);
+        let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
+        let prefixes = pieces.filter_map(|piece| match piece {
+            Piece::Prefix { stem, start } => Some(WordPrefix { stem, start }),
+            _ => None,
+        });
+        // Stop words are not expanded.
+        let prefix = prefixes.last().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
+        let whole_name = whole_name(query.words.iter().map(|word| word.term.as_str()));
+        Self { content, prefix, whole_name: whole_name.map(|name| format!("{WHOLE_NAME}{name}")) }
+    }
+
+    /// Terms whose frequencies decide the weights; may repeat.
+    pub fn terms(&self) -> impl Iterator<Item = &str> {
+        self.content.iter().map(|word| word.term.as_str()).chain(self.whole_name.as_deref())
+    }
+
+    /// The last word, if what begins with it counts too.
+    pub fn prefix(&self) -> Option<WordPrefix<'a>> {
+        self.prefix
+    }
+
+    /// Weighs the words. `expansion` holds frequencies of words that begin with [`Self::prefix`].
+    pub fn weigh(self, frequencies: &Frequencies, expansion: BTreeMap<String, u64>) -> WeightedWords {
+        let typed = self.content;
         let quoted = are_quotes_required(&typed);
         let mut words: Vec<WeightedWord> = Vec::new();
         for word in &typed {
@@ -68,58 +128,55 @@ impl WeightedWords {
                 continue;
             }
             let is_required = quoted && typed.iter().any(|other| other.quoted && other.term == word.term);
-            let documents = statistics.doc_freq(&scope.term(scope.view.fields.open.body, &word.term))?;
+            let documents = frequencies.of(&word.term);
             if documents > 0 {
                 let times = typed.iter().filter(|other| other.term == word.term).count();
                 words.push(WeightedWord {
                     term: word.term.clone(),
                     documents,
                     weight: repetition_weight(times),
-                    idf: idf(documents, statistics.documents()),
-                    selects: is_required || !is_common(documents, statistics.documents()),
+                    idf: idf(documents, frequencies.documents),
+                    selects: is_required || !is_common(documents, frequencies.documents),
                 });
             }
         }
         keep_most_informative(&mut words);
-        let prefix_words = PrefixWords::read(query, &typed, scope, &words, budget)?;
+        let prefix_words = self.prefix.and_then(|prefix| PrefixWords::of(prefix, expansion, &words));
         if prefix_words.is_none() && words.iter().all(|word| !word.selects) {
             for word in &mut words {
                 word.selects = true;
             }
         }
-        let whole_name = whole_name(query.words.iter().map(|word| word.term.as_str()));
-        let whole_name = whole_name.map(|name| format!("{WHOLE_NAME}{name}"));
-        let whole_name = match whole_name {
-            Some(term) if statistics.doc_freq(&scope.term(scope.view.fields.open.body, &term))? > 0 => {
-                Some(term)
-            }
-            _ => None,
-        };
         let pairs = pairs(&typed, &words);
-        Ok(Self {
+        WeightedWords {
             indexed: words,
             pairs,
             prefix_words,
-            whole_name,
+            whole_name: self.whole_name.filter(|name| frequencies.of(name) > 0),
             requires_quotes: quoted,
             has_words: !typed.is_empty(),
-        })
+        }
     }
+}
 
-    pub(super) fn cannot_match(&self) -> bool {
+impl WeightedWords {
+    /// Whether words are typed and none of them is indexed.
+    pub fn cannot_match(&self) -> bool {
         self.has_words && self.indexed.is_empty() && self.prefix_words.is_none() && self.whole_name.is_none()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether no word is typed.
+    pub fn is_empty(&self) -> bool {
         !self.has_words
     }
 
     /// Required quotes select all matches.
-    pub(super) fn requires_quotes(&self) -> bool {
+    pub fn requires_quotes(&self) -> bool {
         self.requires_quotes
     }
 
-    pub(super) fn matching_terms(&self) -> impl Iterator<Item = &str> {
+    /// Terms of which a match has one.
+    pub fn matching_terms(&self) -> impl Iterator<Item = &str> {
         let prefix_word =
             self.prefix_words.iter().flat_map(|prefix_word| &prefix_word.terms).map(String::as_str);
         let indexed = self.indexed.iter().filter(|word| word.selects).map(|word| word.term.as_str());
@@ -128,47 +185,20 @@ impl WeightedWords {
 }
 
 impl PrefixWords {
-    fn read(
-        query: &Query,
-        typed: &[&QueryWord],
-        scope: &ViewerScope<'_>,
-        words: &[WeightedWord],
-        budget: &mut StepBudget,
-    ) -> Result<Option<Self>, SearchError> {
-        let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
-        let mut prefix = pieces.filter_map(|piece| match piece {
-            Piece::Prefix { stem, start } => Some((stem, start)),
-            _ => None,
-        });
-        let Some((stem, start)) = prefix.next_back() else { return Ok(None) };
-        // Stop words are not expanded.
-        if !typed.iter().any(|word| word.term == *stem) {
-            return Ok(None);
+    fn of(prefix: WordPrefix<'_>, expansion: BTreeMap<String, u64>, words: &[WeightedWord]) -> Option<Self> {
+        if expansion.is_empty() {
+            return None;
         }
-        let mut found: BTreeMap<String, u64> = BTreeMap::new();
-        for texts in scope.halves() {
-            let expansion =
-                prefix_expansion::expand(scope.view, texts.body, &scope.prefix, start, stem, budget)?;
-            for term in &expansion.terms {
-                let value = term.value();
-                let prefix_word = value.as_str().and_then(|text| text.strip_prefix(&scope.prefix));
-                *found.entry(prefix_word.unwrap_or_default().to_owned()).or_insert(0) +=
-                    scope.view.document_frequency(term)?;
-            }
-        }
-        if found.is_empty() {
-            return Ok(None);
-        }
-        let mut found: Vec<(String, u64)> = found.into_iter().collect();
+        let mut found: Vec<(String, u64)> = expansion.into_iter().collect();
         // The stable sort keeps the lexicographic order.
         found.sort_by_key(|(_, documents)| Reverse(*documents));
         found.truncate(MAX_PREFIX_WORDS);
-        let is_indexed = words.iter().any(|word| word.term == *stem);
-        Ok(Some(Self {
+        let is_indexed = words.iter().any(|word| word.term == prefix.stem);
+        Some(Self {
             documents: found.iter().map(|(_, documents)| documents).sum(),
             terms: found.into_iter().map(|(word, _)| word).collect(),
             weight: if is_indexed { PREFIX_WEIGHT } else { 1.0 },
-        }))
+        })
     }
 }
 

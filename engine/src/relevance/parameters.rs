@@ -1,0 +1,56 @@
+//! Parameters of relevance order, the same for all languages.
+//!
+//! BM25 over whole text and title ranks all matches. The best are rescored: common words, adjacent words,
+//! completeness, feedback and freshness. `benches/README.md` shows the effect of each on public test
+//! collections.
+
+/// Of both engines.
+pub const BM25_K1: f32 = 1.2;
+/// Of both engines.
+pub const BM25_B: f32 = 0.75;
+/// Added to the match in the whole text.
+pub const TITLE_WEIGHT: f32 = 0.5;
+/// In documents with a text; above 1 + [`BM25_K1`], the limit for any number of matches.
+pub const HEADING_WEIGHT: f32 = 3.0;
+/// In multiples of the highest idf.
+pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
+/// 0 would count each query word once.
+pub const REPETITION_SATURATION: f32 = 1.0;
+/// If the last word itself is indexed.
+pub const PREFIX_WEIGHT: f32 = 0.1;
+
+/// From here on, quotes are not required.
+pub const MIN_QUESTION_WORDS: usize = 6;
+pub const MAX_WEIGHTED_WORDS: usize = 32;
+pub const MAX_PREFIX_WORDS: usize = 32;
+/// More frequent words select nothing, if also in more than one of [`MIN_COMMON_SHARE`].
+pub const MIN_COMMON_DOCUMENTS: u64 = 4_096;
+/// See [`MIN_COMMON_DOCUMENTS`].
+pub const MIN_COMMON_SHARE: u64 = 4;
+
+pub const RESCORED_MATCHES: usize = 100;
+/// At the typed distance.
+pub const EXACT_PAIR_WEIGHT: f32 = 0.2;
+pub const NEAR_PAIR_WEIGHT: f32 = 0.2;
+pub const NEAR_POSITIONS: u32 = 8;
+/// More frequent words are not checked for pairs.
+pub const MAX_POSITIONS: u32 = 256;
+/// Share of the score lost if all words are missing.
+pub const COMPLETENESS: f32 = 0.4;
+
+pub const FEEDBACK_DOCUMENTS: usize = 10;
+/// Of each document.
+pub const FEEDBACK_CHARS: usize = 4_000;
+/// Words looked up.
+pub const FEEDBACK_CANDIDATES: usize = 60;
+pub const FEEDBACK_WORDS: usize = 20;
+/// In the score of a full match.
+pub const FEEDBACK_SHARE: f32 = 0.3;
+pub const MIN_FEEDBACK_WORDS: usize = 3;
+/// More frequent words, one of this many documents, are not used.
+pub const MAX_FEEDBACK_SHARE: u64 = 10;
+
+/// Gain of a new document, as a share of its score.
+pub const FRESHNESS_WEIGHT: f32 = 0.15;
+/// 90 days.
+pub const FRESHNESS_HALF_LIFE_MS: f32 = 90.0 * 86_400_000.0;

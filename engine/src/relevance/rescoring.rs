@@ -1,0 +1,96 @@
+//! Second step of relevance: missing, adjacent and common words.
+
+use super::parameters::{BM25_B, BM25_K1, COMPLETENESS, EXACT_PAIR_WEIGHT, NEAR_PAIR_WEIGHT, NEAR_POSITIONS};
+use super::words::{WeightedWord, WeightedWords, WordPair};
+
+/// BM25 of occurrences: 1 for one in a text of mean length.
+pub struct Saturation {
+    /// In words.
+    pub mean_length: f32,
+}
+
+impl Saturation {
+    /// For a text of this length.
+    #[expect(clippy::cast_precision_loss, reason = "lengths and counts of one document")]
+    pub fn of(&self, occurrences: u32, length: u32) -> f32 {
+        let occurrences = occurrences as f32;
+        let norm = BM25_K1 * (1.0 - BM25_B + BM25_B * length as f32 / self.mean_length);
+        occurrences * (BM25_K1 + 1.0) / (occurrences + norm)
+    }
+}
+
+/// Occurrences of a pair in a document.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PairCount {
+    /// At the typed distance.
+    pub exact: u32,
+    /// In either order, a few positions apart.
+    pub near: u32,
+}
+
+impl PairCount {
+    /// Counts by the words' ascending positions.
+    pub fn of(first: &[u32], second: &[u32], distance: u32) -> Self {
+        let mut pairs = Self::default();
+        for &place in first {
+            pairs.exact += u32::from(second.binary_search(&place.saturating_add(distance)).is_ok());
+            let from = second.partition_point(|&other| other < place.saturating_sub(NEAR_POSITIONS));
+            let is_near = |&other: &u32| other <= place.saturating_add(NEAR_POSITIONS);
+            pairs.near += u32::from(second.get(from).is_some_and(is_near));
+        }
+        pairs
+    }
+}
+
+impl WeightedWords {
+    /// A match's score with common and adjacent words, less for missing ones.
+    ///
+    /// `count` takes the place of a word in [`WeightedWords::indexed`].
+    pub fn rescored(
+        &self,
+        mut score: f32,
+        saturated: impl Fn(u32) -> f32,
+        count: impl Fn(usize) -> u32,
+        pair_count: impl Fn(&WordPair) -> PairCount,
+    ) -> f32 {
+        let worth = |word: &WeightedWord| word.weight * word.idf;
+        let mut present_weight = 0.0;
+        for (number, word) in self.indexed.iter().enumerate() {
+            let count = count(number);
+            if count > 0 {
+                present_weight += worth(word);
+                if !word.selects {
+                    score += worth(word) * saturated(count);
+                }
+            }
+        }
+        for pair in &self.pairs {
+            let PairCount { exact, near } = pair_count(pair);
+            let idf = |number: usize| self.indexed.get(number).map_or(0.0, |word| word.idf);
+            let both = f32::midpoint(idf(pair.first), idf(pair.second));
+            score += both * (EXACT_PAIR_WEIGHT * saturated(exact) + NEAR_PAIR_WEIGHT * saturated(near));
+        }
+        let total_weight: f32 = self.indexed.iter().map(worth).sum();
+        if total_weight > 0.0 {
+            score *= 1.0 - COMPLETENESS * (1.0 - present_weight / total_weight);
+        }
+        score
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PairCount;
+
+    #[test]
+    fn exact_and_near_pairs_are_counted() {
+        let count = |first: &[u32], second: &[u32]| {
+            let PairCount { exact, near } = PairCount::of(first, second, 1);
+            (exact, near)
+        };
+        assert_eq!(count(&[1, 50], &[2, 40]), (1, 1));
+        assert_eq!(count(&[10], &[9]), (0, 1));
+        assert_eq!(count(&[10], &[2, 18]), (0, 1));
+        assert_eq!(count(&[10], &[1, 19]), (0, 0));
+    }
+}
