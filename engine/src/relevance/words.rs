@@ -98,12 +98,13 @@ impl<'a> TypedWords<'a> {
     pub fn of(query: &'a Query) -> Self {
         let content = content_words(&query.words);
         let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
-        let prefixes = pieces.filter_map(|piece| match piece {
+        let mut prefixes = pieces.filter_map(|piece| match piece {
             Piece::Prefix { stem, start } => Some(WordPrefix { stem, start }),
             _ => None,
         });
         // Stop words are not expanded.
-        let prefix = prefixes.last().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
+        let prefix =
+            prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
         let whole_name = whole_name(query.words.iter().map(|word| word.term.as_str()));
         Self { content, prefix, whole_name: whole_name.map(|name| format!("{WHOLE_NAME}{name}")) }
     }

@@ -22,6 +22,7 @@ use crate::util::{
     caller::Caller,
     eventually,
     items::{NEW_YEAR, item},
+    postgres,
     program::{Server, create_application, create_operator},
 };
 
@@ -40,6 +41,8 @@ const LEAST_CALLS: usize = 20;
 /// Late answers of good sources on a busy machine: 1 %.
 const MOST_LATE: usize = 2 * HALF * 4 / 100;
 const ITEMS: i64 = 10;
+/// PostgreSQL's connections are opened when they are needed, and kept: the readers, the indexer's and the writers.
+const POOLED_CONNECTIONS: usize = 12;
 /// Bytes that the second half of the load may add: 200 for each search.
 const MEMORY_ALLOWANCE: u64 = 200 * HALF as u64;
 /// Memory has settled after this many samples without a lower one.
@@ -248,10 +251,11 @@ impl Load {
     async fn wait_until_idle(&self, server: &Server, at_first: Rest) -> u64 {
         self.systems.iter().for_each(|system| system.hang_up());
         let most_tasks = at_first.tasks + self.systems.len() as u64 + 1;
+        let most_sockets = at_first.sockets + if postgres::is_store() { POOLED_CONNECTIONS } else { 0 };
         let mut now = at_first;
         let waiting = eventually("rest", async || {
             now = Rest::of(server).await;
-            (now.tasks <= most_tasks && now.sockets <= at_first.sockets).then_some(())
+            (now.tasks <= most_tasks && now.sockets <= most_sockets).then_some(())
         });
         waiting.await;
         println!("at rest: {now:?}, and at first {at_first:?}");
