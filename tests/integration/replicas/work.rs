@@ -1,5 +1,6 @@
 //! Work that one replica does at a time.
 
+use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -10,11 +11,13 @@ use crate::util::{
     database::read,
     eventually,
     files::{commit, commit_form, sent, take},
+    groups::group_of,
     internals::Store,
     items::user,
     postgres,
     program::Server,
     quick_handling::{READ, TO_READ, log, press, status, to_read},
+    robots::{Robot, text},
 };
 
 /// Two replicas, of a person and her application.
@@ -34,7 +37,7 @@ impl World {
         for server in &servers {
             server.wait_until_ready().await;
         }
-        let scopes = ["contents:read", "directory:write", "tasks", "files", "act-as-user"];
+        let scopes = ["contents:read", "directory:write", "tasks", "files", "collab", "act-as-user"];
         let application = cluster.application_with("acme", "application", &scopes).await;
         let users = json!([user("mei", "")]);
         servers[0].caller(&application).await.put("/v1/users/sync", &users).await.ok();
@@ -184,4 +187,27 @@ async fn maintenance_of_a_killed_replica_is_taken_over() {
         leads(&operator, "r1").await.as_array()?.contains(&json!("maintenance")).then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn robot_sends_twenty_messages_a_minute_over_two_replicas() {
+    let world = World::new("robots").await;
+    let group = group_of(&world.mei, json!({"name": "Harbour watch", "type": 2, "users": []})).await;
+    let robot = Robot::make(&world.mei, &group, "Tide gauge").await;
+    let callers = [world.mei_at(0), world.mei_at(1)];
+    let message = text("high tide");
+    let sends = (0..60).map(|number: usize| {
+        let Caller { http, base, .. } = &callers[number % 2];
+        robot.send_to(http, base, &message)
+    });
+    let answers = join_all(sends).await;
+    let (sent, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!(sent.len(), 20);
+    for answer in refused {
+        answer.fails(429, "more than 20 messages");
+    }
+    for caller in &callers {
+        let messages = caller.get(&format!("/v1/groups/{group}/messages")).await.ok();
+        assert_eq!(messages.items().len(), 20);
+    }
 }

@@ -40,7 +40,11 @@ impl Robot {
     }
 
     pub(crate) async fn send(&self, app: &TestApp, message: &Value) -> Answer {
-        let request = app.http.post(format!("{}/notificationapi/hook/send", app.base));
+        self.send_to(&app.http, &app.base, message).await
+    }
+
+    pub(crate) async fn send_to(&self, http: &reqwest::Client, base: &str, message: &Value) -> Answer {
+        let request = http.post(format!("{base}/notificationapi/hook/send"));
         send(request.query(&[("token", &self.token)]).json(message)).await
     }
 
