@@ -13,6 +13,7 @@ pub use self::parameters::RESCORED_MATCHES;
 pub use self::rescoring::{PairCount, Saturation};
 pub use self::words::{
     Frequencies, PrefixWords, TypedWords, WeightedWord, WeightedWords, WordPair, WordPrefix,
+    inverse_document_frequency,
 };
 
 use self::parameters::{FRESHNESS_HALF_LIFE_MS, FRESHNESS_WEIGHT};

@@ -9,7 +9,7 @@ use super::parameters::{
     MIN_FEEDBACK_WORDS,
 };
 use super::rescoring::Saturation;
-use super::words::{Frequencies, WeightedWords, idf};
+use super::words::{Frequencies, WeightedWords, inverse_document_frequency};
 use crate::item::Texts;
 use crate::text::{PositionStep, document_words, fold};
 
@@ -69,7 +69,7 @@ impl WeightedWords {
         for FeedbackCandidate { word, share } in candidates {
             let documents = frequencies.of(&word);
             if documents >= 2 && documents * MAX_FEEDBACK_SHARE <= total {
-                let idf = idf(documents, total);
+                let idf = inverse_document_frequency(documents, total);
                 terms.push(FeedbackTerm { word, weight: share * idf, idf });
             }
         }

@@ -136,7 +136,7 @@ impl<'a> TypedWords<'a> {
                     term: word.term.clone(),
                     documents,
                     weight: repetition_weight(times),
-                    idf: idf(documents, frequencies.documents),
+                    idf: inverse_document_frequency(documents, frequencies.documents),
                     selects: is_required || !is_common(documents, frequencies.documents),
                 });
             }
@@ -225,7 +225,7 @@ fn repetition_weight(times: usize) -> f32 {
 
 /// BM25's inverse document frequency.
 #[expect(clippy::cast_precision_loss, reason = "a statistic")]
-pub(super) fn idf(documents: u64, total: u64) -> f32 {
+pub fn inverse_document_frequency(documents: u64, total: u64) -> f32 {
     let rest = total.saturating_sub(documents) as f32;
     (1.0 + (rest + 0.5) / (documents as f32 + 0.5)).ln()
 }
@@ -276,7 +276,7 @@ mod tests {
             term: term.to_owned(),
             documents,
             weight: 1.0,
-            idf: idf(documents, 1_000_000),
+            idf: inverse_document_frequency(documents, 1_000_000),
             selects: true,
         }
     }

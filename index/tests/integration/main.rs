@@ -1,15 +1,27 @@
-//! Tests of the engine through its public interface.
+//! Tests of the embedded engine: the suite of all engines, and its files.
 
 #![allow(clippy::unwrap_used, reason = "tests say what they expect by unwrapping it")]
 
-mod correction;
 mod damage;
-mod highlight;
-mod matching;
-mod model;
-mod names;
+mod engine_under_test;
 mod opening;
+mod segments;
+
+#[path = "../../../engine/tests/suite/correction.rs"]
+mod correction;
+#[path = "../../../engine/tests/suite/highlight.rs"]
+mod highlight;
+#[path = "../../../engine/tests/suite/matching.rs"]
+mod matching;
+#[path = "../../../engine/tests/suite/model.rs"]
+mod model;
+#[path = "../../../engine/tests/suite/names.rs"]
+mod names;
+#[path = "../../../engine/tests/suite/paging.rs"]
 mod paging;
+#[path = "../../../engine/tests/suite/relevance.rs"]
 mod relevance;
+#[path = "../../../engine/tests/suite/support.rs"]
 mod support;
+#[path = "../../../engine/tests/suite/writing.rs"]
 mod writing;

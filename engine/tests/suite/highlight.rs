@@ -2,8 +2,8 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use trawl_engine::{Document, Extent, Highlighter, Query};
-use trawl_index::Index;
 
+use crate::engine_under_test::{Index, cases};
 use crate::support::{document, found, index_of};
 
 fn index_texts(texts: &[String], title_is_name: bool) -> Index {
@@ -144,7 +144,7 @@ fn typed() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(trawl_seeds::cases(64))]
+    #![proptest_config(cases(64))]
 
     #[test]
     fn matching_texts_are_marked_and_no_others(

@@ -1,6 +1,6 @@
-use trawl_engine::{Change, Document, MAX_ID_BYTES, Query, Request, Scope};
-use trawl_index::{Error, Index, Options};
+use trawl_engine::{Change, Document, Query, Request, Scope};
 
+use crate::engine_under_test::{Index, empty_index};
 use crate::support::{
     NEWEST, checkpoint, commit, document, found, ids, index_of, news, owned, put, remove, request,
     restricted_to,
@@ -8,7 +8,7 @@ use crate::support::{
 
 #[test]
 fn last_change_to_a_document_wins() {
-    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let (index, mut writer) = empty_index();
     let changes = vec![
         Change::Put(document("a", "old")),
         Change::Put(document("a", "new")),
@@ -38,7 +38,7 @@ fn clear_removes_uncommitted_documents_but_not_later_ones() {
 
 #[test]
 fn remove_seen_by_spares_later_documents() {
-    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let (index, mut writer) = empty_index();
     let seen_by = |id: &str, principals: &[&str]| restricted_to(principals, document(id, "harbour"));
     let removal = || Change::RemoveSeenBy { scope: news(), principal: "f:1".to_owned() };
     let seen = |index: &Index, principals: &[&str]| {
@@ -72,25 +72,4 @@ fn remove_seen_by_spares_later_documents() {
     commit(&mut writer, vec![removal()]);
     assert_eq!(seen(&index, &all), ["a", "b", "open"]);
     assert_eq!(index.snapshot().documents(), 4, "that of the other module is there");
-}
-
-#[test]
-fn too_long_id_rejects_the_whole_batch() {
-    let (index, mut writer) = index_of(vec![]);
-    let long = "i".repeat(MAX_ID_BYTES + 1);
-    let changes = vec![Change::Put(document("a", "x")), Change::Put(document(&long, "x"))];
-    assert!(matches!(writer.apply(changes), Err(Error::IdTooLong(1_025))));
-    put(&mut writer, vec![document(&"i".repeat(MAX_ID_BYTES), "x")]);
-    assert_eq!(index.snapshot().documents(), 1);
-}
-
-#[test]
-fn small_commits_leave_few_segments() {
-    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
-    for number in 0..200 {
-        put(&mut writer, vec![document(&number.to_string(), "x")]);
-    }
-    writer.close().unwrap();
-    assert_eq!(index.snapshot().documents(), 200);
-    assert!(index.snapshot().segments() < 100, "{}", index.snapshot().segments());
 }

@@ -1,7 +1,10 @@
+//! Documents, requests and shorthands for the tests of any engine.
+
 use std::sync::Arc;
 
 use trawl_engine::{Audience, Change, Checkpoint, Document, Page, Query, Request, Scope, Start};
-use trawl_index::{Index, Options, Snapshot, Writer};
+
+use crate::engine_under_test::{Index, Snapshot, Writer, empty_index};
 
 pub(crate) const NEWEST: Start = Start::Time { after: None, whole_ties: None };
 pub(crate) const BEST: Start = Start::Relevance { skip: 0, now: 0 };
@@ -54,7 +57,7 @@ pub(crate) fn put(writer: &mut Writer, documents: Vec<Document>) {
 }
 
 pub(crate) fn index_of(documents: Vec<Document>) -> (Index, Writer) {
-    let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let (index, mut writer) = empty_index();
     put(&mut writer, documents);
     (index, writer)
 }

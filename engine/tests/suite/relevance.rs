@@ -1,8 +1,8 @@
 use std::collections::HashSet;
 
 use trawl_engine::{Change, Document, Page, Scope, Start};
-use trawl_index::{Index, Snapshot};
 
+use crate::engine_under_test::{Index, Snapshot};
 use crate::support::{BEST, commit, document, found, ids, index_of, page, put, ranked, remove};
 
 fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {

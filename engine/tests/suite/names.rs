@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use trawl_engine::Document;
-use trawl_index::Index;
 
+use crate::engine_under_test::Index;
 use crate::support::{document, found, index_of, news, ranked};
 
 fn person(id: &str, name: &str) -> Document {

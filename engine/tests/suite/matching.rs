@@ -3,8 +3,9 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trawl_engine::{Document, Query, Request};
 
+use crate::engine_under_test::cases;
 use crate::support::{
-    BEST, NEWEST, document, found, ids, index_of, news, owned, page, put, request, restricted_to,
+    BEST, NEWEST, document, found, ids, index_of, news, owned, page, request, restricted_to,
 };
 
 #[test]
@@ -28,23 +29,6 @@ fn last_word_matches_as_prefix_for_every_audience() {
     let request = Request { principals: principals.into(), ..request(&scope, &query, NEWEST, 10) };
     let page = index.snapshot().search(&request).unwrap();
     assert_eq!((page.total, ids(page)), (3, owned(&["a", "b", "c"])));
-}
-
-#[test]
-fn prefix_expands_to_most_frequent_words_of_all_segments() {
-    // Of 200 words with the prefix, 70 occur twice and must all be taken.
-    let once = (0..200).map(|number| document(&format!("one{number}"), &format!("word{number:03}")));
-    let again = (100..170).map(|number| document(&format!("two{number}"), &format!("word{number:03}")));
-    let (index, mut writer) = index_of(once.collect());
-    put(&mut writer, again.collect());
-    let several = page(&index.snapshot(), "word", NEWEST, 1_000);
-    let frequent = several.hits.iter().filter(|hit| hit.id.starts_with("two")).count();
-    assert_eq!(frequent, 70);
-    assert_eq!(several.total, 70 + 128);
-    writer.merge_all().unwrap();
-    let merged = page(&index.snapshot(), "word", NEWEST, 1_000);
-    assert_eq!(index.snapshot().segments(), 1);
-    assert_eq!(ids(several), ids(merged));
 }
 
 #[test]
@@ -122,7 +106,7 @@ fn empty_query_matches_nothing() {
 }
 
 proptest! {
-    #![proptest_config(trawl_seeds::cases(256))]
+    #![proptest_config(cases(256))]
 
     #[test]
     fn any_substring_of_ideographs_matches(

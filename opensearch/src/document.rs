@@ -1,0 +1,106 @@
+//! Documents as OpenSearch stores them.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use trawl_engine::{AnalysedDocument, Document, Half, Hit};
+
+use crate::terms::{TermPrefix, TermText};
+
+/// Kept for the second step of relevance; more of a text counts as present, not how often.
+const MAX_BEGINNING_BYTES: usize = 16_384;
+
+/// A document's id among all scopes; shorter than the 512 bytes that OpenSearch takes.
+pub(crate) fn document_id(prefix: &str, id: &str) -> String {
+    hex::encode(digest(&SHA256, format!("{prefix}{id}").as_bytes()))
+}
+
+/// What a search reads of a document, beside the sort values.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Source {
+    pub(crate) item: String,
+    #[serde(default)]
+    pub(crate) title_is_name: bool,
+    /// Read in relevance order only.
+    #[serde(default)]
+    pub(crate) words: SourceWords,
+}
+
+/// Words for the second step of relevance.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct SourceWords {
+    pub(crate) body: String,
+    pub(crate) body_length: u32,
+    /// Whether `body` ends before the text.
+    pub(crate) is_cut: bool,
+    pub(crate) title: String,
+    pub(crate) title_length: u32,
+}
+
+/// The stored form; `prefix` is the scope's.
+pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
+    let AnalysedDocument { half, principals, body, title, author } = AnalysedDocument::new(document, prefix);
+    let field =
+        |encoded: Option<String>| TermText::new(encoded.as_deref().unwrap_or_default(), MAX_BEGINNING_BYTES);
+    let (body, title, author) = (field(body), field(title), field(author));
+    let (body_field, title_field) = match half {
+        Half::Open => ("open", "open_title"),
+        Half::Restricted => ("restricted", "restricted_title"),
+    };
+    let [body_length, title_length] = [body.length, title.length].map(stored_length);
+    json!({
+        "scope": TermPrefix::new(&document.scope).marker(),
+        "id": document.id,
+        "display_time": document.display_time,
+        "principals": principals,
+        body_field: body.text,
+        title_field: title.text,
+        "author": author.text,
+        "body_length": body_length,
+        "title_length": title_length,
+        "item": document.item,
+        "title_is_name": document.title_is_name,
+        "words": SourceWords {
+            body: body.beginning,
+            body_length,
+            is_cut: body.is_cut,
+            title: title.beginning,
+            title_length,
+        },
+    })
+}
+
+/// What remains of a removed document: its version, so that no earlier one comes back.
+pub(crate) fn removed(now: i64) -> Value {
+    json!({"removed_at": now, "item": ""})
+}
+
+/// The length that one byte can hold, as Lucene rounds it.
+fn stored_length(length: u32) -> u32 {
+    const EXACT: u32 = 24;
+    let Some(above) = length.checked_sub(EXACT) else { return length };
+    let shift = above.checked_ilog2().unwrap_or(0).saturating_sub(3);
+    EXACT + (above >> shift << shift)
+}
+
+/// A hit of an answer, whose sort values end with time and id.
+pub(crate) fn read_hit(hit: &mut Value) -> Option<(Hit, SourceWords)> {
+    let Source { item, title_is_name, words } = serde_json::from_value(hit["_source"].take()).ok()?;
+    let [.., display_time, id] = hit["sort"].as_array()?.as_slice() else { return None };
+    let hit = Hit { id: id.as_str()?.to_owned(), display_time: display_time.as_i64()?, item, title_is_name };
+    Some((hit, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stored_length;
+
+    #[test]
+    fn lengths_are_rounded_like_lucene_does() {
+        for (length, stored) in
+            [(0, 0), (23, 23), (39, 39), (40, 40), (41, 40), (57, 56), (59, 56), (60, 60), (1_000, 984)]
+        {
+            assert_eq!(stored_length(length), stored, "{length}");
+        }
+    }
+}

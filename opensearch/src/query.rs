@@ -1,0 +1,111 @@
+//! Queries of OpenSearch for a request.
+
+use serde_json::{Value, json};
+use trawl_engine::Request;
+use trawl_engine::principal_term;
+use trawl_engine::query::{Piece, Target, author_pieces};
+use trawl_engine::relevance::WeightedWords;
+
+use crate::terms::TermPrefix;
+
+/// Fields of one half of a scope.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HalfFields {
+    pub(crate) body: &'static str,
+    pub(crate) title: &'static str,
+}
+
+pub(crate) const OPEN: HalfFields = HalfFields { body: "open", title: "open_title" };
+pub(crate) const RESTRICTED: HalfFields = HalfFields { body: "restricted", title: "restricted_title" };
+const AUTHOR: &str = "author";
+
+/// Halves that a viewer may see.
+pub(crate) fn halves(principals: &[String]) -> impl Iterator<Item = HalfFields> {
+    std::iter::once(OPEN).chain((!principals.is_empty()).then_some(RESTRICTED))
+}
+
+/// Matches of a request, without scores. `words`: relevance order, in which unquoted words are not required here.
+///
+/// `None` if nothing can match.
+pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Option<Value> {
+    let prefix = TermPrefix::new(&request.scope);
+    let author = request.author.as_deref().map(author_pieces).unwrap_or_default();
+    let is_impossible = request.query.is_empty()
+        || author.is_empty() && request.author.is_some()
+        || words.is_some_and(WeightedWords::cannot_match);
+    if is_impossible {
+        return None;
+    }
+    let are_quotes_required = words.is_none_or(WeightedWords::requires_quotes);
+    let branches: Vec<Value> = halves(&request.principals)
+        .map(|half| {
+            let (mut required, mut excluded) = (Vec::new(), Vec::new());
+            let mut has_text = false;
+            for clause in &request.query.clauses {
+                let is_text = clause.target == Target::Text;
+                let field = if is_text { half.body } else { AUTHOR };
+                let pieces = clause.pieces.iter().map(|piece| piece_query(&prefix, field, piece));
+                if clause.exclude {
+                    excluded.push(all(pieces.collect()));
+                } else if !is_text || words.is_none() || clause.quoted && are_quotes_required {
+                    has_text |= is_text;
+                    required.extend(pieces);
+                }
+            }
+            required.extend(author.iter().map(|piece| piece_query(&prefix, AUTHOR, piece)));
+            if !has_text {
+                required.push(term(half.body, prefix.marker()));
+            }
+            if half.body == RESTRICTED.body {
+                let scope_prefix = request.scope.prefix();
+                let seen_by: Vec<String> = request
+                    .principals
+                    .iter()
+                    .map(|principal| principal_term(&scope_prefix, principal))
+                    .collect();
+                required.push(json!({"terms": {"principals": seen_by}}));
+            }
+            json!({"bool": {"filter": required, "must_not": excluded}})
+        })
+        .collect();
+    let mut filter = vec![any(branches)];
+    if request.from.is_some() || request.to.is_some() {
+        let mut times = serde_json::Map::new();
+        times.extend(request.from.map(|from| ("gte".to_owned(), from.into())));
+        times.extend(request.to.map(|to| ("lt".to_owned(), to.into())));
+        filter.push(json!({"range": {"display_time": times}}));
+    }
+    Some(all(filter))
+}
+
+fn piece_query(prefix: &TermPrefix, field: &str, piece: &Piece) -> Value {
+    match piece {
+        Piece::Term(word) => term(field, &prefix.term(word)),
+        Piece::Phrase(words) => json!({"match_phrase": {field: {"query": prefix.phrase(words)}}}),
+        Piece::Prefix { stem, start } => {
+            any(vec![term(field, &prefix.term(stem)), starting_with(field, &prefix.term(start))])
+        }
+    }
+}
+
+pub(crate) fn term(field: &str, term: &str) -> Value {
+    json!({"term": {field: term}})
+}
+
+pub(crate) fn starting_with(field: &str, start: &str) -> Value {
+    json!({"prefix": {field: {"value": start, "rewrite": "constant_score"}}})
+}
+
+fn all(mut queries: Vec<Value>) -> Value {
+    match (queries.len(), queries.pop()) {
+        (1, Some(only)) => only,
+        (_, last) => {
+            queries.extend(last);
+            json!({"bool": {"filter": queries}})
+        }
+    }
+}
+
+pub(crate) fn any(queries: &[Value]) -> Value {
+    json!({"bool": {"should": queries, "minimum_should_match": 1}})
+}

@@ -1,0 +1,96 @@
+//! Pages in time order, with whole ties.
+
+use serde_json::{Value, json};
+use trawl_engine::{Failure, Hit, Page, Request, TimePosition};
+
+use crate::document::read_hit;
+use crate::view::{OpenSearchView, total_of};
+
+/// Hits of a tie that are asked for at first; four times as many each time.
+const TIE_CHUNK: usize = 128;
+
+/// The page of a request in time order, with the total.
+pub(crate) async fn page(
+    view: &OpenSearchView,
+    request: &Request,
+    matches: &Value,
+    after: Option<&TimePosition>,
+    whole_ties: Option<usize>,
+) -> Result<Page, Failure> {
+    let count = json!({"query": matches, "size": 0, "track_total_hits": true});
+    if request.limit == 0 {
+        let total = total_of(&view.search_one(request, &count).await?)?;
+        return Ok(Page { total, more: total > 0, ..Page::default() });
+    }
+    let first = newest(matches, after, request.limit.saturating_add(1));
+    let [counted, found] = view.search_two(request, [&count, &first]).await?;
+    let total = total_of(&counted)?;
+    let mut hits = hits(found)?;
+    if hits.len() <= request.limit {
+        return Ok(Page { hits, total, more: false, cut: false });
+    }
+    let following = hits.pop();
+    let (Some(last), Some(following), Some(cap)) = (hits.last(), following, whole_ties) else {
+        return Ok(Page { hits, total, more: true, cut: false });
+    };
+    let time = last.display_time;
+    if following.display_time != time {
+        return Ok(Page { hits, total, more: true, cut: false });
+    }
+    let in_page = hits.iter().rev().take_while(|hit| hit.display_time == time).count();
+    let mut left = cap.saturating_sub(in_page);
+    let mut chunk = TIE_CHUNK;
+    loop {
+        let last = hits.last().map(|hit| TimePosition { display_time: time, id: Some(hit.id.clone()) });
+        let size = chunk.min(left.saturating_add(1));
+        let read = self::hits(view.search_one(request, &newest(matches, last.as_ref(), size)).await?)?;
+        let count = read.len();
+        for hit in read {
+            if hit.display_time != time {
+                return Ok(Page { hits, total, more: true, cut: false });
+            }
+            if left == 0 {
+                return Ok(Page { hits, total, more: true, cut: true });
+            }
+            hits.push(hit);
+            left -= 1;
+        }
+        if count < size {
+            return Ok(Page { hits, total, more: false, cut: false });
+        }
+        chunk *= 4;
+    }
+}
+
+fn newest(matches: &Value, after: Option<&TimePosition>, size: usize) -> Value {
+    let mut search = json!({
+        "query": matches,
+        "size": size,
+        "sort": [{"display_time": "desc"}, {"id": "asc"}],
+        "track_total_hits": false,
+        "_source": ["item", "title_is_name"],
+    });
+    match after {
+        None => {}
+        Some(TimePosition { display_time, id: None }) => {
+            let before = json!({"range": {"display_time": {"lt": display_time}}});
+            search["query"] = json!({"bool": {"filter": [matches, before]}});
+        }
+        Some(TimePosition { display_time, id: Some(id) }) => {
+            // The filter lets segments be skipped.
+            let until = json!({"range": {"display_time": {"lte": display_time}}});
+            search["query"] = json!({"bool": {"filter": [matches, until]}});
+            search["search_after"] = json!([display_time, id]);
+        }
+    }
+    search
+}
+
+fn hits(mut answer: Value) -> Result<Vec<Hit>, Failure> {
+    let Value::Array(found) = answer["hits"]["hits"].take() else {
+        return Err(Failure::Failed("OpenSearch answered a search without hits".to_owned()));
+    };
+    let read = |mut hit: Value| read_hit(&mut hit).map(|(hit, _)| hit);
+    let hits: Option<Vec<Hit>> = found.into_iter().map(read).collect();
+    hits.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
+}

@@ -1,0 +1,142 @@
+//! Answers requests from the indexes as they are.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use reqwest::StatusCode;
+use serde_json::{Value, json};
+use trawl_engine::{Failure, Page, Request, Scope, Start, View};
+
+use crate::client::{Body, Call, Client, failure};
+use crate::correction;
+use crate::layout::Layout;
+use crate::query::matches;
+use crate::relevance::{self, Ranking};
+use crate::time_order;
+
+/// The indexes after one commit, or a later one.
+pub(crate) struct OpenSearchView {
+    pub(crate) client: Arc<Client>,
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) generation: u64,
+}
+
+#[async_trait]
+impl View for OpenSearchView {
+    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
+        let nothing = || Ok(Page::default());
+        match &request.start {
+            Start::Time { after, whole_ties } => {
+                let Some(matches) = matches(request, None) else { return nothing() };
+                time_order::page(self, request, &matches, after.as_ref(), *whole_ties).await
+            }
+            Start::Relevance { skip, now } => {
+                if request.query.is_empty() {
+                    return nothing();
+                }
+                let ranking = Ranking::read(self, request).await?;
+                let Some(matches) = matches(request, Some(&ranking.words)) else { return nothing() };
+                if ranking.words.is_empty() {
+                    // All matches are equal, so the newest come first.
+                    let request =
+                        Request { limit: skip.saturating_add(request.limit), ..(**request).clone() };
+                    let mut page = time_order::page(self, &request, &matches, None, None).await?;
+                    page.hits.drain(..(*skip).min(page.hits.len()));
+                    return Ok(page);
+                }
+                relevance::page(self, request, &ranking, &matches, *skip, *now).await
+            }
+        }
+    }
+
+    async fn correct(
+        &self,
+        scope: &Arc<Scope>,
+        principals: &Arc<[String]>,
+        keyword: &str,
+    ) -> Result<Option<String>, Failure> {
+        correction::correct(self, scope, principals, keyword).await
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+impl OpenSearchView {
+    pub(crate) async fn search_one(&self, request: &Request, search: &Value) -> Result<Value, Failure> {
+        let [answer] = self.search_all(request, [search]).await?;
+        Ok(answer)
+    }
+
+    pub(crate) async fn search_two(
+        &self,
+        request: &Request,
+        searches: [&Value; 2],
+    ) -> Result<[Value; 2], Failure> {
+        self.search_all(request, searches).await
+    }
+
+    /// Runs searches of the request's scope together.
+    async fn search_all<const COUNT: usize>(
+        &self,
+        request: &Request,
+        searches: [&Value; COUNT],
+    ) -> Result<[Value; COUNT], Failure> {
+        let header = json!({
+            "index": self.layout.alias((self.layout.kind_of)(&request.scope.module)),
+            "routing": request.scope.tenant.to_string(),
+            // Copies of a shard refresh one after the other; pages of a viewer come from one.
+            "preference": preference(request),
+            // A shard that is away must not pass for nothing found.
+            "allow_partial_search_results": false,
+        });
+        let mut lines = Vec::new();
+        for search in searches {
+            lines.extend_from_slice(format!("{header}\n{search}\n").as_bytes());
+        }
+        let mut answer = self.client.call(Call::search("_msearch", Body::Lines(lines))).await?;
+        let broken = || Failure::Failed("OpenSearch answered another number of searches".to_owned());
+        let Value::Array(responses) = answer["responses"].take() else { return Err(broken()) };
+        for response in &responses {
+            if response.get("error").is_some() {
+                let status = response["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+                let status = status.and_then(|status| StatusCode::from_u16(status).ok());
+                return Err(failure(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), response));
+            }
+            if response["timed_out"] == true {
+                return Err(failure(StatusCode::GATEWAY_TIMEOUT, response));
+            }
+        }
+        responses.try_into().map_err(|_| broken())
+    }
+
+    /// Document frequencies by field and term: `terms` lists a field's terms, separated by spaces.
+    pub(crate) async fn frequencies(&self, request: &Request, terms: &Value) -> Result<Value, Failure> {
+        let path = format!(
+            "{}/_termvectors?routing={}&preference={}&realtime=false",
+            self.layout.alias((self.layout.kind_of)(&request.scope.module)),
+            request.scope.tenant,
+            preference(request),
+        );
+        let body = json!({
+            "doc": terms,
+            "term_statistics": true, "field_statistics": true,
+            "positions": false, "offsets": false, "payloads": false,
+        });
+        let mut answer = self.client.call(Call::search(&path, Body::Json(body))).await?;
+        Ok(answer["term_vectors"].take())
+    }
+}
+
+fn preference(request: &Request) -> String {
+    let viewer = request.principals.first().map_or("", String::as_str);
+    let viewer: String = viewer.chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("t{}{viewer}", request.scope.tenant)
+}
+
+/// The exact total of an answer.
+pub(crate) fn total_of(answer: &Value) -> Result<u64, Failure> {
+    let total = &answer["hits"]["total"]["value"];
+    total.as_u64().ok_or_else(|| Failure::Failed("OpenSearch answered a search without a total".to_owned()))
+}
