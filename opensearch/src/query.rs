@@ -68,7 +68,7 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
             json!({"bool": {"filter": required, "must_not": excluded}})
         })
         .collect();
-    let mut filter = vec![any(branches)];
+    let mut filter = vec![any(&branches)];
     if request.from.is_some() || request.to.is_some() {
         let mut times = serde_json::Map::new();
         times.extend(request.from.map(|from| ("gte".to_owned(), from.into())));
@@ -83,7 +83,7 @@ fn piece_query(prefix: &TermPrefix, field: &str, piece: &Piece) -> Value {
         Piece::Term(word) => term(field, &prefix.term(word)),
         Piece::Phrase(words) => json!({"match_phrase": {field: {"query": prefix.phrase(words)}}}),
         Piece::Prefix { stem, start } => {
-            any(vec![term(field, &prefix.term(stem)), starting_with(field, &prefix.term(start))])
+            any(&[term(field, &prefix.term(stem)), starting_with(field, &prefix.term(start))])
         }
     }
 }

@@ -60,7 +60,9 @@ impl Ranking {
         let starting = match &start {
             Some(start) => {
                 let start = prefix.term(start);
-                any(halves(&request.principals).map(|half| starting_with(half.body, &start)).collect())
+                any(&halves(&request.principals)
+                    .map(|half| starting_with(half.body, &start))
+                    .collect::<Vec<_>>())
             }
             None => json!({"match_none": {}}),
         };

@@ -1,6 +1,6 @@
 //! The engine over OpenSearch, for the suite of all engines.
 //!
-//! `TRAWL_TEST_OPENSEARCH` is the address of a node; without it, nothing is tested.
+//! `TRAWL_TEST_OPENSEARCH` has to be the address of a node; `./tests/run` starts one where Maven and a JDK are at hand.
 
 use std::env;
 use std::process;
@@ -29,20 +29,19 @@ const START_SECONDS: u32 = 180;
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 /// A node that answers; it may have been started a moment ago.
 static NODE: LazyLock<Url> = LazyLock::new(|| {
-    let node = env::var("TRAWL_TEST_OPENSEARCH");
-    let node =
-        node.expect("TRAWL_TEST_OPENSEARCH: ./tests/run starts OpenSearch where Maven and a JDK are at hand");
+    let node = env::var("TRAWL_TEST_OPENSEARCH").unwrap();
     let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
-    RUNTIME.block_on(async {
+    let has_started = RUNTIME.block_on(async {
         for _ in 0..START_SECONDS {
             let answer = reqwest::get(&health).await;
             if answer.is_ok_and(|answer| answer.status().is_success()) {
-                return;
+                return true;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        panic!("{node} did not start within {START_SECONDS} s");
+        false
     });
+    assert!(has_started, "{node} did not start within {START_SECONDS} s");
     node.parse().unwrap()
 });
 static INDEXES: AtomicU32 = AtomicU32::new(0);
