@@ -10,9 +10,10 @@ use std::time::Instant;
 use tempfile::TempDir;
 use trawl::{
     auth::tenants,
-    config,
+    config::Config,
     indexer::Indexer,
     platform::users::documents::{PEOPLE, scan},
+    replicas::{Replicas, SharedSettings},
     store::{Store, Value, sql},
 };
 use trawl_engine::{Change, Checkpoint, Document};
@@ -84,9 +85,10 @@ async fn main() {
 
 /// For calls of 10,000 people.
 async fn freshness(store: &Store, directory: &TempDir, tenant: i64, report: &mut Report) {
-    let settings = config::Config::default().index;
+    let config = Config { data: directory.path().to_owned(), ..Config::default() };
+    let replicas = Replicas::join(store, "one", &SharedSettings::default()).await.unwrap();
     let begun = Instant::now();
-    let indexer = Indexer::start(store.clone(), directory.path(), &settings, ADDRESS, false).await.unwrap();
+    let indexer = Indexer::start(store.clone(), replicas.leases().clone(), &config, false).await.unwrap();
     let mut progress = indexer.progress();
     let position = *store.positions().borrow();
     progress.wait_for(|progress| !progress.is_rebuilding() && progress.position >= position).await.unwrap();

@@ -32,7 +32,7 @@ use crate::{
     config::{Config, Connectors, Limits},
     error::Error,
     index_progress::BulkGate,
-    indexer::{IndexControl, Indexer, Progress},
+    indexer::{IndexControl, Indexer, IndexerError, Progress},
     maintenance::{Jobs, Maintenance},
     platform::{
         directory::AreaDirectory,
@@ -136,9 +136,9 @@ pub enum StartError {
     /// The callback client of quick handling failed to start.
     #[error("the callback client could not be set up: {0}")]
     Callbacks(#[from] SettingsError),
-    /// The full-text index is another server's or could not be locked.
-    #[error("the full-text index could not be locked: {0}")]
-    Index(#[from] trawl_index::Error),
+    /// The full-text index could not be locked, or its cluster's settings are wrong.
+    #[error(transparent)]
+    Index(#[from] IndexerError),
     /// The content store could not be opened.
     #[error(transparent)]
     Blobs(#[from] blobs::OpenError),
@@ -174,8 +174,8 @@ impl App {
         let replicas = join_replicas(&config, &keys, &store).await?;
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;
 
-        let indexer =
-            Indexer::start(store.clone(), data, &config.index, &config.public_url(), rebuild_index).await?;
+        let leases = replicas.leases().clone();
+        let indexer = Indexer::start(store.clone(), leases, &config, rebuild_index).await?;
         let opened = open_storage(&config, &keys, &store).await?;
         let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
         let policy = source_policy(&config.connectors)?;

@@ -7,6 +7,7 @@ mod connector;
 mod data_directory;
 mod exit;
 mod import;
+mod index;
 mod serve;
 mod storage;
 mod store;
@@ -47,6 +48,9 @@ enum Command {
     /// Copy the database
     #[command(subcommand)]
     Store(store::StoreCommand),
+    /// Watch, rebuild and move the full-text index of a running server
+    #[command(subcommand)]
+    Index(index::IndexCommand),
 }
 
 /// Runs the command of the process's arguments to its end.
@@ -66,6 +70,7 @@ pub fn run() -> ExitCode {
         Command::ExtractText(options) => extract_text(&options),
         Command::Storage(command) => block_on(command.run()),
         Command::Store(command) => block_on(command.run()),
+        Command::Index(command) => block_on(command.run()),
     }
 }
 

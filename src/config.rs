@@ -3,6 +3,7 @@
 //! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY`, flags (decisions 1).
 
 mod cluster;
+mod engine;
 mod environment;
 mod issuers;
 mod limits;
@@ -32,6 +33,7 @@ use crate::json::json_type;
 
 pub use self::{
     cluster::Cluster,
+    engine::{Engine, EngineKind, OpenSearch},
     environment::{client_secret, state_directory},
     issuers::{Issuer, SignIn},
     limits::Limits,
@@ -70,7 +72,9 @@ pub struct Config {
     pub store: Store,
     /// This server among its replicas.
     pub cluster: Cluster,
-    /// Full-text index.
+    /// Full-text engine.
+    pub engine: Engine,
+    /// Indexing.
     pub index: Index,
     /// Coordinator.
     pub search: Search,
@@ -131,11 +135,11 @@ pub struct Auth {
     pub issuers: Vec<Issuer>,
 }
 
-/// Full-text index.
+/// Indexing.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
-    /// Size of the indexing buffer.
+    /// Size of the embedded engine's indexing buffer.
     pub writer_memory_bytes: usize,
     /// Most changes indexed and committed together.
     pub batch_changes: u64,
@@ -187,6 +191,7 @@ impl Default for Config {
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
             cluster: Cluster::default(),
             store: Store::default(),
+            engine: Engine::default(),
             index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
             search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
             connectors: Connectors {
@@ -306,6 +311,7 @@ impl Config {
         }
         issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
         self.cluster.check()?;
+        self.engine.check()?;
         self.suspension.check()?;
         self.tasks.check()?;
         self.storage.check()?;

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use tokio::sync::watch;
+use trawl_engine::Health;
 
 use crate::error::{Error, Result};
 
@@ -19,6 +20,10 @@ pub struct Progress {
     pub items_done: u64,
     /// Items that existed when the rebuild began.
     pub items_known: u64,
+    /// How well the engine can answer.
+    pub health: Health,
+    /// Whether a failure leaves the server ready: all replicas share this engine, and it has been level.
+    pub stays_ready: bool,
 }
 
 /// The state of a rebuild.
@@ -38,7 +43,7 @@ pub enum Rebuild {
 impl Progress {
     /// Whether searches find everything acknowledged before the start.
     pub fn is_ready(&self) -> bool {
-        self.caught_up && self.rebuild != Rebuild::InPlace
+        self.stays_ready || self.caught_up && self.rebuild != Rebuild::InPlace
     }
 
     /// Whether a rebuild is running.

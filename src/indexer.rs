@@ -5,98 +5,123 @@
 //! is followed.
 
 mod control;
-mod engines;
-mod files;
 mod follower;
+mod lock;
 mod progress;
 mod reader;
 mod rebuild;
 mod rebuild_request;
+mod run;
+mod shared;
+mod sinks;
+mod supervisor;
 #[cfg(test)]
 mod tests;
-mod verification;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{mpsc, watch},
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
+use trawl_opensearch::{Layout, OpenSearch};
 use trawl_search::sources::builtin::ServedIndex;
 
 pub use crate::index_progress::{Progress, Rebuild};
 
-pub use self::control::{FreshnessMillis, IndexControl, IndexState};
+pub use self::{
+    control::{EngineStatus, FreshnessMillis, IndexControl, IndexState, Move},
+    lock::LockError,
+};
 
 use self::{
-    engines::Engines,
-    files::IndexFiles,
-    follower::Follower,
+    lock::DataLock,
     progress::{Announcer, Freshness},
-    reader::Rows,
-    rebuild_request::Ask,
+    reader::{Area, Rows},
+    run::{Context, EngineRun, Outputs},
+    supervisor::Supervisor,
 };
-use crate::{config, error::Result, platform::users, store::Store};
+use crate::{
+    config::{self, Config},
+    platform::users,
+    replicas::Leases,
+    store::Store,
+};
 
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// A running indexer.
 pub struct Indexer {
-    progress: watch::Receiver<Progress>,
     served: Arc<ServedIndex>,
     control: Arc<IndexControl>,
+    progress: watch::Receiver<Progress>,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
 
+/// Why the indexer did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexerError {
+    /// The data directory is another server's.
+    #[error("the full-text index could not be locked: {0}")]
+    Lock(#[from] LockError),
+    /// The cluster's settings are wrong; names the setting.
+    #[error("{0}")]
+    Settings(String),
+}
+
 impl Indexer {
-    /// Opens the index in the data directory and follows the change log.
+    /// Opens the index of the configured engine and follows the change log.
     ///
-    /// An index that cannot be opened now is retried in the background. Documents show addresses below `public_url`.
+    /// An index that cannot be opened now is retried in the background. Documents show addresses below the public URL.
     ///
     /// # Errors
-    /// The index is locked by another server, or its directory cannot be locked.
+    /// Another server uses the data directory, or it cannot be locked, or a setting of the cluster is wrong.
     pub async fn start(
         store: Store,
-        data: &Path,
-        settings: &config::Index,
-        public_url: &str,
+        leases: Leases,
+        config: &Config,
         rebuild: bool,
-    ) -> Result<Self, trawl_index::Error> {
-        let files = Arc::new(IndexFiles::lock(data, settings.writer_memory_bytes)?);
-        let served = Arc::new(ServedIndex::default());
-        if let Err(error) = users::documents::follow_public_url(&store, public_url).await {
+    ) -> Result<Self, IndexerError> {
+        let public_url = config.public_url();
+        let settings = &config.engine.opensearch;
+        let cluster = if settings.urls.is_empty() {
+            None
+        } else {
+            Some(OpenSearch::new(settings.client().map_err(IndexerError::Settings)?, layout(settings)))
+        };
+        let lock = DataLock::take(&config.data)?;
+        if let Err(error) = users::documents::follow_public_url(&store, &public_url).await {
             tracing::warn!(%error, "avatars keep their old address until the next start");
         }
-        let rows = Rows { store, public_url: public_url.into() };
         let freshness = Freshness::default();
-        let (positions, of_files) = (rows.store.positions(), Arc::clone(&files));
-        let (mut follower, progress, asks) =
-            follower(rows, files, Arc::clone(&served), settings.batch_changes, rebuild, freshness.clone());
+        let announcer = Announcer::new(store.commits(), freshness.clone());
+        let (served, progress) = (Arc::<ServedIndex>::default(), announcer.subscribe());
+        let outputs = Outputs { served: Arc::clone(&served), announcer };
+        let positions = store.positions();
+        let context = Arc::new(Context {
+            rows: Rows { store, public_url: public_url.into() },
+            data: config.data.clone(),
+            settings: config.index.clone(),
+            leases,
+            cluster,
+            own_indexes: settings.own_indexes.clone(),
+            _lock: lock,
+        });
+        let (commands, commanded) = mpsc::channel(1);
+        let stop = CancellationToken::new();
+        let searched = EngineRun::start(&context, config.engine.kind, outputs, rebuild).await;
+        let (supervisor, engines) = Supervisor::new(context, searched, commanded, stop.clone());
         let control = Arc::new(IndexControl {
-            files: of_files,
             served: Arc::clone(&served),
             positions,
             progress: progress.clone(),
             freshness,
-            asks,
+            commands,
+            engines,
         });
-        let stop = follower.stop.clone();
-        // Serve before the first request where possible.
-        for _ in 0..2 {
-            match follower.prepare().await {
-                Err(engines::IndexFailure::Unusable(reason)) => {
-                    follower.recover(engines::IndexFailure::Unusable(reason)).await;
-                }
-                Err(trouble) => {
-                    tracing::warn!(?trouble, "the full-text index could not be opened at startup");
-                    break;
-                }
-                Ok(()) => break,
-            }
-        }
-        Ok(Self { progress, served, control, stop, task: tokio::spawn(follower.run()) })
+        Ok(Self { served, control, progress, stop, task: tokio::spawn(supervisor.run()) })
     }
 
     /// The index that searches use.
@@ -123,33 +148,23 @@ impl Indexer {
     }
 }
 
-fn follower(
-    rows: Rows,
-    files: Arc<IndexFiles>,
-    served: Arc<ServedIndex>,
-    batch_changes: u64,
-    rebuild: bool,
-    freshness: Freshness,
-) -> (Follower, watch::Receiver<Progress>, mpsc::Sender<Ask>) {
-    let (found, damages) = mpsc::channel(1);
-    let (asks, asked) = mpsc::channel(1);
-    let (announcer, progress) = Announcer::new(rows.store.commits(), freshness);
-    let follower = Follower {
-        rows,
-        engines: Engines::new(files, served, found),
-        announcer,
-        stop: CancellationToken::new(),
-        batch_changes,
-        rebuild,
-        beside: rebuild_request::RebuildState::None,
-        scan: None,
-        position: 0,
-        failures: 0,
-        damages,
-        asks: asked,
-        asked: None,
-        cut_up_to: 0,
-        cut: None,
-    };
-    (follower, progress, asks)
+fn layout(settings: &config::OpenSearch) -> Layout {
+    Layout {
+        index_prefix: settings.index_prefix.clone(),
+        kinds: &KINDS,
+        kind_of: |module| Area::of(module).name(),
+        shards: settings.shards,
+        replicas: settings.replicas,
+    }
 }
+
+/// Each area has an index of its own.
+const KINDS: [&str; Area::ALL.len()] = {
+    let mut kinds = [""; Area::ALL.len()];
+    let mut place = 0;
+    while place < kinds.len() {
+        kinds[place] = Area::ALL[place].name();
+        place += 1;
+    }
+    kinds
+};

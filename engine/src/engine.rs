@@ -14,6 +14,26 @@ pub trait Engine: Send + Sync {
 
     /// Counts the documents of all tenants.
     async fn documents(&self) -> Result<u64, Failure>;
+
+    /// Size of the searched index, with its copies.
+    async fn bytes(&self) -> Result<u64, Failure>;
+
+    /// Whether all parts of the index can be searched.
+    async fn health(&self) -> Health {
+        Health::Good
+    }
+}
+
+/// How well an engine can answer. The texts are shown to callers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Health {
+    /// Every part is there.
+    #[default]
+    Good,
+    /// Searches are complete; a further failure may end that.
+    Degraded(String),
+    /// Searches fail.
+    Unavailable(String),
 }
 
 /// An index at one commit.
@@ -47,6 +67,9 @@ pub enum Failure {
     /// It cannot be reached, or lacks a part of the index. The text is shown to callers.
     #[error("{0}")]
     Unavailable(String),
+    /// Its indexes are another database's. The text is shown to callers.
+    #[error("{0}")]
+    Foreign(String),
     /// It failed, for a reason that is logged and not shown.
     #[error("{0}")]
     Failed(String),

@@ -14,15 +14,17 @@ mod page;
 pub mod query;
 pub mod relevance;
 mod request;
+mod sink;
 pub mod text;
 
 pub use analysis::{AnalysedDocument, Half, principal_term};
 pub use checkpoint::Checkpoint;
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, SCOPE_END, Scope, tenant_range};
-pub use engine::{Engine, Failure, View};
+pub use engine::{Engine, Failure, Health, View};
 pub use highlight::{Extent, Highlighter};
 pub use item::{Text, Texts};
 pub use page::{Hit, Page};
 pub use query::Query;
 pub use request::{Request, Start, TimePosition};
+pub use sink::{BesideIndexes, Indexes, OpenedIndex, Sink};
 pub use text::fold;

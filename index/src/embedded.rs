@@ -1,98 +1,36 @@
-//! The index as the engine of searches.
+//! The embedded engine: indexes in a data directory, filled and searched by one process.
 
-use std::sync::Arc;
+mod directories;
+mod engine;
+mod indexes;
+mod sink;
+mod watch;
 
-use async_trait::async_trait;
-use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
-use trawl_engine::{Engine, Failure, Page, Request, Scope, View};
+use trawl_engine::Failure;
 
-use crate::{Error, Index, Snapshot};
+use crate::Error;
 
-/// Answers searches and reports failures, which damaged files may cause.
-pub struct EmbeddedEngine {
-    index: Index,
-    reports: FailureReports,
+pub(crate) use self::directories::bytes_in;
+pub use self::engine::EmbeddedEngine;
+pub use self::indexes::EmbeddedIndexes;
+
+/// Runs work that blocks on files or the processor.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
+) -> Result<T, Failure> {
+    let worked = AbortOnDropHandle::new(spawn_blocking(work)).await;
+    worked.map_err(|panic| Failure::Failed(panic.to_string()))?.map_err(Failure::from)
 }
 
-struct EmbeddedView {
-    snapshot: Snapshot,
-    reports: FailureReports,
-}
-
-/// Sends the number of an index that failed.
-#[derive(Clone)]
-struct FailureReports {
-    number: u64,
-    failed: watch::Sender<u64>,
-}
-
-impl EmbeddedEngine {
-    /// Sends `number` to `failed` at each failure.
-    pub fn new(index: Index, number: u64, failed: watch::Sender<u64>) -> Self {
-        Self { index, reports: FailureReports { number, failed } }
-    }
-}
-
-impl From<Index> for EmbeddedEngine {
-    fn from(index: Index) -> Self {
-        Self::new(index, 0, watch::Sender::new(0))
-    }
-}
-
-impl FailureReports {
-    fn report(&self, error: &Error) -> Failure {
-        self.failed.send_replace(self.number);
-        Failure::Failed(error.to_string())
-    }
-}
-
-#[async_trait]
-impl Engine for EmbeddedEngine {
-    fn view(&self) -> Arc<dyn View> {
-        Arc::new(EmbeddedView { snapshot: self.index.snapshot(), reports: self.reports.clone() })
-    }
-
-    async fn documents(&self) -> Result<u64, Failure> {
-        Ok(self.index.snapshot().documents())
-    }
-}
-
-#[async_trait]
-impl View for EmbeddedView {
-    fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
-        self.snapshot.search_at_once(request).map_err(|error| self.reports.report(&error))
-    }
-
-    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
-        let request = Arc::clone(request);
-        self.blocking(move |snapshot| snapshot.search(&request)).await
-    }
-
-    async fn correct(
-        &self,
-        scope: &Arc<Scope>,
-        principals: &Arc<[String]>,
-        keyword: &str,
-    ) -> Result<Option<String>, Failure> {
-        let (scope, principals, keyword) = (Arc::clone(scope), Arc::clone(principals), keyword.to_owned());
-        self.blocking(move |snapshot| snapshot.correct(&scope, &principals, &keyword)).await
-    }
-
-    fn generation(&self) -> u64 {
-        self.snapshot.generation()
-    }
-}
-
-impl EmbeddedView {
-    async fn blocking<T: Send + 'static>(
-        &self,
-        search: impl FnOnce(&Snapshot) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let snapshot = self.snapshot.clone();
-        let searched = AbortOnDropHandle::new(spawn_blocking(move || search(&snapshot))).await;
-        let searched = searched.map_err(|panic| Failure::Failed(panic.to_string()))?;
-        searched.map_err(|error| self.reports.report(&error))
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::Failed(match error {
+            Error::Unusable(reason) => reason,
+            Error::Engine(error) => error.to_string(),
+            Error::Files(error) => error.to_string(),
+            other => other.to_string(),
+        })
     }
 }

@@ -13,6 +13,7 @@ use trawl_engine::{Page, Request, Scope};
 use crate::Error;
 use crate::checkpoint::Payload;
 use crate::directory::UnsyncedDirectory;
+use crate::embedded::bytes_in;
 use crate::open_index::OpenIndex;
 use crate::options::Options;
 use crate::schema::{self, Fields};
@@ -99,6 +100,11 @@ impl Index {
     /// The last commit; cheap enough for each request.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot { view: self.open.view() }
+    }
+
+    /// Size of the files; 0 in memory. Blocks.
+    pub fn bytes(&self) -> u64 {
+        self.open.root.as_deref().map_or(0, bytes_in)
     }
 
     /// Starts a verification of all files; `None` in memory.

@@ -6,7 +6,7 @@
 //! `display_time`, newest first, so a page by time is a seek, not a scan.
 //!
 //! [`Index`] reads and [`Writer`] writes. A [`Snapshot`] answers a request with a page; [`EmbeddedEngine`] does it for
-//! searches.
+//! searches. The indexer fills [`EmbeddedIndexes`].
 
 mod checkpoint;
 mod checksum;
@@ -32,7 +32,7 @@ mod verification;
 mod view;
 mod writer;
 
-pub use embedded::EmbeddedEngine;
+pub use embedded::{EmbeddedEngine, EmbeddedIndexes};
 pub use error::Error;
 pub use index::{Index, Snapshot};
 pub use options::{MIN_THREAD_MEMORY_BYTES, Options};

@@ -1,20 +1,31 @@
 //! HTTP client of a cluster: failover between its nodes, deadlines, classified failures.
 
+mod rest;
+
+use std::error::Error;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
-use reqwest::{Certificate, Method, StatusCode};
+use reqwest::{Certificate, Method, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use trawl_engine::Failure;
 use url::Url;
+
+use self::rest::{Admission, Rest};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Of one try; the next node has as long again.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// A node that has not answered for as long when its caller gives up counts as failed.
+const HANGING: Duration = Duration::from_secs(1);
+
+/// Of an answer after decompression: a page of 1,000 items of 128 KiB.
+const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 const UNREACHABLE: &str = "OpenSearch cannot be reached";
 const BUSY: &str = "OpenSearch is overloaded";
@@ -25,10 +36,23 @@ const REFUSED: &str = "OpenSearch refuses trawl's credentials";
 pub struct Client {
     http: reqwest::Client,
     /// Never empty.
-    nodes: Vec<Url>,
+    nodes: Vec<Node>,
     credentials: Credentials,
-    /// The node that answered last.
-    current: AtomicUsize,
+    /// Spreads calls over the nodes.
+    calls: AtomicUsize,
+}
+
+struct Node {
+    url: Url,
+    rest: Mutex<Rest>,
+}
+
+/// A call to a node, whose outcome the node's pause depends on.
+struct Attempt<'a> {
+    node: &'a Node,
+    began: Instant,
+    admission: Admission,
+    is_over: bool,
 }
 
 /// Proof of who asks.
@@ -46,6 +70,19 @@ pub enum Credentials {
     },
     /// As sent in the header `Authorization: ApiKey`.
     ApiKey(SecretString),
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the rest of the addresses, which may hold a password.
+        let hosts: Vec<_> =
+            self.nodes.iter().map(|node| (node.url.host_str(), node.url.port_or_known_default())).collect();
+        formatter
+            .debug_struct("Client")
+            .field("hosts", &hosts)
+            .field("credentials", &self.credentials)
+            .finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Credentials {
@@ -100,6 +137,45 @@ impl Answer {
     }
 }
 
+impl Node {
+    /// `None` while the node is left out.
+    fn attempt(&self) -> Option<Attempt<'_>> {
+        let began = Instant::now();
+        let admission = self.with_rest(|rest| rest.admit(began))?;
+        Some(Attempt { node: self, began, admission, is_over: false })
+    }
+
+    fn with_rest<T>(&self, work: impl FnOnce(&mut Rest) -> T) -> T {
+        work(&mut self.rest.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Attempt<'_> {
+    fn answered(mut self) {
+        self.is_over = true;
+        self.node.with_rest(Rest::answered);
+    }
+
+    fn failed(mut self) {
+        self.is_over = true;
+        self.node.with_rest(|rest| rest.failed(Instant::now()));
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        // The caller's deadline has passed.
+        if self.began.elapsed() >= HANGING {
+            self.node.with_rest(|rest| rest.failed(Instant::now()));
+        } else {
+            self.node.with_rest(|rest| rest.abandoned(self.admission));
+        }
+    }
+}
+
 impl Client {
     /// Connects to the nodes; PEM certificates of `authorities` are trusted instead of the system's.
     ///
@@ -122,10 +198,14 @@ impl Client {
             http = http.tls_certs_only(Certificate::from_pem_bundle(authorities).map_err(invalid)?);
         }
         let http = http.build().map_err(invalid)?;
-        Ok(Self { http, nodes, credentials, current: AtomicUsize::new(0) })
+        let nodes = nodes.into_iter().map(|url| Node { url, rest: Mutex::default() }).collect();
+        Ok(Self { http, nodes, credentials, calls: AtomicUsize::new(0) })
     }
 
-    /// Asks the node that answered last, then the others.
+    /// Asks the nodes that are not left out in turn, until one answers.
+    ///
+    /// A node whose connection fails or that does not answer in time is left out for a while. Where all are, the one whose
+    /// pause ends first is asked.
     pub(crate) async fn send(&self, call: Call<'_>) -> Result<Answer, Failure> {
         let Call { method, path, body, timeout } = call;
         let (content_type, body) = match body {
@@ -133,51 +213,95 @@ impl Client {
             Some(Body::Json(value)) => ("application/json", value.to_string().into_bytes()),
             Some(Body::Lines(lines)) => ("application/x-ndjson", lines),
         };
-        let first = self.current.load(Ordering::Relaxed);
-        let mut failed = Failure::Unavailable(UNREACHABLE.to_owned());
-        for try_number in 0..self.nodes.len() {
-            let number = (first + try_number) % self.nodes.len();
-            let Some(node) = self.nodes.get(number) else { continue };
-            let address = format!("{}/{path}", node.as_str().trim_end_matches('/'));
-            let mut request = self.http.request(method.clone(), address).timeout(timeout);
-            request = match &self.credentials {
-                Credentials::None => request,
-                Credentials::Basic { username, password } => {
-                    request.basic_auth(username, Some(password.expose_secret()))
-                }
-                Credentials::ApiKey(key) => {
-                    request.header("authorization", format!("ApiKey {}", key.expose_secret()))
-                }
-            };
+        let request = |node: &Node| {
+            let address = format!("{}/{path}", node.url.as_str().trim_end_matches('/'));
+            let request = self.http.request(method.clone(), address).timeout(timeout);
             // Bodies are searches and parts of a bulk; a clone is a copy of some KiB beside the network.
-            let request = request.header("content-type", content_type).body(body.clone());
-            let answered = async {
-                let response = request.send().await?;
-                Ok::<_, reqwest::Error>((response.status(), response.bytes().await?))
-            };
-            match answered.await {
-                Err(error) => {
-                    // Without the address, which may hold a password.
-                    tracing::warn!(node = number, error = %error.without_url(), "a node of OpenSearch did not answer");
-                }
-                Ok((status, bytes)) => {
-                    let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-                    if matches!(status.as_u16(), 502..=504) {
-                        failed = failure(status, &body);
-                        continue;
-                    }
-                    self.current.store(number, Ordering::Relaxed);
-                    return Ok(Answer { status, body });
-                }
+            self.with_credentials(request).header("content-type", content_type).body(body.clone())
+        };
+        let first = self.calls.fetch_add(1, Ordering::Relaxed) % self.nodes.len();
+        let (earlier, later) = self.nodes.split_at(first);
+        let mut failed = None;
+        for node in later.iter().chain(earlier) {
+            let Some(attempt) = node.attempt() else { continue };
+            match ask(request(node), attempt).await {
+                Err(Failure::Unavailable(text)) => failed = Some(Failure::Unavailable(text)),
+                answer => return answer,
             }
         }
-        Err(failed)
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        let node = self.nodes.iter().min_by_key(|node| node.with_rest(|rest| rest.until()));
+        let node = node.ok_or_else(unreachable)?;
+        let attempt = Attempt { node, began: Instant::now(), admission: Admission::Regular, is_over: false };
+        ask(request(node), attempt).await
     }
 
     /// The answer's body, if it is a success.
     pub(crate) async fn call(&self, call: Call<'_>) -> Result<Value, Failure> {
         self.send(call).await?.success()
     }
+
+    fn with_credentials(&self, request: RequestBuilder) -> RequestBuilder {
+        match &self.credentials {
+            Credentials::None => request,
+            Credentials::Basic { username, password } => {
+                request.basic_auth(username, Some(password.expose_secret()))
+            }
+            Credentials::ApiKey(key) => {
+                request.header("authorization", format!("ApiKey {}", key.expose_secret()))
+            }
+        }
+    }
+}
+
+/// [`Failure::Unavailable`] if another node may answer.
+async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<Answer, Failure> {
+    match read(request).await {
+        Err(error) => {
+            let host = attempt.node.url.host_str();
+            // Without the address, which may hold a password.
+            let error = with_causes(&error.without_url());
+            tracing::warn!(host, error, "a node of OpenSearch did not answer");
+            attempt.failed();
+            Err(unreachable())
+        }
+        Ok((status, bytes)) => {
+            attempt.answered();
+            let Some(bytes) = bytes else {
+                let mebibytes = MAX_ANSWER_BYTES >> 20;
+                return Err(Failure::Failed(format!("OpenSearch answered with more than {mebibytes} MiB")));
+            };
+            let body = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+            if matches!(status.as_u16(), 502..=504) {
+                return Err(failure(status, &body));
+            }
+            Ok(Answer { status, body })
+        }
+    }
+}
+
+/// Status and body; `None` for one that is too long.
+async fn read(request: RequestBuilder) -> Result<(StatusCode, Option<Vec<u8>>), reqwest::Error> {
+    let mut response = request.send().await?;
+    let mut bytes = Vec::new();
+    while let Some(chunk) = response.chunk().await? {
+        if bytes.len() + chunk.len() > MAX_ANSWER_BYTES {
+            return Ok((response.status(), None));
+        }
+        bytes.extend_from_slice(&chunk);
+    }
+    Ok((response.status(), Some(bytes)))
+}
+
+fn with_causes(error: &reqwest::Error) -> String {
+    let (mut text, mut cause) = (error.to_string(), error.source());
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
 }
 
 /// Tells a cluster that cannot answer now from a request that it never will.
@@ -190,7 +314,22 @@ pub(crate) fn failure(status: StatusCode, body: &Value) -> Failure {
             tracing::warn!(%status, reason, "OpenSearch cannot answer");
             Failure::Unavailable(INCOMPLETE.to_owned())
         }
-        429 => Failure::Unavailable(BUSY.to_owned()),
+        429 => overloaded(),
         _ => Failure::Failed(format!("OpenSearch refused a request with {status}: {reason}")),
     }
+}
+
+/// The failure of a cluster that takes no more now.
+pub(crate) fn overloaded() -> Failure {
+    Failure::Unavailable(BUSY.to_owned())
+}
+
+/// The failure of a cluster that does not answer.
+pub(crate) fn unreachable() -> Failure {
+    Failure::Unavailable(UNREACHABLE.to_owned())
+}
+
+/// Whether an index or a shard was not there.
+pub(crate) fn lacks_a_part(failure: &Failure) -> bool {
+    matches!(failure, Failure::Unavailable(text) if text == INCOMPLETE)
 }

@@ -1,272 +1,161 @@
-//! Writes the indexes, as the only replica that does.
+//! Writes one generation, as the only replica that does.
 //!
-//! Every document carries the log position that it was read at as its version, so that an older state, or a replica that was
-//! replaced, never overwrites a newer one.
+//! Every document carries the epoch of its writer and the log position that it was read at as its version, so that an older
+//! state, or a replica that was replaced, never overwrites a newer one.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use reqwest::{Method, StatusCode};
-use serde::{Deserialize, Serialize};
+use async_trait::async_trait;
+use reqwest::Method;
 use serde_json::{Value, json};
-use trawl_engine::{Change, Checkpoint, Failure, Scope, principal_term, tenant_range};
+use tokio::task::spawn_blocking;
+use trawl_engine::{Change, Checkpoint, Engine, Failure, MAX_ID_BYTES, Sink, principal_term, tenant_range};
 
+use crate::bulk::{Bulk, Operation, Target, put};
 use crate::client::{Body, Call};
 use crate::document::{document_id, removed, stored};
 use crate::engine::OpenSearch;
+use crate::layout::{Generation, Layout, lists};
 use crate::query::term;
+use crate::state::{GenerationState, replaced};
 
-/// Of one bulk; a longer document goes alone.
-const MAX_BULK_BYTES: usize = 5 * 1_024 * 1_024;
-/// Tries of documents that an overloaded cluster refused.
-const MAX_TRIES: u32 = 5;
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// Between the versions of two epochs: more than a leader reads the log past its checkpoint, also over a failover of the
+/// database, which skips 2³² positions.
+const EPOCH_VERSIONS: i64 = 1 << 36;
+/// Texts that are analysed at a time.
+const MAX_ANALYSED_BYTES: usize = 4 << 20;
 /// Documents that a removal reads at a time.
 const REMOVED_AT_A_TIME: usize = 1_000;
+const PURGE_EVERY: Duration = Duration::from_mins(10);
+/// Stubs that are purged from an index at a time.
+const MAX_PURGED: usize = 1_000;
 
 /// Fills one generation of the indexes.
-pub struct OpenSearchSink {
+pub(crate) struct OpenSearchSink {
     engine: OpenSearch,
-    generation: u64,
-    state: State,
-    /// Version of the state document; `None` before the first.
-    revision: Option<Revision>,
-    bulk: Vec<u8>,
-    /// Kinds with changes that are not visible yet.
-    changed: BTreeSet<&'static str>,
-}
-
-/// The last commit of a generation.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct State {
+    epoch: u64,
+    generation: Arc<Generation>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
+    bulk: Bulk,
+    /// Indexes with changes that are not visible yet.
+    changed: BTreeSet<String>,
+    /// Stubs of removed documents are kept as long.
+    stub_age: Duration,
+    purged_at: Option<Instant>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Revision {
-    number: u64,
-    term: u64,
-}
+#[async_trait]
+impl Sink for OpenSearchSink {
+    fn engine(&self) -> Arc<dyn Engine> {
+        Arc::new(self.engine.clone())
+    }
 
-impl OpenSearchSink {
-    /// Opens the generation that is searched, or creates the first.
-    pub async fn open(engine: OpenSearch) -> Result<Self, Failure> {
-        let (client, layout) = (engine.client(), engine.layout());
-        let path = format!("_alias/{}", layout.aliases());
-        let answer = client.send(Call::get(&path)).await?;
-        let generation = match answer.status {
-            // Some aliases may be there already; the body lists them.
-            StatusCode::NOT_FOUND | StatusCode::OK => {
-                let indexes = answer.body.as_object().into_iter().flatten();
-                indexes.filter_map(|(index, _)| layout.generation_of(index)).max()
-            }
-            _ => return Err(crate::client::failure(answer.status, &answer.body)),
-        };
-        let sink = Self::at(engine, generation.unwrap_or(1)).await?;
-        sink.create_missing().await?;
-        if generation.is_none() {
-            sink.take_place().await?;
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.checkpoint.as_ref()
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+
+    async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), Failure> {
+        let mut ids = changes.iter().filter_map(Change::target).map(|(_, id)| id.len());
+        if let Some(bytes) = ids.find(|bytes| *bytes > MAX_ID_BYTES) {
+            return Err(Failure::Failed(format!(
+                "an id must have at most {MAX_ID_BYTES} bytes, not {bytes}"
+            )));
         }
-        Ok(sink)
-    }
-
-    /// An empty generation beside this one, to be filled and then to take its place.
-    pub async fn beside(&self) -> Result<Self, Failure> {
-        let sink = Self::at(self.engine.clone(), self.generation + 1).await?;
-        // Left by a rebuild that was interrupted.
-        sink.delete_indexes(sink.generation).await?;
-        let sink = Self::at(self.engine.clone(), self.generation + 1).await?;
-        sink.create_missing().await?;
-        Ok(sink)
-    }
-
-    /// The last commit; `None` for an empty index.
-    pub fn checkpoint(&self) -> Option<&Checkpoint> {
-        self.state.checkpoint.as_ref()
-    }
-
-    /// What the last commit noted.
-    pub fn note(&self) -> Option<&str> {
-        self.state.note.as_deref()
-    }
-
-    /// Applies changes in order; their rows were read at `position` of the log or later.
-    pub async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), Failure> {
+        let version = self.version(position)?;
+        let (mut single, mut bytes) = (Vec::new(), 0);
         for change in changes {
             match change {
-                Change::Put(document) => {
-                    let prefix = document.scope.prefix();
-                    let body = stored(&document, &prefix);
-                    let id = document_id(&prefix, &document.id);
-                    self.write(&document.scope, &id, position, &body).await?;
-                }
-                Change::Remove { scope, id } => {
-                    let id = document_id(&scope.prefix(), &id);
-                    self.write(&scope, &id, position, &removed(now())).await?;
-                }
                 Change::RemoveSeenBy { scope, principal } => {
-                    let kind = self.kind_of(&scope);
+                    self.write(std::mem::take(&mut single), version).await?;
+                    let kind = self.engine.layout().kind(&scope);
                     let seen = principal_term(&scope.prefix(), &principal);
-                    self.remove_all(kind, scope.tenant, &term("principals", &seen), position).await?;
+                    self.remove_all(kind, scope.tenant, &term("principals", &seen), version).await?;
                 }
                 Change::RemoveTenant { tenant } => {
+                    self.write(std::mem::take(&mut single), version).await?;
                     let [from, to] = tenant_range(tenant);
                     let of_tenant = json!({"range": {"scope": {"gte": from, "lt": to}}});
                     for kind in self.engine.layout().kinds {
-                        self.remove_all(kind, tenant, &of_tenant, position).await?;
+                        self.remove_all(kind, tenant, &of_tenant, version).await?;
+                    }
+                }
+                change => {
+                    if let Change::Put(document) = &change {
+                        bytes += document.bytes();
+                    }
+                    single.push(change);
+                    if bytes >= MAX_ANALYSED_BYTES {
+                        bytes = 0;
+                        self.write(std::mem::take(&mut single), version).await?;
                     }
                 }
             }
         }
-        self.flush().await
+        self.write(single, version).await?;
+        self.bulk.send(self.engine.client()).await
     }
 
-    /// Makes all changes visible, then stores the checkpoint.
-    ///
     /// # Errors
-    /// Another replica has committed since this one opened the index.
-    pub async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure> {
+    /// Another replica has opened the indexes since this one did.
+    async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure> {
         self.refresh().await?;
-        let state = State { checkpoint: Some(checkpoint.clone()), note };
-        let parameters = match self.revision {
-            Some(Revision { number, term }) => format!("if_seq_no={number}&if_primary_term={term}"),
-            None => "op_type=create".to_owned(),
-        };
-        let path = format!("{}/_doc/g{}?{parameters}", self.engine.layout().state(), self.generation);
-        let body = serde_json::to_value(&state).map_err(|error| Failure::Failed(error.to_string()))?;
-        let answer =
-            self.engine.client().send(Call::write(Method::PUT, &path, Some(Body::Json(body)))).await?;
-        if answer.status == StatusCode::CONFLICT {
-            return Err(Failure::Failed("another replica writes the index".to_owned()));
-        }
-        self.revision = revision(&answer.success()?);
-        self.state = state;
-        self.engine.note_commit();
-        Ok(())
-    }
-
-    /// Has searches answered by this generation, and deletes all others.
-    pub async fn take_place(&self) -> Result<(), Failure> {
-        let (client, layout) = (self.engine.client(), self.engine.layout());
-        let mut actions = Vec::new();
-        for kind in layout.kinds {
-            let alias = layout.alias(kind);
-            let of_kind = format!("{alias}-g*");
-            actions.push(json!({"remove": {"index": of_kind, "alias": alias, "must_exist": false}}));
-            actions.push(json!({"add": {"index": layout.index(kind, self.generation), "alias": alias}}));
-        }
-        let body = Body::Json(json!({"actions": actions}));
-        client.call(Call::write(Method::POST, "_aliases", Some(body))).await?;
-        self.engine.note_commit();
-        let path = format!("_alias/{}", layout.aliases());
-        drop(client.send(Call::get(&path)).await?);
-        for generation in self.other_generations().await? {
-            self.delete_indexes(generation).await?;
-        }
-        Ok(())
-    }
-
-    /// Deletes all generations and their checkpoints.
-    pub async fn delete(self) -> Result<(), Failure> {
-        for generation in self.other_generations().await? {
-            self.delete_indexes(generation).await?;
-        }
-        self.delete_indexes(self.generation).await?;
-        self.delete_index(&self.engine.layout().state()).await
-    }
-
-    async fn at(engine: OpenSearch, generation: u64) -> Result<Self, Failure> {
-        let path = format!("{}/_doc/g{generation}", engine.layout().state());
-        let answer = engine.client().send(Call::get(&path)).await?;
-        let (state, revision) = if answer.status == StatusCode::NOT_FOUND {
-            (State::default(), None)
-        } else {
-            let mut body = answer.success()?;
-            let state = serde_json::from_value(body["_source"].take());
-            (state.map_err(|error| Failure::Failed(error.to_string()))?, revision(&body))
-        };
-        let (bulk, changed) = (Vec::new(), BTreeSet::new());
-        Ok(Self { engine, generation, state, revision, bulk, changed })
-    }
-
-    async fn create_missing(&self) -> Result<(), Failure> {
-        let layout = self.engine.layout();
-        let mut indexes = vec![(layout.state(), layout.state_body())];
-        for kind in layout.kinds {
-            indexes.push((layout.index(kind, self.generation), layout.index_body()));
-        }
-        for (index, body) in indexes {
-            let created = Call::write(Method::PUT, &index, Some(Body::Json(body)));
-            let answer = self.engine.client().send(created).await?;
-            let is_there = answer.body["error"]["type"] == "resource_already_exists_exception";
-            if !is_there {
-                answer.success()?;
+        let committed = self.engine.change_state(self.epoch, |state| {
+            let generation = state.generations.get_mut(&self.generation.number).ok_or_else(replaced)?;
+            (generation.checkpoint, generation.note) = (Some(checkpoint.clone()), note.clone());
+            Ok(())
+        });
+        committed.await?;
+        (self.checkpoint, self.note) = (Some(checkpoint.clone()), note);
+        if self.purged_at.is_none_or(|purged_at| purged_at.elapsed() >= PURGE_EVERY) {
+            self.purged_at = Some(Instant::now());
+            if let Err(error) = self.purge().await {
+                tracing::warn!(%error, "stubs of removed documents are kept in OpenSearch for now");
             }
         }
         Ok(())
     }
+}
 
-    async fn other_generations(&self) -> Result<Vec<u64>, Failure> {
-        let layout = self.engine.layout();
-        let path = format!("{}-*-g*/_alias", layout.index_prefix);
-        let found = self.engine.client().call(Call::get(&path)).await?;
-        let generations: BTreeSet<u64> = found
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter_map(|(index, _)| layout.generation_of(index))
-            .filter(|generation| *generation != self.generation)
-            .collect();
-        Ok(generations.into_iter().collect())
+impl OpenSearchSink {
+    /// Writes a generation as the leader of an epoch.
+    pub(crate) fn new(
+        engine: OpenSearch,
+        epoch: u64,
+        generation: Generation,
+        state: GenerationState,
+        stub_age: Duration,
+    ) -> Self {
+        let GenerationState { checkpoint, note, .. } = state;
+        let (bulk, changed) = (Bulk::default(), BTreeSet::new());
+        let generation = Arc::new(generation);
+        Self { engine, epoch, generation, checkpoint, note, bulk, changed, stub_age, purged_at: None }
     }
 
-    async fn delete_indexes(&self, generation: u64) -> Result<(), Failure> {
-        let layout = self.engine.layout();
-        for kind in layout.kinds {
-            self.delete_index(&layout.index(kind, generation)).await?;
+    fn version(&self, position: i64) -> Result<i64, Failure> {
+        let epoch = i64::try_from(self.epoch).ok();
+        let version = epoch.and_then(|epoch| epoch.checked_mul(EPOCH_VERSIONS)?.checked_add(position));
+        version.ok_or_else(|| Failure::Failed("the versions of OpenSearch are used up".to_owned()))
+    }
+
+    /// Analyses and writes changes of single documents.
+    async fn write(&mut self, changes: Vec<Change>, version: i64) -> Result<(), Failure> {
+        let (engine, generation) = (self.engine.clone(), Arc::clone(&self.generation));
+        let operations = spawn_blocking(move || {
+            let operation = |change| operation(engine.layout(), &generation, change, version);
+            changes.iter().filter_map(operation).collect::<Vec<_>>()
+        });
+        let operations = operations.await.map_err(|panic| Failure::Failed(panic.to_string()))?;
+        for (index, operation) in operations {
+            self.bulk.add(self.engine.client(), &operation).await?;
+            self.changed.insert(index);
         }
-        let path = format!("{}/_doc/g{generation}", layout.state());
-        let answer = self.engine.client().send(Call::write(Method::DELETE, &path, None)).await?;
-        if answer.status == StatusCode::NOT_FOUND { Ok(()) } else { answer.success().map(drop) }
-    }
-
-    async fn delete_index(&self, index: &str) -> Result<(), Failure> {
-        let answer = self.engine.client().send(Call::write(Method::DELETE, index, None)).await?;
-        if answer.status == StatusCode::NOT_FOUND { Ok(()) } else { answer.success().map(drop) }
-    }
-
-    fn kind_of(&self, scope: &Scope) -> &'static str {
-        (self.engine.layout().kind_of)(&scope.module)
-    }
-
-    async fn write(&mut self, scope: &Scope, id: &str, version: i64, body: &Value) -> Result<(), Failure> {
-        let kind = self.kind_of(scope);
-        self.write_to(kind, scope.tenant, id, version, body).await
-    }
-
-    async fn write_to(
-        &mut self,
-        kind: &'static str,
-        tenant: i64,
-        id: &str,
-        version: i64,
-        body: &Value,
-    ) -> Result<(), Failure> {
-        let action = json!({"index": {
-            "_index": self.engine.layout().index(kind, self.generation),
-            "_id": id,
-            "routing": tenant.to_string(),
-            "version": version,
-            // Changes read together share a position, and the last one holds.
-            "version_type": "external_gte",
-        }});
-        let lines = format!("{action}\n{body}\n");
-        if self.bulk.len() + lines.len() > MAX_BULK_BYTES {
-            self.flush().await?;
-        }
-        self.bulk.extend_from_slice(lines.as_bytes());
-        self.changed.insert(kind);
         Ok(())
     }
 
@@ -276,11 +165,11 @@ impl OpenSearchSink {
         kind: &'static str,
         tenant: i64,
         query: &Value,
-        position: i64,
+        version: i64,
     ) -> Result<(), Failure> {
-        self.flush().await?;
+        self.bulk.send(self.engine.client()).await?;
         self.refresh().await?;
-        let index = self.engine.layout().index(kind, self.generation);
+        let index = self.engine.layout().index(kind, tenant, &self.generation);
         let path = format!("{index}/_search?routing={tenant}&allow_partial_search_results=false");
         let mut after = Value::Null;
         loop {
@@ -297,87 +186,71 @@ impl OpenSearchSink {
             after = last["sort"].clone();
             for hit in &found {
                 let id = hit["_id"].as_str().unwrap_or_default();
-                self.write_to(kind, tenant, id, position, &removed(now())).await?;
+                let stub = put(&Target { index: &index, id, tenant }, version, &removed(now()));
+                self.bulk.add(self.engine.client(), &stub).await?;
             }
-            self.flush().await?;
+            self.changed.insert(index.clone());
+            self.bulk.send(self.engine.client()).await?;
         }
     }
 
+    /// Makes all changes visible.
     async fn refresh(&mut self) -> Result<(), Failure> {
-        if self.changed.is_empty() {
-            return Ok(());
-        }
-        let layout = self.engine.layout();
-        let indexes: Vec<String> =
-            self.changed.iter().map(|kind| layout.index(kind, self.generation)).collect();
-        let path = format!("{}/_refresh", indexes.join(","));
-        let answer = self.engine.client().call(Call::write(Method::POST, &path, None)).await?;
-        if answer["_shards"]["failed"] != 0 {
-            return Err(Failure::Unavailable("OpenSearch could not make changes visible".to_owned()));
+        for list in lists(self.changed.iter().cloned()) {
+            let path = format!("{list}/_refresh");
+            let answer = self.engine.client().call(Call::write(Method::POST, &path, None)).await?;
+            if answer["_shards"]["failed"] != 0 {
+                return Err(Failure::Unavailable("OpenSearch could not make changes visible".to_owned()));
+            }
         }
         self.changed.clear();
         Ok(())
     }
 
-    /// Sends the bulk; one is in flight at a time.
-    async fn flush(&mut self) -> Result<(), Failure> {
-        let mut lines = std::mem::take(&mut self.bulk);
-        let mut pause = FIRST_PAUSE;
-        for _ in 0..MAX_TRIES {
-            if lines.is_empty() {
-                return Ok(());
+    /// Deletes old stubs, except where another version has come meanwhile.
+    async fn purge(&mut self) -> Result<(), Failure> {
+        let age = i64::try_from(self.stub_age.as_millis()).unwrap_or(i64::MAX);
+        let search = json!({
+            "query": {"range": {"removed_at": {"lte": now().saturating_sub(age)}}},
+            "size": MAX_PURGED, "track_total_hits": false, "_source": false, "seq_no_primary_term": true,
+        });
+        for index in self.engine.layout().indexes(&self.generation) {
+            let path = format!("{index}/_search?allow_partial_search_results=false");
+            let client = self.engine.client();
+            let found = client.call(Call::search(&path, Body::Json(search.clone()))).await?;
+            let mut lines = Vec::new();
+            for stub in found["hits"]["hits"].as_array().into_iter().flatten() {
+                let deletion = json!({"delete": {
+                    "_index": index, "_id": stub["_id"], "routing": stub["_routing"],
+                    "if_seq_no": stub["_seq_no"], "if_primary_term": stub["_primary_term"],
+                }});
+                lines.extend(format!("{deletion}\n").into_bytes());
             }
-            let call = Call::write(Method::POST, "_bulk", Some(Body::Lines(lines.clone())));
-            let answer = self.engine.client().call(call).await?;
-            if answer["errors"] == false {
-                return Ok(());
-            }
-            lines = refused(&lines, &answer)?;
             if !lines.is_empty() {
-                tokio::time::sleep(pause).await;
-                pause *= 2;
+                client.call(Call::write(Method::POST, "_bulk", Some(Body::Lines(lines)))).await?;
+                self.changed.insert(index);
             }
         }
-        if lines.is_empty() {
-            Ok(())
-        } else {
-            Err(Failure::Unavailable("OpenSearch is overloaded".to_owned()))
-        }
+        Ok(())
     }
 }
 
-/// The lines of a bulk that are to be sent again.
-fn refused(lines: &[u8], answer: &Value) -> Result<Vec<u8>, Failure> {
-    let items = answer["items"].as_array();
-    let items =
-        items.ok_or_else(|| Failure::Failed("OpenSearch answered a bulk without items".to_owned()))?;
-    let mut lines = lines.split_inclusive(|byte| *byte == b'\n');
-    let mut again = Vec::new();
-    for item in items {
-        let (Some(action), Some(document)) = (lines.next(), lines.next()) else { break };
-        let item = &item["index"];
-        match item["status"].as_u64().unwrap_or(500) {
-            // A newer state is there.
-            200..=299 | 409 => {}
-            429 | 500..=599 => again.extend([action, document].concat()),
-            status => {
-                let reason = item["error"]["reason"].as_str().unwrap_or("no reason is given");
-                let (index, id) = (item["_index"].as_str(), item["_id"].as_str());
-                tracing::error!(
-                    index,
-                    id,
-                    status,
-                    reason,
-                    "OpenSearch refused a document; it cannot be found"
-                );
-            }
-        }
-    }
-    Ok(again)
-}
-
-fn revision(answer: &Value) -> Option<Revision> {
-    Some(Revision { number: answer["_seq_no"].as_u64()?, term: answer["_primary_term"].as_u64()? })
+/// The index and the operation of a change of one document.
+fn operation(
+    layout: &Layout,
+    generation: &Generation,
+    change: &Change,
+    version: i64,
+) -> Option<(String, Operation)> {
+    let (scope, id, body) = match change {
+        Change::Put(document) => (&document.scope, &document.id, stored(document, &document.scope.prefix())),
+        Change::Remove { scope, id } => (scope, id, removed(now())),
+        Change::RemoveSeenBy { .. } | Change::RemoveTenant { .. } => return None,
+    };
+    let index = layout.index(layout.kind(scope), scope.tenant, generation);
+    let id = document_id(&scope.prefix(), id);
+    let operation = put(&Target { index: &index, id: &id, tenant: scope.tenant }, version, &body);
+    Some((index, operation))
 }
 
 /// Epoch milliseconds.

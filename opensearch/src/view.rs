@@ -7,23 +7,54 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use trawl_engine::{Failure, Page, Request, Scope, Start, View};
 
-use crate::client::{Body, Call, Client, failure};
+use crate::client::{Body, Call, failure, lacks_a_part};
 use crate::correction;
-use crate::layout::Layout;
+use crate::engine::OpenSearch;
+use crate::layout::Generation;
 use crate::query::matches;
 use crate::relevance::{self, Ranking};
+use crate::state::{KnownState, not_filled};
 use crate::time_order;
 
 /// The indexes after one commit, or a later one.
 pub(crate) struct OpenSearchView {
-    pub(crate) client: Arc<Client>,
-    pub(crate) layout: Arc<Layout>,
+    pub(crate) engine: OpenSearch,
+    /// `None` until it is read.
+    pub(crate) state: Option<Arc<KnownState>>,
     pub(crate) generation: u64,
 }
 
 #[async_trait]
 impl View for OpenSearchView {
     async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
+        match self.page(request).await {
+            Err(failure) => self.after_exchange(failure).await?.page(request).await,
+            page => page,
+        }
+    }
+
+    async fn correct(
+        &self,
+        scope: &Arc<Scope>,
+        principals: &Arc<[String]>,
+        keyword: &str,
+    ) -> Result<Option<String>, Failure> {
+        match correction::correct(self, scope, principals, keyword).await {
+            Err(failure) => {
+                let view = self.after_exchange(failure).await?;
+                correction::correct(&view, scope, principals, keyword).await
+            }
+            corrected => corrected,
+        }
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+}
+
+impl OpenSearchView {
+    async fn page(&self, request: &Request) -> Result<Page, Failure> {
         let nothing = || Ok(Page::default());
         match &request.start {
             Start::Time { after, whole_ties } => {
@@ -38,8 +69,7 @@ impl View for OpenSearchView {
                 let Some(matches) = matches(request, Some(&ranking.words)) else { return nothing() };
                 if ranking.words.is_empty() {
                     // All matches are equal, so the newest come first.
-                    let request =
-                        Request { limit: skip.saturating_add(request.limit), ..(**request).clone() };
+                    let request = Request { limit: skip.saturating_add(request.limit), ..request.clone() };
                     let mut page = time_order::page(self, &request, &matches, None, None).await?;
                     page.hits.drain(..(*skip).min(page.hits.len()));
                     return Ok(page);
@@ -49,21 +79,27 @@ impl View for OpenSearchView {
         }
     }
 
-    async fn correct(
-        &self,
-        scope: &Arc<Scope>,
-        principals: &Arc<[String]>,
-        keyword: &str,
-    ) -> Result<Option<String>, Failure> {
-        correction::correct(self, scope, principals, keyword).await
+    /// The latest view, if the failure is that another generation has come to be searched; else the failure.
+    async fn after_exchange(&self, failure: Failure) -> Result<Self, Failure> {
+        let number = |view: &Self| view.served().map(|served| served.number).ok();
+        if lacks_a_part(&failure) && self.engine.read_state().await.is_ok() {
+            let latest = self.engine.latest();
+            if number(&latest) != number(self) {
+                return Ok(latest);
+            }
+        }
+        Err(failure)
     }
 
-    fn generation(&self) -> u64 {
-        self.generation
+    fn served(&self) -> Result<&Generation, Failure> {
+        self.state.as_ref().and_then(|known| known.served.as_ref()).ok_or_else(not_filled)
     }
-}
 
-impl OpenSearchView {
+    fn index(&self, scope: &Scope) -> Result<String, Failure> {
+        let layout = self.engine.layout();
+        Ok(layout.index(layout.kind(scope), scope.tenant, self.served()?))
+    }
+
     pub(crate) async fn search_one(&self, request: &Request, search: &Value) -> Result<Value, Failure> {
         let [answer] = self.search_all(request, [search]).await?;
         Ok(answer)
@@ -84,7 +120,7 @@ impl OpenSearchView {
         searches: [&Value; COUNT],
     ) -> Result<[Value; COUNT], Failure> {
         let header = json!({
-            "index": self.layout.alias((self.layout.kind_of)(&request.scope.module)),
+            "index": self.index(&request.scope)?,
             "routing": request.scope.tenant.to_string(),
             // Copies of a shard refresh one after the other; pages of a viewer come from one.
             "preference": preference(request),
@@ -95,7 +131,7 @@ impl OpenSearchView {
         for search in searches {
             lines.extend_from_slice(format!("{header}\n{search}\n").as_bytes());
         }
-        let mut answer = self.client.call(Call::search("_msearch", Body::Lines(lines))).await?;
+        let mut answer = self.engine.client().call(Call::search("_msearch", Body::Lines(lines))).await?;
         let broken = || Failure::Failed("OpenSearch answered another number of searches".to_owned());
         let Value::Array(responses) = answer["responses"].take() else { return Err(broken()) };
         for response in &responses {
@@ -115,7 +151,7 @@ impl OpenSearchView {
     pub(crate) async fn frequencies(&self, request: &Request, terms: &Value) -> Result<Value, Failure> {
         let path = format!(
             "{}/_termvectors?routing={}&preference={}&realtime=false",
-            self.layout.alias((self.layout.kind_of)(&request.scope.module)),
+            self.index(&request.scope)?,
             request.scope.tenant,
             preference(request),
         );
@@ -124,7 +160,7 @@ impl OpenSearchView {
             "term_statistics": true, "field_statistics": true,
             "positions": false, "offsets": false, "payloads": false,
         });
-        let mut answer = self.client.call(Call::search(&path, Body::Json(body))).await?;
+        let mut answer = self.engine.client().call(Call::search(&path, Body::Json(body))).await?;
         Ok(answer["term_vectors"].take())
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Config, StorageKind};
+use super::{Config, EngineKind, StorageKind};
 
 /// This server among its replicas.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -52,6 +52,9 @@ impl Config {
             let endpoint = s3.endpoint.as_ref().map_or("default", |endpoint| endpoint.as_str());
             shared.push(("storage.s3.endpoint", endpoint.to_owned()));
             shared.push(("storage.s3.bucket", s3.bucket.clone()));
+        }
+        if self.engine.kind == EngineKind::OpenSearch {
+            shared.push(("engine.opensearch.index_prefix", self.engine.opensearch.index_prefix.clone()));
         }
         shared
     }

@@ -9,7 +9,7 @@ use figment::{
 use secrecy::SecretString;
 
 /// Other `TRAWL_…` variables are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
-const SETTINGS: [&str; 21] = [
+const SETTINGS: [&str; 22] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -18,6 +18,7 @@ const SETTINGS: [&str; 21] = [
     "auth",
     "store",
     "cluster",
+    "engine",
     "index",
     "search",
     "connectors",
@@ -34,11 +35,20 @@ const SETTINGS: [&str; 21] = [
 ];
 
 /// Separated by commas (decisions 1).
-const LISTS: [&str; 3] = ["connectors.allow_http_hosts", "console.operators", "trusted_proxies"];
+const LISTS: [&str; 5] = [
+    "connectors.allow_http_hosts",
+    "console.operators",
+    "engine.opensearch.own_indexes",
+    "engine.opensearch.urls",
+    "trusted_proxies",
+];
 
 /// Read literally: figment would read digits as a number and show a secret in its error.
-const TEXTS: [&str; 5] = [
+const TEXTS: [&str; 8] = [
     "cluster.replica",
+    "engine.opensearch.api_key",
+    "engine.opensearch.password",
+    "engine.opensearch.username",
     "storage.s3.bucket",
     "storage.s3.access_key_id",
     "storage.s3.secret_access_key",

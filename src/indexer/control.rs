@@ -10,14 +10,16 @@ use tokio::{
     sync::{mpsc, oneshot, watch},
     time::timeout,
 };
+use trawl_engine::Health;
 use trawl_search::sources::builtin::ServedIndex;
 
 use super::{
-    files::IndexFiles,
     progress::Freshness,
-    rebuild_request::{Ask, Refusal},
+    rebuild_request::Refusal,
+    supervisor::{Command, Engines},
 };
 use crate::{
+    config::EngineKind,
     error::{Error, Result},
     index_progress::{Progress, Rebuild},
 };
@@ -29,10 +31,12 @@ const BUSY_FOR: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexState {
-    /// Searchable documents of all tenants.
-    pub documents: u64,
-    /// Size of its files in bytes.
-    pub bytes: u64,
+    /// The engine that answers searches.
+    pub engine: EngineStatus,
+    /// Searchable documents of all tenants; null while the engine cannot be reached.
+    pub documents: Option<u64>,
+    /// Size in bytes, with copies; null while the engine cannot be reached.
+    pub bytes: Option<u64>,
     /// The change log's position that searches see.
     pub position: i64,
     /// The change log's last position.
@@ -53,6 +57,47 @@ pub struct IndexState {
     pub items_done: u64,
     /// Items that existed when the rebuild began.
     pub items_known: u64,
+    /// A running move to another engine.
+    pub moving: Option<Move>,
+}
+
+/// A full-text engine and its health.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct EngineStatus {
+    /// The engine.
+    pub kind: EngineKind,
+    /// How well it can answer.
+    pub status: EngineHealth,
+    /// The reason, unless it is good.
+    pub message: Option<String>,
+}
+
+/// How well an engine can answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EngineHealth {
+    /// Every part of the index is there.
+    Good,
+    /// Searches are complete; a further failure may end that.
+    Degraded,
+    /// Searches of built-in modules fail.
+    Unavailable,
+}
+
+/// A move of the index to another engine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Move {
+    /// The engine that will answer searches.
+    pub to: EngineKind,
+    /// The change log's position that it has followed.
+    pub position: i64,
+    /// Items that it has indexed.
+    pub items_done: u64,
+    /// Items that existed when its filling began.
+    pub items_known: u64,
+    /// Why it waits, if it cannot be reached.
+    pub message: Option<String>,
 }
 
 /// Time until changes are found, in milliseconds.
@@ -64,24 +109,47 @@ pub struct FreshnessMillis {
     pub p99: u64,
 }
 
-/// Reports the state of a running index and rebuilds it.
+/// Reports the state of a running index, rebuilds it and moves it.
 pub struct IndexControl {
-    pub(super) files: Arc<IndexFiles>,
     pub(super) served: Arc<ServedIndex>,
     pub(super) positions: watch::Receiver<i64>,
     pub(super) progress: watch::Receiver<Progress>,
     pub(super) freshness: Freshness,
-    pub(super) asks: mpsc::Sender<Ask>,
+    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) engines: watch::Receiver<Engines>,
+}
+
+impl EngineStatus {
+    fn new(kind: EngineKind, health: &Health) -> Self {
+        let (status, message) = match health {
+            Health::Good => (EngineHealth::Good, None),
+            Health::Degraded(message) => (EngineHealth::Degraded, Some(message.clone())),
+            Health::Unavailable(message) => (EngineHealth::Unavailable, Some(message.clone())),
+        };
+        Self { kind, status, message }
+    }
 }
 
 impl IndexControl {
     /// The current state.
-    ///
-    /// # Errors
-    /// 500 when the index files cannot be read.
-    pub async fn state(&self) -> Result<IndexState> {
+    pub async fn state(&self) -> IndexState {
         let progress = self.progress.borrow().clone();
         self.state_at(progress).await
+    }
+
+    /// The engine that answers searches.
+    pub fn engine(&self) -> EngineStatus {
+        EngineStatus::new(self.engines.borrow().searched, &self.progress.borrow().health)
+    }
+
+    /// Begins to fill another engine, which answers searches once it is level. Returns the state.
+    ///
+    /// # Errors
+    /// 409 while a move runs, to the present engine, and to a cluster that is not configured.
+    pub async fn move_to(&self, to: EngineKind) -> Result<IndexState> {
+        let (answer, answered) = oneshot::channel();
+        self.ask(Command::Move(to, answer), answered).await??;
+        Ok(self.state().await)
     }
 
     /// Starts a rebuild beside the served index, which is replaced at its end. Returns the state once it has begun.
@@ -94,13 +162,8 @@ impl IndexControl {
             return Err(Refusal::UnderWay.into());
         }
         let (ask, begun) = oneshot::channel();
-        let asking = async {
-            self.asks.send(ask).await.ok()?;
-            begun.await.ok()
-        };
-        let busy = || Error::unavailable("the indexer does not answer; see GET /admin/v1/index", BUSY_FOR);
-        let progress = timeout(PATIENCE, asking).await.ok().flatten().ok_or_else(busy)??;
-        self.state_at(progress).await
+        let progress = self.ask(Command::Rebuild(ask), begun).await??;
+        Ok(self.state_at(progress).await)
     }
 
     /// The change log's position that searches see.
@@ -108,14 +171,36 @@ impl IndexControl {
         self.progress.borrow().position
     }
 
-    async fn state_at(&self, progress: Progress) -> Result<IndexState> {
-        let files = Arc::clone(&self.files);
-        let bytes = tokio::task::spawn_blocking(move || files.bytes()).await.map_err(Error::internal)?;
+    async fn ask<T>(&self, command: Command, answer: oneshot::Receiver<T>) -> Result<T> {
+        let asking = async {
+            self.commands.send(command).await.ok()?;
+            answer.await.ok()
+        };
+        let busy = || Error::unavailable("the indexer does not answer; see GET /admin/v1/index", BUSY_FOR);
+        timeout(PATIENCE, asking).await.ok().flatten().ok_or_else(busy)
+    }
+
+    async fn state_at(&self, progress: Progress) -> IndexState {
+        let (documents, bytes) = match self.served.engine() {
+            Some(engine) => (engine.documents().await.ok(), engine.bytes().await.ok()),
+            None => (None, None),
+        };
         // Read after the index's position, so that it is never behind it.
         let store_position = *self.positions.borrow();
         let quantiles = self.freshness.0.lock().unwrap_or_else(PoisonError::into_inner).quantiles();
-        Ok(IndexState {
-            documents: self.served.documents().await.map_err(Error::internal)?,
+        let moving = self.engines.borrow().target.as_ref().map(|(to, progress)| {
+            let progress = progress.borrow();
+            Move {
+                to: *to,
+                position: progress.position,
+                items_done: progress.items_done,
+                items_known: progress.items_known,
+                message: EngineStatus::new(*to, &progress.health).message,
+            }
+        });
+        IndexState {
+            engine: self.engine(),
+            documents,
             bytes,
             position: progress.position,
             store_position,
@@ -126,6 +211,7 @@ impl IndexControl {
             rebuild_failed: progress.rebuild == Rebuild::Failed,
             items_done: progress.items_done,
             items_known: progress.items_known,
-        })
+            moving,
+        }
     }
 }

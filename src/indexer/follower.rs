@@ -1,20 +1,23 @@
 //! Applies the log to the index and commits.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use trawl_engine::{Change, Checkpoint};
+use trawl_engine::{Change, Checkpoint, Indexes};
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
-    engines::{Engines, IndexFailure},
     progress::Announcer,
     reader::{LogReader, ReaderStep, Rows},
     rebuild::RebuildScan,
     rebuild_request::{Ask, RebuildState, Refusal},
-    verification::IndexDamage,
+    run::{Context, Outputs},
+    sinks::{IndexFailure, Sinks},
 };
 use crate::{
     error::Error,
@@ -51,7 +54,7 @@ const CUT_ENTRIES: u64 = 2_000;
 
 pub(super) struct Follower {
     pub(super) rows: Rows,
-    pub(super) engines: Engines,
+    pub(super) sinks: Sinks,
     pub(super) announcer: Announcer,
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
@@ -61,7 +64,6 @@ pub(super) struct Follower {
     /// Everything up to this position is applied and, unless a rebuild runs, committed.
     pub(super) position: i64,
     pub(super) failures: u32,
-    pub(super) damages: mpsc::Receiver<IndexDamage>,
     pub(super) asks: mpsc::Receiver<Ask>,
     /// The request to answer once the rebuild has begun.
     pub(super) asked: Option<Ask>,
@@ -82,6 +84,32 @@ impl Batch {
 }
 
 impl Follower {
+    pub(super) fn new(
+        context: &Context,
+        indexes: Box<dyn Indexes>,
+        outputs: &Outputs,
+        asks: mpsc::Receiver<Ask>,
+        rebuild: bool,
+        stop: CancellationToken,
+    ) -> Self {
+        Self {
+            rows: context.rows.clone(),
+            sinks: Sinks::new(indexes, Arc::clone(&outputs.served)),
+            announcer: outputs.announcer.clone(),
+            stop,
+            batch_changes: context.settings.batch_changes,
+            rebuild,
+            beside: RebuildState::None,
+            scan: None,
+            position: 0,
+            failures: 0,
+            asks,
+            asked: None,
+            cut_up_to: 0,
+            cut: None,
+        }
+    }
+
     /// Follows until stopped; after a failure it retries from the last commit.
     pub(super) async fn run(mut self) {
         while !self.stop.is_cancelled() {
@@ -89,35 +117,41 @@ impl Follower {
                 self.recover(trouble).await;
             }
         }
-        self.engines.close().await;
+        self.sinks.close().await;
     }
 
     /// Opens the index unless it is open, and serves it, complete or not.
     pub(super) async fn prepare(&mut self) -> Result<(), IndexFailure> {
-        if self.engines.is_open() && self.scan.is_some() {
+        if self.sinks.is_open() && self.scan.is_some() {
             return Ok(());
         }
         self.scan = None;
-        let was_rebuilding = self.engines.open().await?;
+        let was_rebuilding = match self.sinks.open().await {
+            // An operator has the indexes taken over.
+            Err(IndexFailure::Foreign(reason)) if self.rebuild => {
+                return Err(IndexFailure::Unusable(reason));
+            }
+            opened => opened?,
+        };
         self.rebuild |= was_rebuilding && self.beside != RebuildState::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
-        let Some(checkpoint) = self.engines.checkpoint() else {
+        let Some((checkpoint, note)) = self.sinks.checkpoint() else {
             self.position = last;
             if last > 0 {
                 self.begin_scan(None).await?;
             } else {
-                self.engines.take_reason();
-                self.engines.serve(None);
+                self.sinks.take_reason();
+                self.sinks.serve(None);
             }
             self.rebuild = false;
             return Ok(());
         };
         if self.rebuild
             && checkpoint.complete
-            && self.engines.has_room_beside()
-            && !self.rows.store.has_room_for(self.engines.bytes())
+            && self.sinks.has_room_beside()
+            && !self.rows.store.has_room_for(self.sinks.local_bytes())
         {
             // A rebuild would fill the disk and fail again and again.
             tracing::error!("the disk has no room for a second index; the index is not rebuilt");
@@ -131,9 +165,9 @@ impl Follower {
             Some("it is ahead of the database")
         } else if checkpoint.position + 1 < first_kept {
             Some("the change log was truncated past it")
-        } else if !checkpoint.complete && !RebuildScan::goes_on(self.engines.note()) {
+        } else if !checkpoint.complete && !RebuildScan::goes_on(note.as_deref()) {
             Some("its rebuild was interrupted")
-        } else if self.rebuild && !(checkpoint.complete && self.engines.has_room_beside()) {
+        } else if self.rebuild && !(checkpoint.complete && self.sinks.has_room_beside()) {
             Some("asked for")
         } else {
             None
@@ -143,32 +177,31 @@ impl Follower {
         }
         self.position = checkpoint.position;
         if !checkpoint.complete {
-            let note = self.engines.note().map(str::to_owned);
             return self.begin_scan(note.as_deref()).await;
         }
         if self.rebuild {
             self.beside = RebuildState::UnderWay;
-            self.engines.open_beside().await?;
+            self.sinks.open_beside().await?;
             self.begin_scan(None).await?;
         } else {
             self.announcer.end_rebuild(self.position);
         }
         // The served index follows the log even while another one is built beside it.
         let is_behind = checkpoint.position < last;
-        self.engines.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
+        self.sinks.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
         Ok(())
     }
 
     async fn begin_scan(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
-        let reason = self.engines.take_reason().unwrap_or_else(|| {
+        let reason = self.sinks.take_reason().unwrap_or_else(|| {
             if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
         });
         tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
         let scan = RebuildScan::begin(&self.rows.store, note).await?;
-        if !self.engines.is_beside() {
-            self.engines.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
+        if !self.sinks.is_beside() {
+            self.sinks.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
         }
-        self.announcer.begin_rebuild(self.position, &scan.progress, self.engines.is_beside());
+        self.announcer.begin_rebuild(self.position, &scan.progress, self.sinks.is_beside());
         self.scan = Some(scan);
         Ok(())
     }
@@ -186,7 +219,7 @@ impl Follower {
         let reader = AbortOnDropHandle::new(tokio::spawn(reader.run(self.position)));
         let mut batch = Batch::default();
         while !self.stop.is_cancelled() {
-            self.check_damage()?;
+            self.sinks.check_damage()?;
             if batch.is_empty()
                 && let Ok(ask) = self.asks.try_recv()
                 && self.takes_up(ask)
@@ -206,10 +239,7 @@ impl Follower {
             } else {
                 tokio::select! {
                     step = steps.recv() => step,
-                    Some(damage) = self.damages.recv() => {
-                        self.heed(damage)?;
-                        continue;
-                    }
+                    damage = self.sinks.damaged() => return Err(damage),
                     Some(ask) = self.asks.recv(), if batch.is_empty() => {
                         if self.takes_up(ask) {
                             return Ok(());
@@ -235,14 +265,14 @@ impl Follower {
         has_more: bool,
     ) -> Result<(), IndexFailure> {
         match step {
-            ReaderStep::Apply(changes) => {
+            ReaderStep::Apply(changes, position) => {
                 batch.applied_since.get_or_insert_with(Instant::now);
-                self.engines.apply(changes).await?;
+                self.sinks.apply(changes, position).await?;
             }
             ReaderStep::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
                 let since = batch.uncommitted.map_or(since, |(_, since)| since);
-                if let Some(scan) = self.scan.as_mut().filter(|_| !self.engines.is_beside()) {
+                if let Some(scan) = self.scan.as_mut().filter(|_| !self.sinks.is_beside()) {
                     self.position = position;
                     scan.has_changes = true;
                     self.continue_scan().await?;
@@ -258,7 +288,7 @@ impl Follower {
                     self.reach(position).await?;
                 }
                 if self.serves_what_follows() {
-                    self.engines.tell(None);
+                    self.sinks.tell(None);
                 }
                 self.announcer.catch_up();
             }
@@ -271,7 +301,7 @@ impl Follower {
     }
 
     async fn reach(&mut self, position: i64) -> Result<(), IndexFailure> {
-        self.engines.commit_served(&self.checkpoint(position, true)).await?;
+        self.sinks.commit_searched(&self.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
         self.announcer.reach(position);
@@ -288,21 +318,22 @@ impl Follower {
         let is_through = portion.is_none();
         if let Some(documents) = portion {
             let count = documents.len();
-            self.engines.fill(documents.into_iter().map(Change::Put).collect()).await?;
+            let changes = documents.into_iter().map(Change::Put).collect();
+            self.sinks.fill(changes, self.position).await?;
             scan.took(count);
             self.announcer.report_rebuild(&scan.progress);
         }
         if is_through {
             return self.finish_scan().await;
         }
-        let is_searched = !self.engines.is_beside();
+        let is_searched = !self.sinks.is_beside();
         let every = if scan.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
         let is_due = is_searched && scan.committed_at.elapsed() >= every;
         if is_due || scan.uncommitted >= REBUILD_COMMIT {
             (scan.uncommitted, scan.committed_at, scan.has_changes) = (0, Instant::now(), false);
             let note = scan.note();
             let checkpoint = self.checkpoint(self.position, false);
-            self.engines.commit_rebuild(&checkpoint, note).await?;
+            self.sinks.commit_rebuild(&checkpoint, note).await?;
             self.failures = 0;
             if is_searched {
                 self.announcer.reach(self.position);
@@ -313,15 +344,15 @@ impl Follower {
 
     async fn finish_scan(&mut self) -> Result<(), IndexFailure> {
         let checkpoint = self.checkpoint(self.position, true);
-        let was_beside = self.engines.is_beside();
-        self.engines.commit_rebuild(&checkpoint, None).await?;
-        self.engines.exchange().await?;
+        let was_beside = self.sinks.is_beside();
+        self.sinks.commit_rebuild(&checkpoint, None).await?;
+        self.sinks.exchange().await?;
         // The rebuild counts as done even if a later step fails.
         (self.rebuild, self.beside) = (false, RebuildState::None);
-        self.engines.take_place().await?;
+        self.sinks.serve_rebuilt().await?;
         if *self.rows.store.positions().borrow() > self.position {
             // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
-            self.engines.tell(Some(&Incompleteness::Behind));
+            self.sinks.tell(Some(&Incompleteness::Behind));
             // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
             if !was_beside {
                 self.announcer.fail();
@@ -335,19 +366,11 @@ impl Follower {
 
     /// Whether the served index lacks at most entries of the log.
     fn serves_what_follows(&self) -> bool {
-        self.scan.is_none() || self.engines.is_beside()
+        self.scan.is_none() || self.sinks.is_beside()
     }
 
     fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
         Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
-    }
-
-    fn check_damage(&mut self) -> Result<(), IndexFailure> {
-        self.damages.try_recv().map_or(Ok(()), |damage| self.heed(damage))
-    }
-
-    fn heed(&self, IndexDamage { number, what }: IndexDamage) -> Result<(), IndexFailure> {
-        if self.engines.number() == number { Err(IndexFailure::Unusable(what)) } else { Ok(()) }
     }
 
     pub(super) async fn recover(&mut self, trouble: IndexFailure) {
@@ -356,14 +379,20 @@ impl Follower {
             IndexFailure::Unusable(reason) => {
                 tracing::warn!(reason, "the full-text index is removed and rebuilt");
                 (self.scan, self.beside) = (None, RebuildState::None);
-                self.engines.discard(reason).await;
+                self.sinks.discard(reason).await;
                 return;
+            }
+            IndexFailure::Unavailable(reason) | IndexFailure::Foreign(reason) => {
+                tracing::warn!(reason, "indexing waits for the search engine");
+                self.scan = None;
+                self.failures += 1;
+                self.sinks.let_go().await;
             }
             IndexFailure::Store(error) => {
                 tracing::error!(%error, "the indexer could not read the database and will retry");
                 // An empty fresh index must not pass for the one that follows the log.
-                if self.scan.is_none() && self.engines.is_beside() {
-                    self.engines.let_go().await;
+                if self.scan.is_none() && self.sinks.is_beside() {
+                    self.sinks.let_go().await;
                 }
             }
             IndexFailure::Failed(error) => {
@@ -372,16 +401,20 @@ impl Follower {
                 self.give_up_beside();
                 self.failures += 1;
                 if self.failures == DOUBTFUL {
-                    self.engines.doubt();
+                    self.sinks.doubt();
                 }
-                self.engines.let_go().await;
+                self.sinks.let_go().await;
             }
         }
         if self.serves_what_follows() {
-            self.engines.tell(Some(&Incompleteness::Behind));
+            self.sinks.tell(Some(&Incompleteness::Behind));
         }
         tokio::select! {
             () = tokio::time::sleep(RETRY_AFTER * self.failures.clamp(1, LONGEST_PAUSE)) => {}
+            // Foreign indexes are taken over on request.
+            Some(ask) = self.asks.recv(), if !self.sinks.is_open() => {
+                (self.rebuild, self.asked) = (true, Some(ask));
+            }
             () = self.stop.cancelled() => {}
         }
     }
@@ -411,9 +444,9 @@ impl Follower {
     fn refusal(&self) -> Option<Refusal> {
         if self.scan.is_some() {
             Some(Refusal::UnderWay)
-        } else if !self.engines.has_room_beside() {
+        } else if !self.sinks.has_room_beside() {
             Some(Refusal::NotBeside)
-        } else if !self.rows.store.has_room_for(self.engines.bytes()) {
+        } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
             Some(Refusal::NoRoom)
         } else {
             None

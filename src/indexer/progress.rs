@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
+use trawl_engine::Health;
 use trawl_search::{latencies::Latencies, sources::builtin::RebuildProgress};
 
 use crate::{
@@ -14,6 +15,8 @@ use crate::{
 #[derive(Clone, Default)]
 pub(super) struct Freshness(pub(super) Arc<Mutex<Latencies>>);
 
+/// Clones announce the same index.
+#[derive(Clone)]
 pub(super) struct Announcer {
     progress: watch::Sender<Progress>,
     commits: Arc<Commits>,
@@ -21,9 +24,12 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    pub(super) fn new(commits: Arc<Commits>, freshness: Freshness) -> (Self, watch::Receiver<Progress>) {
-        let (progress, receiver) = watch::channel(Progress::default());
-        (Self { progress, commits, freshness }, receiver)
+    pub(super) fn new(commits: Arc<Commits>, freshness: Freshness) -> Self {
+        Self { progress: watch::Sender::default(), commits, freshness }
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
     }
 
     pub(super) fn reach(&self, position: i64) {
@@ -68,6 +74,36 @@ impl Announcer {
 
     pub(super) fn give_up(&self) {
         self.progress.send_modify(|progress| progress.rebuild = Rebuild::Failed);
+    }
+
+    /// Announces a rebuild of the leader.
+    pub(super) fn follow_leader(&self, rebuild: Rebuild, items: &RebuildProgress) {
+        self.progress.send_if_modified(|progress| {
+            let before = progress.clone();
+            if rebuild != Rebuild::None || progress.is_rebuilding() {
+                progress.rebuild = rebuild;
+            }
+            if progress.is_rebuilding() {
+                (progress.items_done, progress.items_known) = (items.done(), items.known());
+            }
+            *progress != before
+        });
+    }
+
+    /// To be called by each run of an engine: with true once it is level and shared by all replicas.
+    pub(super) fn set_stays_ready(&self, stays_ready: bool) {
+        self.progress.send_if_modified(|progress| {
+            std::mem::replace(&mut progress.stays_ready, stays_ready) != stays_ready
+        });
+    }
+
+    /// Returns whether it is another one.
+    pub(super) fn set_health(&self, health: &Health) -> bool {
+        self.progress.send_if_modified(|progress| {
+            let is_new = progress.health != *health;
+            progress.health.clone_from(health);
+            is_new
+        })
     }
 
     pub(super) fn end_rebuild(&self, position: i64) {

@@ -25,7 +25,8 @@ const SCAN_ROWS: u64 = 1_000;
 const ITEMS_AT_A_TIME: usize = 500;
 
 pub(super) enum ReaderStep {
-    Apply(Vec<Change>),
+    /// Changes whose rows were read after the log had reached this position.
+    Apply(Vec<Change>, i64),
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
     CaughtUp,
@@ -69,7 +70,8 @@ impl LogReader {
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
-                if self.steps.send(ReaderStep::Apply(changes.map_err(Error::internal)??)).await.is_err() {
+                let step = ReaderStep::Apply(changes.map_err(Error::internal)??, last);
+                if self.steps.send(step).await.is_err() {
                     return Ok(());
                 }
             }
@@ -142,7 +144,7 @@ impl Area {
         Self::Files,
     ];
 
-    fn of(module: &str) -> Self {
+    pub(super) fn of(module: &str) -> Self {
         match module {
             departments::documents::DEPARTMENT => Self::Departments,
             users::documents::PEOPLE => Self::People,
@@ -169,7 +171,7 @@ impl Area {
         }
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Departments => "departments",
             Self::People => "people",

@@ -35,6 +35,14 @@ struct Note {
     area: String,
     sequence: i64,
     done: u64,
+    #[serde(default)]
+    known: u64,
+}
+
+impl Note {
+    fn read(note: Option<&str>) -> Option<Self> {
+        serde_json::from_str(note?).ok()
+    }
 }
 
 impl RebuildScan {
@@ -43,7 +51,7 @@ impl RebuildScan {
         for area in Area::ALL {
             known += area.count(store).await?;
         }
-        let note: Option<Note> = note.and_then(|note| serde_json::from_str(note).ok());
+        let note = Note::read(note);
         let place = note.as_ref().and_then(|note| Area::ALL.iter().position(|area| area.name() == note.area));
         let (sequence, done) = note.map_or((0, 0), |note| (note.sequence, note.done));
         Ok(Self {
@@ -58,8 +66,13 @@ impl RebuildScan {
     }
 
     pub(super) fn goes_on(note: Option<&str>) -> bool {
-        let note = note.and_then(|note| serde_json::from_str::<Note>(note).ok());
-        note.is_some_and(|note| Area::ALL.iter().any(|area| area.name() == note.area))
+        Note::read(note).is_some_and(|note| Area::ALL.iter().any(|area| area.name() == note.area))
+    }
+
+    /// Progress as of a commit's note.
+    pub(super) fn progress_of(note: Option<&str>) -> RebuildProgress {
+        Note::read(note)
+            .map_or_else(RebuildProgress::default, |note| RebuildProgress::new(note.done, note.known))
     }
 
     pub(super) async fn read_on(&mut self, rows: &Rows) -> Result<Option<Vec<Document>>> {
@@ -86,6 +99,7 @@ impl RebuildScan {
 
     pub(super) fn note(&self) -> Option<String> {
         let area = self.areas.first()?.name().to_owned();
-        serde_json::to_string(&Note { area, sequence: self.sequence, done: self.progress.done() }).ok()
+        let (done, known) = (self.progress.done(), self.progress.known());
+        serde_json::to_string(&Note { area, sequence: self.sequence, done, known }).ok()
     }
 }

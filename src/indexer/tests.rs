@@ -4,22 +4,17 @@ use std::{fs, path::Path};
 
 use futures::future::join_all;
 use tempfile::TempDir;
-use trawl_engine::{Query, Request, Scope, Start, View};
+use trawl_engine::{Change, Checkpoint, Engine, Failure, Query, Request, Scope, Sink, Start, View};
 use trawl_search::sources::builtin::ServedView;
 
-use super::{
-    engines::IndexFailure,
-    verification::{IndexDamage, watch_over},
-    *,
-};
+use super::{follower::Follower, rebuild_request, sinks::IndexFailure, *};
 use crate::{
     auth::tenants,
     platform::tenants::service,
+    replicas::{Replicas, SharedSettings},
     store::{change_log, now_millis, sql},
 };
 
-const SETTINGS: config::Index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
-const ADDRESS: &str = "https://trawl.example";
 const ITEMS: usize = 2_500;
 
 async fn store(directory: &Path, items: usize) -> (Store, i64) {
@@ -66,7 +61,7 @@ async fn remove(store: &Store, tenant: i64, id: &'static str) {
 }
 
 async fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
-    let ServedView { view, incomplete } = served.view().expect("nothing is served");
+    let ServedView { view, incomplete, .. } = served.view().expect("nothing is served");
     (total(&*view, tenant, "article", Arc::default()).await, incomplete)
 }
 
@@ -84,8 +79,22 @@ async fn total(view: &dyn View, tenant: i64, module: &str, principals: Arc<[Stri
     view.search(&Arc::new(request)).await.unwrap().total
 }
 
+fn config(directory: &Path) -> Config {
+    let mut config = Config { data: directory.to_owned(), ..Config::default() };
+    config.index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
+    config
+}
+
+async fn leases(store: &Store) -> Leases {
+    Replicas::join(store, "one", &SharedSettings::default()).await.unwrap().leases().clone()
+}
+
+async fn start(store: &Store, directory: &Path) -> Indexer {
+    Indexer::start(store.clone(), leases(store).await, &config(directory), false).await.unwrap()
+}
+
 async fn level(store: &Store, directory: &Path) -> Indexer {
-    let indexer = Indexer::start(store.clone(), directory, &SETTINGS, ADDRESS, false).await.unwrap();
+    let indexer = start(store, directory).await;
     settle(store, &indexer).await;
     indexer
 }
@@ -99,11 +108,55 @@ async fn settle(store: &Store, indexer: &Indexer) {
     tokio::time::timeout(Duration::from_mins(1), progress.wait_for(is_level)).await.unwrap().unwrap();
 }
 
-fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<ServedIndex>) {
-    let files = Arc::new(IndexFiles::lock(directory, SETTINGS.writer_memory_bytes).unwrap());
+async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<ServedIndex>) {
+    let config = config(directory);
+    let context = Context {
+        rows: Rows { store: store.clone(), public_url: "https://trawl.example".into() },
+        data: config.data,
+        settings: config.index,
+        leases: leases(store).await,
+        cluster: None,
+        own_indexes: Vec::new(),
+        _lock: DataLock::take(directory).unwrap(),
+    };
     let served = Arc::new(ServedIndex::default());
-    let rows = Rows { store: store.clone(), public_url: ADDRESS.into() };
-    (follower(rows, files, Arc::clone(&served), 100, rebuild, Freshness::default()).0, served)
+    let announcer = Announcer::new(store.commits(), Freshness::default());
+    let outputs = Outputs { served: Arc::clone(&served), announcer };
+    let indexes = trawl_index::EmbeddedIndexes::new(directory, context.settings.writer_memory_bytes);
+    let asked = mpsc::channel(1).1;
+    let stop = CancellationToken::new();
+    (Follower::new(&context, Box::new(indexes), &outputs, asked, rebuild, stop), served)
+}
+
+/// Fails, as after a panic of the writer.
+struct BrokenSink;
+
+#[async_trait::async_trait]
+impl Sink for BrokenSink {
+    fn engine(&self) -> Arc<dyn Engine> {
+        panic!("a broken index is not served");
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        None
+    }
+
+    fn note(&self) -> Option<&str> {
+        None
+    }
+
+    async fn apply(&mut self, _changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
+        Err(Failure::Failed("a test breaks the index".to_owned()))
+    }
+
+    async fn commit(&mut self, _checkpoint: &Checkpoint, _note: Option<String>) -> Result<(), Failure> {
+        Err(Failure::Failed("a test breaks the index".to_owned()))
+    }
+}
+
+async fn break_index(follower: &mut Follower) -> IndexFailure {
+    follower.sinks.replace_filled(Box::new(BrokenSink));
+    follower.sinks.fill(Vec::new(), 0).await.unwrap_err()
 }
 
 async fn filled(items: usize) -> (TempDir, Store, i64) {
@@ -117,7 +170,7 @@ async fn filled(items: usize) -> (TempDir, Store, i64) {
 async fn rebuilt_items_are_found_at_once_with_progress() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
     let message = |done| Some(format!("the index is being rebuilt; {done} of {ITEMS} items are there"));
     assert_eq!(found(&served, tenant).await, (0, message(0)));
@@ -127,7 +180,7 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
     let (_, lacking) = found(&served, tenant).await;
     assert_ne!(lacking, None);
     drop(follower);
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
     assert_eq!(found(&served, tenant).await, (1_000, message(1_000)));
     while follower.scan.is_some() {
@@ -140,7 +193,7 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
 async fn changes_during_a_rebuild_are_found() {
     let directory = tempfile::tempdir().unwrap();
     let (store, tenant) = store(directory.path(), ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
     follower.continue_scan().await.unwrap();
     remove(&store, tenant, "id00001").await;
@@ -167,24 +220,24 @@ async fn changes_during_a_rebuild_are_found() {
 #[tokio::test]
 async fn requested_rebuild_serves_the_old_index_until_replaced() {
     let (directory, store, tenant) = filled(ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), true);
+    let (mut follower, served) = steps(&store, directory.path(), true).await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside());
+    assert!(follower.sinks.is_beside());
     assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     follower.continue_scan().await.unwrap();
     assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     // A kill: the next start begins the requested rebuild again. Earlier writes are not followed yet.
     drop(follower);
     put(&store, tenant, 0..1).await;
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside());
+    assert!(follower.sinks.is_beside());
     put(&store, tenant, ITEMS..ITEMS + 5).await;
     let (_, before) = (found(&served, tenant).await, served.view().unwrap().view.generation());
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
     }
-    assert!(!follower.engines.is_beside());
+    assert!(!follower.sinks.is_beside());
     assert!(served.view().unwrap().view.generation() > before);
     let (total, lacking) = found(&served, tenant).await;
     assert_eq!(total, ITEMS as u64 + 5);
@@ -199,7 +252,7 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
 #[tokio::test]
 async fn abandoned_rebuild_leaves_the_index_unchanged() {
     let (directory, store, tenant) = filled(ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), true);
+    let (mut follower, served) = steps(&store, directory.path(), true).await;
     follower.prepare().await.unwrap();
     follower.continue_scan().await.unwrap();
     assert!(follower.announcer.now().is_rebuilding());
@@ -207,10 +260,10 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
     assert!(!follower.takes_up(ask), "one at a time");
     assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::UnderWay);
     follower.scan = None;
-    follower.engines.let_go().await;
+    follower.sinks.let_go().await;
     follower.rows.store = store.clone().with_disk_reserve(directory.path(), u64::MAX / 2);
     follower.prepare().await.unwrap();
-    assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
+    assert!(!follower.announcer.now().is_rebuilding() && !follower.sinks.is_beside());
     assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
     assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     let (ask, begun) = tokio::sync::oneshot::channel();
@@ -221,22 +274,22 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
 #[tokio::test]
 async fn failed_rebuild_is_repeated_only_on_request() {
     let (directory, store, tenant) = filled(ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), true);
+    let (mut follower, served) = steps(&store, directory.path(), true).await;
     follower.prepare().await.unwrap();
     follower.continue_scan().await.unwrap();
-    assert!(follower.engines.is_beside());
+    assert!(follower.sinks.is_beside());
     assert!(follower.announcer.now().rebuild != Rebuild::Failed);
-    let trouble = follower.engines.panic().await.unwrap_err();
+    let trouble = break_index(&mut follower).await;
     follower.recover(trouble).await;
     follower.prepare().await.unwrap();
-    assert!(!follower.announcer.now().is_rebuilding() && !follower.engines.is_beside());
+    assert!(!follower.announcer.now().is_rebuilding() && !follower.sinks.is_beside());
     assert_eq!(follower.announcer.now().rebuild, Rebuild::Failed);
     assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     let (ask, _begun) = tokio::sync::oneshot::channel();
     assert!(follower.takes_up(ask));
-    follower.engines.let_go().await;
+    follower.sinks.let_go().await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside() && follower.announcer.now().rebuild != Rebuild::Failed);
+    assert!(follower.sinks.is_beside() && follower.announcer.now().rebuild != Rebuild::Failed);
 }
 
 /// The database fails as a rebuild begins; the served index must still follow all changes.
@@ -250,16 +303,16 @@ async fn refused_rebuild_leaves_the_index_in_place() {
         renamed.await.unwrap();
     };
     let position = *store.positions().borrow();
-    let (mut follower, served) = steps(&store, directory.path(), true);
+    let (mut follower, served) = steps(&store, directory.path(), true).await;
     rename("ALTER TABLE contents RENAME TO away").await;
     let trouble = follower.prepare().await.unwrap_err();
     assert!(matches!(trouble, IndexFailure::Store(_)), "{trouble:?}");
-    assert!(follower.engines.is_beside() && follower.scan.is_none());
+    assert!(follower.sinks.is_beside() && follower.scan.is_none());
     rename("ALTER TABLE away RENAME TO contents").await;
     put(&store, tenant, 10..15).await;
     follower.recover(trouble).await;
     follower.prepare().await.unwrap();
-    assert!(follower.engines.is_beside() && follower.scan.is_some());
+    assert!(follower.sinks.is_beside() && follower.scan.is_some());
     assert_eq!(follower.position, position);
     assert_eq!(found(&served, tenant).await.0, 10);
 }
@@ -267,13 +320,13 @@ async fn refused_rebuild_leaves_the_index_in_place() {
 #[tokio::test]
 async fn damage_ends_a_rebuild_beside_the_index() {
     let (directory, store, tenant) = filled(10).await;
-    let (mut follower, served) = steps(&store, directory.path(), true);
+    let (mut follower, served) = steps(&store, directory.path(), true).await;
     follower.prepare().await.unwrap();
     assert_eq!(follower.beside, rebuild_request::RebuildState::UnderWay);
     follower.recover(IndexFailure::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
-    assert!(!follower.engines.is_beside() && follower.scan.is_some());
-    let trouble = follower.engines.panic().await.unwrap_err();
+    assert!(!follower.sinks.is_beside() && follower.scan.is_some());
+    let trouble = break_index(&mut follower).await;
     follower.recover(trouble).await;
     assert_eq!(follower.beside, rebuild_request::RebuildState::None, "nothing was given up");
     follower.prepare().await.unwrap();
@@ -284,14 +337,14 @@ async fn damage_ends_a_rebuild_beside_the_index() {
 }
 
 #[tokio::test]
-async fn indexing_survives_a_panic_in_the_writer() {
+async fn indexing_resumes_after_a_failure_of_the_writer() {
     let (directory, store, tenant) = filled(10).await;
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
     put(&store, tenant, 10..15).await;
-    let trouble = follower.engines.panic().await.unwrap_err();
+    let trouble = break_index(&mut follower).await;
     assert!(matches!(trouble, IndexFailure::Failed(_)), "{trouble:?}");
-    assert!(!follower.engines.is_open());
+    assert!(!follower.sinks.is_open());
     follower.recover(trouble).await;
     let (total, lacking) = found(&served, tenant).await;
     assert_eq!(total, 10);
@@ -318,7 +371,7 @@ async fn index_of_another_database_is_rebuilt() {
     assert_eq!(tenant, other_tenant);
     fs::remove_dir_all(&index).unwrap();
     fs::rename(other_directory.path().join("index"), &index).unwrap();
-    let indexer = Indexer::start(store.clone(), directory.path(), &SETTINGS, ADDRESS, false).await.unwrap();
+    let indexer = start(&store, directory.path()).await;
     let (total, lacking) = found(&indexer.served(), tenant).await;
     assert!(total == 0 || lacking.is_none() && total == 20, "{total} {lacking:?}");
     settle(&store, &indexer).await;
@@ -362,34 +415,6 @@ async fn restored_database_is_searched_as_it_is() {
 }
 
 #[tokio::test]
-async fn reported_damage_is_verified_and_rebuilt() {
-    let (directory, store, _) = filled(50).await;
-    let files = IndexFiles::lock(directory.path(), SETTINGS.writer_memory_bytes).unwrap();
-    let engine = files.open(files::Share::Whole).unwrap();
-    let failed = watch::Sender::new(0);
-    let (found, mut damages) = mpsc::channel(1);
-    let watch = tokio::spawn(watch_over(engine.index.clone(), 3, failed.subscribe(), found));
-    let entries = fs::read_dir(directory.path().join("index")).unwrap().map(|entry| entry.unwrap().path());
-    let file = entries.into_iter().find(|file| file.extension().is_some_and(|kind| kind == "pos")).unwrap();
-    let mut content = fs::read(&file).unwrap();
-    content[0] ^= 1;
-    fs::write(&file, content).unwrap();
-    // The first reading may precede the damage.
-    let told = loop {
-        failed.send_replace(3);
-        match tokio::time::timeout(Duration::from_millis(20), damages.recv()).await {
-            Ok(damage) => break damage.unwrap(),
-            Err(_elapsed) => assert!(!watch.is_finished(), "it ended"),
-        }
-    };
-    let IndexDamage { number, what } = told;
-    assert_eq!(number, 3);
-    assert!(what.contains(".pos is damaged"), "{what}");
-    drop(engine);
-    store.close().await.unwrap();
-}
-
-#[tokio::test]
 async fn removed_tenant_leaves_no_documents() {
     let (directory, store, acme) = filled(30).await;
     let globex = tenant(&store, "globex").await;
@@ -409,7 +434,7 @@ async fn removed_tenant_leaves_no_documents() {
     let served = indexer.served();
     let totals = join_all([acme, globex, again].map(|tenant| found(&served, tenant))).await;
     assert_eq!(totals, [(0, None), (25, None), (3, None)]);
-    assert_eq!(served.documents().await.unwrap(), 28);
+    assert_eq!(served.engine().unwrap().documents().await.unwrap(), 28);
     let removed =
         store.write(move |transaction| Box::pin(async move { service::remove(transaction, acme).await }));
     assert!(!removed.await.unwrap());
@@ -420,7 +445,7 @@ async fn removed_tenant_leaves_no_documents() {
 async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     let directory = tempfile::tempdir().unwrap();
     let (store, acme) = store(directory.path(), 1_500).await;
-    let (mut follower, served) = steps(&store, directory.path(), false);
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
     follower.continue_scan().await.unwrap();
     let removed =
@@ -429,7 +454,7 @@ async fn tenant_removed_during_a_rebuild_leaves_no_documents() {
     drop(follower);
     let indexer = level(&store, directory.path()).await;
     assert_eq!(found(&indexer.served(), acme).await, (0, None));
-    assert_eq!(indexer.served().documents().await.unwrap(), 0);
+    assert_eq!(indexer.served().engine().unwrap().documents().await.unwrap(), 0);
     indexer.stop().await;
     drop(served);
 }

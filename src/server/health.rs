@@ -10,7 +10,7 @@ use axum::{
 use serde::Serialize;
 use trawl_macros::operation;
 
-use crate::{app::App, telemetry};
+use crate::{app::App, indexer::EngineStatus, telemetry};
 
 /// The answer of `/readyz`.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -22,6 +22,8 @@ pub(super) struct Readiness {
     index_position: i64,
     /// Last position of the change log.
     store_position: i64,
+    /// The engine that answers searches; its failure, which all replicas share, leaves a server ready.
+    engine: EngineStatus,
     /// Whether a rebuild is running; searches are `partial` meanwhile.
     rebuilding: bool,
     /// Items indexed by the rebuild.
@@ -50,6 +52,7 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
         ready,
         index_position: progress.position,
         store_position: *app.store.positions().borrow(),
+        engine: app.index.engine(),
         rebuilding: progress.is_rebuilding(),
         items_done: progress.is_rebuilding().then_some(progress.items_done),
         items_known: progress.is_rebuilding().then_some(progress.items_known),

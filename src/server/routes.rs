@@ -200,6 +200,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/admin/v1/replicas" application(Admin).for_operators() => admin::replicas::list_replicas;
     GET "/admin/v1/index" application(Admin).for_operators() => admin::index::show_index;
     POST "/admin/v1/index/rebuild" application(Admin).writes().for_operators() => admin::index::rebuild_index;
+    POST "/admin/v1/index/move" application(Admin).writes().for_operators() => admin::index::move_index;
 
     // State of the server
     GET "/healthz" anyone() => health::healthz;

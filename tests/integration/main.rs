@@ -66,6 +66,12 @@ mod departments {
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod engine {
+    mod leaders;
+    mod moves;
+    mod outages;
+}
+#[cfg(test)]
 mod favorites {
     mod items;
     mod labels;

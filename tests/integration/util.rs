@@ -26,6 +26,7 @@ pub(crate) mod items;
 pub(crate) mod lists;
 pub(crate) mod login;
 pub(crate) mod openid;
+pub(crate) mod opensearch;
 pub(crate) mod paging;
 pub(crate) mod paths;
 pub(crate) mod postgres;

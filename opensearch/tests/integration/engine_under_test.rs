@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
-use trawl_engine::{Change, Checkpoint, Engine, Failure, Page, Request, Scope, View};
-use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchSink};
+use trawl_engine::{
+    BesideIndexes, Change, Checkpoint, Engine, Failure, Indexes, Page, Request, Scope, Sink, View,
+};
+use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
 
 /// Whether small searches need no thread.
@@ -59,34 +61,51 @@ pub(crate) struct Snapshot(Arc<Handle>, Arc<dyn View>);
 
 pub(crate) struct Writer {
     _handle: Arc<Handle>,
-    sink: OpenSearchSink,
-    /// Whether the sink takes the place of another at the commit.
-    is_beside: bool,
+    indexes: OpenSearchIndexes,
+    /// `None` during an exchange.
+    open: Option<Open>,
     position: i64,
+}
+
+enum Open {
+    Searched(Box<dyn Sink>),
+    /// The fresh index takes the other's place at the commit.
+    Beside(BesideIndexes),
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        RUNTIME
-            .block_on(async { OpenSearchSink::open(self.engine.clone()).await.unwrap().delete().await })
-            .unwrap();
+        RUNTIME.block_on(OpenSearchIndexes::new(self.engine.clone(), "store").delete()).unwrap();
     }
 }
 
-pub(crate) fn empty_index() -> (Index, Writer) {
-    let node = Url::clone(&NODE);
+/// An engine of a prefix of its own.
+pub(crate) fn engine() -> OpenSearch {
+    let number = INDEXES.fetch_add(1, Ordering::Relaxed);
+    engine_of(format!("test-{}-{number}", process::id()))
+}
+
+/// Another replica's engine of the same indexes.
+pub(crate) fn engine_of(index_prefix: String) -> OpenSearch {
     let layout = Layout {
-        index_prefix: format!("test-{}-{}", process::id(), INDEXES.fetch_add(1, Ordering::Relaxed)),
+        index_prefix,
         kinds: &["article", "contents"],
         kind_of: |module| if module == "article" { "article" } else { "contents" },
         shards: 1,
         replicas: 0,
     };
-    let client = Client::new(vec![node], Credentials::None, None).unwrap();
-    let engine = OpenSearch::new(client, layout);
-    let sink = RUNTIME.block_on(OpenSearchSink::open(engine.clone())).unwrap();
+    let client = Client::new(vec![Url::clone(&NODE)], Credentials::None, None).unwrap();
+    OpenSearch::new(client, layout)
+}
+
+pub(crate) fn empty_index() -> (Index, Writer) {
+    let engine = engine();
+    let mut indexes = OpenSearchIndexes::new(engine.clone(), "store");
+    let sink = RUNTIME.block_on(indexes.open()).unwrap().sink;
     let handle = Arc::new(Handle { engine });
-    (Index(Arc::clone(&handle)), Writer { _handle: handle, sink, is_beside: false, position: 1 })
+    let writer =
+        Writer { _handle: Arc::clone(&handle), indexes, open: Some(Open::Searched(sink)), position: 1 };
+    (Index(handle), writer)
 }
 
 pub(crate) fn cases(cases: u32) -> Config {
@@ -124,21 +143,30 @@ impl Snapshot {
 
 impl Writer {
     pub(crate) fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
-        RUNTIME.block_on(self.sink.apply(changes, self.position))
+        let position = self.position;
+        RUNTIME.block_on(self.sink().apply(changes, position))
     }
 
     pub(crate) fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
         self.position += 1;
-        RUNTIME.block_on(self.sink.commit(checkpoint, None))?;
-        if std::mem::take(&mut self.is_beside) {
-            RUNTIME.block_on(self.sink.take_place())?;
-        }
-        Ok(())
+        RUNTIME.block_on(async {
+            self.sink().commit(checkpoint, None).await?;
+            let open = match self.open.take().unwrap() {
+                Open::Beside(beside) => {
+                    self.indexes.exchange(beside).await?;
+                    Open::Searched(self.indexes.open().await?.sink)
+                }
+                searched @ Open::Searched(_) => searched,
+            };
+            self.open = Some(open);
+            Ok(())
+        })
     }
 
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
-        self.sink = RUNTIME.block_on(self.sink.beside())?;
-        self.is_beside = true;
+        let (Open::Searched(sink) | Open::Beside(BesideIndexes { searched: sink, .. })) =
+            self.open.take().unwrap();
+        self.open = Some(Open::Beside(RUNTIME.block_on(self.indexes.open_beside(sink))?));
         Ok(())
     }
 
@@ -146,5 +174,11 @@ impl Writer {
     #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "as that of the embedded engine")]
     pub(crate) fn merge_all(&mut self) -> Result<(), Failure> {
         Ok(())
+    }
+
+    fn sink(&mut self) -> &mut Box<dyn Sink> {
+        match self.open.as_mut().unwrap() {
+            Open::Searched(sink) | Open::Beside(BesideIndexes { fresh: sink, .. }) => sink,
+        }
     }
 }

@@ -15,7 +15,7 @@ use trawl::{
         tokens::{Subject, Tokens},
     },
     blobs::scanning::Scanner,
-    config::{Config, SuspensionSettings},
+    config::{Config, EngineKind, SuspensionSettings},
     identity::scopes::Scope,
     indexer::Indexer,
     platform::tenants::service::register_application,
@@ -29,7 +29,7 @@ use super::{
     answer::Answer,
     caller::{Caller, send},
     clock::StillClock,
-    eventually, postgres,
+    eventually, opensearch, postgres,
 };
 
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -120,6 +120,11 @@ impl TestApp {
         directory.path().clone_into(&mut config.data);
         if config.store.url.is_none() {
             config.store.url = postgres::url_of(directory.path()).map(SecretString::from);
+        }
+        if config.engine.kind == EngineKind::Tantivy
+            && let Some(engine) = opensearch::engine_of(directory.path())
+        {
+            config.engine = engine;
         }
         // Started again it has another port, and is the same replica.
         config.cluster.replica = Some(postgres::REPLICA.to_owned());

@@ -14,7 +14,7 @@ use super::{
     answer::Answer,
     app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::{Caller, send},
-    eventually, postgres,
+    eventually, opensearch, postgres,
 };
 
 /// Ignores the environment's settings.
@@ -103,7 +103,8 @@ impl Server {
         }
         let log = data.join("test.log");
         let mut command = trawl(&["serve", "--listen", listen]);
-        command.arg("--data").arg(data).current_dir(data).envs(environment).args(arguments);
+        command.arg("--data").arg(data).current_dir(data).args(arguments);
+        command.envs(opensearch::environment(data)).envs(environment);
         // A busy machine must not cut searches short.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
         // Any free space is enough.

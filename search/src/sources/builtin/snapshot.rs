@@ -5,8 +5,8 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use arc_swap::ArcSwapOption;
-use trawl_engine::{Engine, Failure, View};
+use arc_swap::{ArcSwap, ArcSwapOption};
+use trawl_engine::{Engine, View};
 
 /// Why items may be missing.
 #[derive(Clone, Debug)]
@@ -62,11 +62,19 @@ impl Incompleteness {
 }
 
 /// Current index, if any.
-#[derive(Default)]
 pub struct ServedIndex {
-    current: ArcSwapOption<CurrentIndex>,
+    current: ArcSwap<Current>,
+    /// Why a further failure may end searches.
+    degradation: ArcSwapOption<String>,
 }
 
+enum Current {
+    Index(CurrentIndex),
+    /// The reason is shown to callers.
+    Withdrawn(String),
+}
+
+#[derive(Clone)]
 struct CurrentIndex {
     engine: Arc<dyn Engine>,
     incompleteness: Option<Incompleteness>,
@@ -78,6 +86,15 @@ pub struct ServedView {
     pub view: Arc<dyn View>,
     /// Why items may be missing.
     pub incomplete: Option<String>,
+    /// Why a further failure may end searches.
+    pub degradation: Option<Arc<String>>,
+}
+
+impl Default for ServedIndex {
+    fn default() -> Self {
+        let nothing = Current::Withdrawn("the index cannot be opened at the moment".to_owned());
+        Self { current: ArcSwap::from_pointee(nothing), degradation: ArcSwapOption::empty() }
+    }
 }
 
 impl ServedIndex {
@@ -90,40 +107,51 @@ impl ServedIndex {
 
     /// Replaces the index.
     pub fn serve(&self, engine: Arc<dyn Engine>, incompleteness: Option<Incompleteness>) {
-        self.current.store(Some(Arc::new(CurrentIndex { engine, incompleteness })));
+        self.current.store(Arc::new(Current::Index(CurrentIndex { engine, incompleteness })));
     }
 
     /// Marks the index as incomplete or complete.
     pub fn set_incompleteness(&self, incompleteness: Option<&Incompleteness>) {
-        self.current.rcu(|current| {
-            let engine = Arc::clone(&current.as_ref()?.engine);
-            Some(Arc::new(CurrentIndex { engine, incompleteness: incompleteness.cloned() }))
+        self.current.rcu(|current| match &**current {
+            Current::Index(CurrentIndex { engine, .. }) => {
+                let (engine, incompleteness) = (Arc::clone(engine), incompleteness.cloned());
+                Arc::new(Current::Index(CurrentIndex { engine, incompleteness }))
+            }
+            Current::Withdrawn(_) => Arc::clone(current),
         });
     }
 
-    /// Removes the index.
-    pub fn withdraw(&self) {
-        self.current.store(None);
+    /// Tells searches of a cluster that has lost copies of the index.
+    pub fn set_degradation(&self, degradation: Option<String>) {
+        self.degradation.store(degradation.map(Arc::new));
+    }
+
+    /// Removes the index; searches are told the reason.
+    pub fn withdraw(&self, reason: String) {
+        self.current.store(Arc::new(Current::Withdrawn(reason)));
     }
 
     /// For a search that begins now.
-    pub fn view(&self) -> Option<ServedView> {
-        // Read together: an incomplete index may become complete, never the reverse.
-        let current = self.current.load();
-        let current = current.as_ref()?;
-        let incomplete = current.incompleteness.as_ref().map(Incompleteness::message);
-        Some(ServedView { view: current.engine.view(), incomplete })
-    }
-
-    /// Documents of all tenants; none without an index.
     ///
     /// # Errors
-    /// The engine's own.
-    pub async fn documents(&self) -> Result<u64, Failure> {
-        let engine = self.current.load().as_ref().map(|current| Arc::clone(&current.engine));
-        match engine {
-            Some(engine) => engine.documents().await,
-            None => Ok(0),
+    /// The reason why there is no index.
+    pub fn view(&self) -> Result<ServedView, String> {
+        // Read together: an incomplete index may become complete, never the reverse.
+        match &**self.current.load() {
+            Current::Index(CurrentIndex { engine, incompleteness }) => Ok(ServedView {
+                view: engine.view(),
+                incomplete: incompleteness.as_ref().map(Incompleteness::message),
+                degradation: self.degradation.load_full(),
+            }),
+            Current::Withdrawn(reason) => Err(reason.clone()),
+        }
+    }
+
+    /// The engine, if an index is served.
+    pub fn engine(&self) -> Option<Arc<dyn Engine>> {
+        match &**self.current.load() {
+            Current::Index(CurrentIndex { engine, .. }) => Some(Arc::clone(engine)),
+            Current::Withdrawn(_) => None,
         }
     }
 }

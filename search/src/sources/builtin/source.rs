@@ -63,7 +63,7 @@ impl Source for BuiltinSource {
     }
 
     async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
-        let ServedView { view, .. } = self.served.view()?;
+        let ServedView { view, .. } = self.served.view().ok()?;
         let corrected = view.correct(&self.scope, &viewer.principals, keyword).await;
         // A failure costs the correction only.
         corrected.map_err(self.on_failure()).ok().flatten()
@@ -71,14 +71,10 @@ impl Source for BuiltinSource {
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let Some(start) = start(request, position) else { return Ok(SourcePage::default()) };
-        let Some(ServedView { view, incomplete }) = self.served.view() else {
-            return Err(SourceFailure::new(
-                FailureKind::Unavailable,
-                "the index cannot be opened at the moment",
-            ));
-        };
+        let unavailable = |reason| SourceFailure::new(FailureKind::Unavailable, reason);
+        let ServedView { view, incomplete, degradation } = self.served.view().map_err(unavailable)?;
         let page = self.search(view, request, start).await?;
-        Ok(SourcePage { incomplete, ..page })
+        Ok(SourcePage { incomplete, note: degradation.map(Arc::unwrap_or_clone), ..page })
     }
 }
 
@@ -131,8 +127,8 @@ impl BuiltinSource {
     fn on_failure(&self) -> impl FnOnce(Failure) -> SourceFailure + Send + use<> {
         let id = Arc::clone(&self.id);
         move |failure| match failure {
-            Failure::Unavailable(reason) => {
-                tracing::warn!(reason, source = &*id, "the index is unavailable");
+            Failure::Unavailable(reason) | Failure::Foreign(reason) => {
+                tracing::debug!(reason, source = &*id, "the index is unavailable");
                 SourceFailure::new(FailureKind::Unavailable, reason)
             }
             Failure::Failed(error) => {

@@ -13,6 +13,7 @@ import { View } from "../view.js";
 const SEARCHES = 5;
 /** Milliseconds without a sign after which other replicas take over a replica's work. */
 const SILENCE = 15_000;
+const ENGINES = { tantivy: "tantivy", opensearch: "OpenSearch" };
 
 class Overview extends View {
     open() {
@@ -70,28 +71,31 @@ class Overview extends View {
     }
 
     #index(index, refresh) {
-        const state = index.rebuilding ? badge("warning", "slow", t("index.rebuilding")) : index.ready
+        const { engine, moving } = index;
+        const state = engine.status === "unavailable" ? badge("alarm", "fail", t("index.unavailable"))
+            : engine.status === "degraded" ? badge("warning", "warning", t("index.degraded"))
+            : index.rebuilding ? badge("warning", "slow", t("index.rebuilding")) : index.ready
             ? badge("good", "ok", t("index.ready"))
             : badge("warning", "slow", t("index.catching-up"));
         const facts = [
-            [t("index.documents"), number(index.documents)], [t("index.size"), size(index.bytes)],
+            [t("index.engine"), ENGINES[engine.kind]],
+            [t("index.documents"), index.documents === null ? "–" : number(index.documents)],
+            [t("index.size"), index.bytes === null ? "–" : size(index.bytes)],
             [t("index.behind"), t("index.changes", { count: index.behind })],
             [t("index.freshness"), index.freshnessMs
                 ? t("index.freshness-said", { half: duration(index.freshnessMs.p50), most: duration(index.freshnessMs.p99) })
                 : t("index.no-changes")],
         ];
-        const done = index.itemsKnown > 0 ? Math.min(1, index.itemsDone / index.itemsKnown) : 0;
         return panel(
             "index", t("index.title"),
             element("p", { "data-key": "sum", class: "sum" }, state),
+            engine.message !== null && element("p", { "data-key": "engine", class: "faint", lang: "en" }, engine.message),
+            moving !== null && progress("moving", t("index.moving", { engine: ENGINES[moving.to] }), moving),
+            moving?.message && element("p", { "data-key": "target", class: "faint", lang: "en" }, moving.message),
             index.rebuildFailed && element("p", { "data-key": "failed", class: "sum" },
                 badge("warning", "warning", t("index.rebuild-failed")), element("span", { class: "faint" }, t("index.rebuild-failed-why")),
             ),
-            index.rebuilding && element(
-                "div", { "data-key": "progress", class: "progress" },
-                element("progress", { max: 1, value: done, "aria-label": t("index.rebuilding") }),
-                element("span", {}, t("index.progress", { done: index.itemsDone, known: index.itemsKnown, share: share(done) })),
-            ),
+            index.rebuilding && progress("progress", t("index.rebuilding"), index),
             element("dl", { "data-key": "facts", class: "facts" }, ...facts.map(([name, value]) => element(
                 "div", { "data-key": name }, element("dt", {}, name), element("dd", {}, value),
             ))),
@@ -128,6 +132,15 @@ class Overview extends View {
             element("p", { class: "actions" }, element("a", { href: this.console.href({ view: "searches" }) }, t("overview.all-searches"))),
         );
     }
+}
+
+function progress(key, label, { itemsDone, itemsKnown }) {
+    const done = itemsKnown > 0 ? Math.min(1, itemsDone / itemsKnown) : 0;
+    return element(
+        "div", { "data-key": key, class: "progress" },
+        element("progress", { max: 1, value: done, "aria-label": label }),
+        element("span", {}, label, " ", t("index.progress", { done: itemsDone, known: itemsKnown, share: share(done) })),
+    );
 }
 
 function replicasPanel(replicas) {

@@ -1,26 +1,18 @@
 //! The index directories: opening, wiping, and swapping.
 //!
-//! `index` is the index in use. `index.fresh` is a side-by-side rebuild; one found at the start was left by a killed
-//! server. `index.old` is the replaced index. One lock covers all three.
+//! `index` is the index in use. `index.fresh` is a rebuild beside it; one found at the start was left by a killed
+//! server. `index.old` is the replaced index.
 
-use std::{
-    fs::{self, File, TryLockError},
-    io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
-use trawl_index::{Error, Index, MIN_THREAD_MEMORY_BYTES, Options, Writer};
+use crate::{Error, Index, MIN_THREAD_MEMORY_BYTES, Options, Writer};
 
 const DIRECTORY: &str = "index";
 const FRESH: &str = "index.fresh";
 const OLD: &str = "index.old";
-const LOCK: &str = "index.lock";
-
-pub(super) struct Engine {
-    pub(super) index: Index,
-    pub(super) writer: Writer,
-}
 
 /// An index's share of indexing memory and threads; open indexes never exceed the total.
 #[derive(Clone, Copy, Debug)]
@@ -32,26 +24,15 @@ pub(super) enum Share {
     Rest,
 }
 
-pub(super) struct IndexFiles {
-    data: PathBuf,
-    memory_bytes: usize,
-    _lock: File,
+/// The directories in a data directory that one process uses.
+#[derive(Clone)]
+pub(super) struct Directories {
+    pub(super) data: PathBuf,
+    /// Shared by the indexes.
+    pub(super) memory_bytes: usize,
 }
 
-impl IndexFiles {
-    /// Locks the directories of this data directory. `memory_bytes` is shared by its indexes.
-    ///
-    /// # Errors
-    /// [`Error::Locked`] when another server holds the lock.
-    pub(super) fn lock(data: &Path, memory_bytes: usize) -> Result<Self, Error> {
-        let lock = File::create(data.join(LOCK))?;
-        match lock.try_lock() {
-            Ok(()) => Ok(Self { data: data.to_owned(), memory_bytes, _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(Error::Locked),
-            Err(TryLockError::Error(error)) => Err(error.into()),
-        }
-    }
-
+impl Directories {
     /// Cleans up after a killed server. Returns whether it was building a fresh index.
     pub(super) fn tidy(&self) -> io::Result<bool> {
         let [index, fresh, old] = self.paths();
@@ -66,17 +47,17 @@ impl IndexFiles {
         Ok(was_rebuilding)
     }
 
-    pub(super) fn open(&self, share: Share) -> Result<Engine, Error> {
+    pub(super) fn open(&self, share: Share) -> Result<(Index, Writer), Error> {
         self.open_in(DIRECTORY, share)
     }
 
-    pub(super) fn open_wiped(&self) -> Result<Engine, Error> {
+    pub(super) fn open_wiped(&self) -> Result<(Index, Writer), Error> {
         wipe(&self.data.join(DIRECTORY))?;
         self.open_in(DIRECTORY, Share::Whole)
     }
 
     /// Creates an empty index beside the present one.
-    pub(super) fn open_fresh(&self) -> Result<Engine, Error> {
+    pub(super) fn open_fresh(&self) -> Result<(Index, Writer), Error> {
         wipe(&self.data.join(FRESH))?;
         self.open_in(FRESH, Share::Rest)
     }
@@ -103,15 +84,14 @@ impl IndexFiles {
     }
 
     pub(super) fn bytes(&self) -> u64 {
-        let Ok(entries) = fs::read_dir(self.data.join(DIRECTORY)) else { return 0 };
-        entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
+        bytes_in(&self.data.join(DIRECTORY))
     }
 
     fn paths(&self) -> [PathBuf; 3] {
         [DIRECTORY, FRESH, OLD].map(|name| self.data.join(name))
     }
 
-    fn open_in(&self, directory: &str, share: Share) -> Result<Engine, Error> {
+    fn open_in(&self, directory: &str, share: Share) -> Result<(Index, Writer), Error> {
         let whole = Options { writer_memory_bytes: self.memory_bytes, ..Options::default() };
         let options = match share {
             Share::Whole => whole,
@@ -124,9 +104,14 @@ impl IndexFiles {
                 ..whole
             },
         };
-        let (index, writer) = Index::open(&self.data.join(directory), &options)?;
-        Ok(Engine { index, writer })
+        Index::open(&self.data.join(directory), &options)
     }
+}
+
+/// Size of the files in a directory.
+pub(crate) fn bytes_in(directory: &Path) -> u64 {
+    let Ok(entries) = fs::read_dir(directory) else { return 0 };
+    entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|file| file.len()).sum()
 }
 
 fn is_there(path: &Path) -> io::Result<bool> {

@@ -1,0 +1,90 @@
+//! The seam between the indexer and the engine that it fills.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{Change, Checkpoint, Engine, Failure};
+
+/// Writes one index.
+///
+/// After a failure it is dropped, and the index is opened again at its last commit.
+#[async_trait]
+pub trait Sink: Send {
+    /// Searches what was committed.
+    fn engine(&self) -> Arc<dyn Engine>;
+
+    /// The last commit; `None` for an empty index.
+    fn checkpoint(&self) -> Option<&Checkpoint>;
+
+    /// What the last commit noted.
+    fn note(&self) -> Option<&str>;
+
+    /// Applies changes in order. Their rows were read after the log had reached `position`.
+    async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), Failure>;
+
+    /// Makes all changes visible and durable, together with the checkpoint and the note.
+    async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure>;
+
+    /// Ends background work, such as merges.
+    async fn close(self: Box<Self>) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// An engine's indexes: the one that is searched and, during a rebuild, one beside it.
+#[async_trait]
+pub trait Indexes: Send {
+    /// Opens the searched index; creates it where there is none, and replaces a damaged one by an empty one.
+    ///
+    /// Leftovers of a rebuild beside it are removed.
+    ///
+    /// # Errors
+    /// [`Failure::Foreign`] where another database's server fills them; nothing was changed.
+    async fn open(&mut self) -> Result<OpenedIndex, Failure>;
+
+    /// Removes all indexes, foreign ones too, and opens an empty one.
+    async fn open_wiped(&mut self) -> Result<Box<dyn Sink>, Failure>;
+
+    /// Opens an empty index beside the searched one, which is opened anew where both share memory.
+    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure>;
+
+    /// Has the fresh index searched instead, and removes the other. Both are to be opened again.
+    async fn exchange(&mut self, indexes: BesideIndexes) -> Result<(), Failure>;
+
+    /// Whether a second index may be built beside the first.
+    fn has_room_beside(&self) -> bool {
+        true
+    }
+
+    /// Bytes that a second index would take on this machine.
+    fn local_bytes(&self) -> u64 {
+        0
+    }
+
+    /// Has the searched index verified soon.
+    fn doubt(&self) {}
+
+    /// Waits until the searched index is found to be damaged, and returns the damage.
+    async fn damaged(&mut self) -> String {
+        std::future::pending().await
+    }
+}
+
+/// An opened index, and what its opening found.
+pub struct OpenedIndex {
+    /// The index.
+    pub sink: Box<dyn Sink>,
+    /// Whether a rebuild beside it was interrupted.
+    pub was_rebuilding: bool,
+    /// Why it was replaced by an empty one.
+    pub damage: Option<String>,
+}
+
+/// Two indexes during a rebuild.
+pub struct BesideIndexes {
+    /// The one that is searched.
+    pub searched: Box<dyn Sink>,
+    /// The one that is filled.
+    pub fresh: Box<dyn Sink>,
+}

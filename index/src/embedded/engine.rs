@@ -1,0 +1,107 @@
+//! The index as the engine of searches.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use tokio::task::spawn_blocking;
+use tokio_util::task::AbortOnDropHandle;
+use trawl_engine::{Engine, Failure, Page, Request, Scope, View};
+
+use super::blocking;
+use crate::{Error, Index, Snapshot};
+
+/// Answers searches and reports failures, which damaged files may cause.
+pub struct EmbeddedEngine {
+    index: Index,
+    reports: FailureReports,
+}
+
+struct EmbeddedView {
+    snapshot: Snapshot,
+    reports: FailureReports,
+}
+
+/// Sends the number of an index that failed.
+#[derive(Clone)]
+pub(super) struct FailureReports {
+    pub(super) number: u64,
+    pub(super) failed: watch::Sender<u64>,
+}
+
+impl EmbeddedEngine {
+    pub(super) fn new(index: Index, reports: FailureReports) -> Self {
+        Self { index, reports }
+    }
+}
+
+impl From<Index> for EmbeddedEngine {
+    fn from(index: Index) -> Self {
+        Self::new(index, FailureReports { number: 0, failed: watch::Sender::new(0) })
+    }
+}
+
+impl FailureReports {
+    pub(super) fn report(&self) {
+        self.failed.send_replace(self.number);
+    }
+
+    fn failure(&self, error: &Error) -> Failure {
+        self.report();
+        Failure::Failed(error.to_string())
+    }
+}
+
+#[async_trait]
+impl Engine for EmbeddedEngine {
+    fn view(&self) -> Arc<dyn View> {
+        Arc::new(EmbeddedView { snapshot: self.index.snapshot(), reports: self.reports.clone() })
+    }
+
+    async fn documents(&self) -> Result<u64, Failure> {
+        Ok(self.index.snapshot().documents())
+    }
+
+    async fn bytes(&self) -> Result<u64, Failure> {
+        let index = self.index.clone();
+        blocking(move || Ok(index.bytes())).await
+    }
+}
+
+#[async_trait]
+impl View for EmbeddedView {
+    fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
+        self.snapshot.search_at_once(request).map_err(|error| self.reports.failure(&error))
+    }
+
+    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
+        let request = Arc::clone(request);
+        self.on_thread(move |snapshot| snapshot.search(&request)).await
+    }
+
+    async fn correct(
+        &self,
+        scope: &Arc<Scope>,
+        principals: &Arc<[String]>,
+        keyword: &str,
+    ) -> Result<Option<String>, Failure> {
+        let (scope, principals, keyword) = (Arc::clone(scope), Arc::clone(principals), keyword.to_owned());
+        self.on_thread(move |snapshot| snapshot.correct(&scope, &principals, &keyword)).await
+    }
+
+    fn generation(&self) -> u64 {
+        self.snapshot.generation()
+    }
+}
+
+impl EmbeddedView {
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        search: impl FnOnce(&Snapshot) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let snapshot = self.snapshot.clone();
+        let searched = AbortOnDropHandle::new(spawn_blocking(move || search(&snapshot))).await;
+        let searched = searched.map_err(|panic| Failure::Failed(panic.to_string()))?;
+        searched.map_err(|error| self.reports.failure(&error))
+    }
+}

@@ -1,0 +1,85 @@
+//! The writer as a sink of the indexer.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use trawl_engine::{Change, Checkpoint, Engine, Failure, Sink};
+
+use super::blocking;
+use super::engine::{EmbeddedEngine, FailureReports};
+use crate::{Error, Index, Writer};
+
+/// An open index and its writer.
+pub(super) struct EmbeddedSink {
+    index: Index,
+    /// `None` after a failure or a panic.
+    writer: Option<Writer>,
+    reports: FailureReports,
+}
+
+impl EmbeddedSink {
+    pub(super) fn new((index, writer): (Index, Writer), reports: FailureReports) -> Self {
+        Self { index, writer: Some(writer), reports }
+    }
+
+    async fn write(
+        &mut self,
+        work: impl FnOnce(&mut Writer) -> Result<(), Error> + Send + 'static,
+    ) -> Result<(), Failure> {
+        let taken = self.writer.take();
+        let mut writer = taken.ok_or_else(|| Failure::Failed("the index is not open".to_owned()))?;
+        let worked = blocking(move || {
+            work(&mut writer)?;
+            Ok(writer)
+        });
+        self.writer = Some(worked.await?);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Sink for EmbeddedSink {
+    fn engine(&self) -> Arc<dyn Engine> {
+        Arc::new(EmbeddedEngine::new(self.index.clone(), self.reports.clone()))
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        self.writer.as_ref()?.checkpoint()
+    }
+
+    fn note(&self) -> Option<&str> {
+        self.writer.as_ref()?.note()
+    }
+
+    async fn apply(&mut self, changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
+        self.write(move |writer| writer.apply(changes)).await
+    }
+
+    async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure> {
+        let checkpoint = checkpoint.clone();
+        self.write(move |writer| writer.commit_with_note(&checkpoint, note)).await
+    }
+
+    async fn close(self: Box<Self>) -> Result<(), Failure> {
+        let Some(writer) = self.writer else { return Ok(()) };
+        blocking(move || writer.close()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::watch;
+
+    use super::*;
+    use crate::Options;
+
+    #[tokio::test]
+    async fn panic_of_the_writer_is_a_failure() {
+        let reports = FailureReports { number: 0, failed: watch::Sender::new(0) };
+        let mut sink = EmbeddedSink::new(Index::in_memory(&Options::default()).unwrap(), reports);
+        for message in ["a test panics", "not open"] {
+            let failure = sink.write(|_| panic!("a test panics")).await.unwrap_err();
+            assert!(failure.to_string().contains(message), "{failure}");
+        }
+    }
+}

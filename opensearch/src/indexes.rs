@@ -1,0 +1,270 @@
+//! The indexes of a cluster, as the replica that leads them sees them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::{Method, StatusCode};
+use serde_json::Value;
+use trawl_engine::{BesideIndexes, Failure, Indexes, OpenedIndex, Sink};
+
+use crate::client::{Body, Call, overloaded};
+use crate::engine::OpenSearch;
+use crate::layout::{Generation, lists, writing_alias};
+use crate::sink::OpenSearchSink;
+use crate::state::{GenerationState, State, replaced};
+
+/// Replicas that open the indexes at the same moment take turns.
+const MAX_TRIES: u32 = 20;
+/// A leader that was replaced may write late, but not by more than this.
+const STUB_AGE: Duration = Duration::from_hours(24);
+
+/// Why indexes of another database are neither searched nor written.
+pub const FOREIGN: &str = "the indexes belong to another database; choose another engine.opensearch.index_prefix, or \
+                           have a rebuild take them over";
+
+/// Opens, fills and exchanges the indexes of a cluster, as their leader.
+///
+/// Opening them ends what an earlier leader does: its commits fail.
+pub struct OpenSearchIndexes {
+    engine: OpenSearch,
+    /// Id of the database whose rows fill them.
+    store: String,
+    own_tenants: Vec<i64>,
+    stub_age: Duration,
+    /// Of the last opening.
+    epoch: u64,
+    /// The generation beside the searched one.
+    fresh: Option<u64>,
+}
+
+/// Indexes of another database.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Foreign {
+    Refused,
+    TakenOver,
+}
+
+/// What a leader finds.
+struct Opening {
+    state: State,
+    indexes: FoundIndexes,
+    was_rebuilding: bool,
+    /// Whether there were indexes without a state.
+    lacked_state: bool,
+}
+
+/// Numbers of generations by index.
+struct FoundIndexes {
+    numbers: BTreeMap<String, u64>,
+    /// Indexes that a leader has created, and not a late bulk.
+    writable: BTreeSet<String>,
+}
+
+impl OpenSearchIndexes {
+    /// Filled from the database with this id. Reads and writes nothing yet.
+    pub fn new(engine: OpenSearch, store: &str) -> Self {
+        Self {
+            engine,
+            store: store.to_owned(),
+            own_tenants: Vec::new(),
+            stub_age: STUB_AGE,
+            epoch: 0,
+            fresh: None,
+        }
+    }
+
+    /// Gives tenants indexes of their own, in generations to come.
+    pub fn set_own_tenants(&mut self, tenants: impl IntoIterator<Item = i64>) {
+        self.own_tenants = BTreeSet::from_iter(tenants).into_iter().collect();
+    }
+
+    /// Keeps stubs of removed documents for another time than a day.
+    #[must_use]
+    pub fn with_stub_age(self, stub_age: Duration) -> Self {
+        Self { stub_age, ..self }
+    }
+
+    /// Deletes all indexes and the state.
+    ///
+    /// # Errors
+    /// OpenSearch cannot answer.
+    pub async fn delete(mut self) -> Result<(), Failure> {
+        let Opening { indexes, .. } = self.lead(Foreign::TakenOver).await?;
+        self.delete_indexes(indexes.numbers.into_keys()).await?;
+        self.delete_indexes([self.engine.layout().state()]).await?;
+        self.engine.learn(None);
+        Ok(())
+    }
+
+    /// Ends the work of earlier leaders, and tells what there is.
+    async fn lead(&mut self, foreign: Foreign) -> Result<Opening, Failure> {
+        (self.epoch, self.fresh) = (0, None);
+        let (mut was_rebuilding, mut lacked_state) = (false, false);
+        for _ in 0..MAX_TRIES {
+            let known = self.engine.read_state().await?;
+            let (mut state, revision) = if let Some(known) = &known {
+                (known.state.clone(), Some(known.revision))
+            } else {
+                let found = self.find().await?;
+                lacked_state = !found.numbers.is_empty();
+                self.create(&self.engine.layout().state(), self.engine.layout().state_body()).await?;
+                let last_generation = found.numbers.into_values().max().unwrap_or(0);
+                (State { last_generation, ..State::default() }, None)
+            };
+            if foreign == Foreign::Refused && known.is_some_and(|known| known.state.store != self.store) {
+                return Err(Failure::Foreign(FOREIGN.to_owned()));
+            }
+            state.epoch += 1;
+            state.store.clone_from(&self.store);
+            if let Some(served) = state.served {
+                was_rebuilding |= state.generations.len() > 1;
+                state.serve(served);
+            }
+            if self.engine.write_state(state.clone(), revision).await? {
+                self.epoch = state.epoch;
+                let indexes = self.find().await?;
+                return Ok(Opening { state, indexes, was_rebuilding, lacked_state });
+            }
+        }
+        Err(overloaded())
+    }
+
+    /// Has an empty generation searched, and removes all others.
+    async fn start_anew(&mut self) -> Result<Box<dyn Sink>, Failure> {
+        let added = self.engine.change_state(self.epoch, |state| {
+            state.generations.clear();
+            (state.served, state.rebuild_wanted) = (None, false);
+            Ok(state.add_generation(self.own_tenants.clone()))
+        });
+        let generation = added.await?;
+        self.create_indexes(&generation).await?;
+        self.serve(generation.number).await?;
+        Ok(self.sink(generation, GenerationState::default()))
+    }
+
+    /// Has a generation of this leader searched, and removes all others up to it.
+    async fn serve(&self, number: u64) -> Result<(), Failure> {
+        let served = self.engine.change_state(self.epoch, |state| {
+            if !state.generations.contains_key(&number) {
+                return Err(replaced());
+            }
+            state.serve(number);
+            Ok(())
+        });
+        served.await?;
+        match self.find().await {
+            Ok(found) => self.remove_leftovers(found, number, number).await,
+            Err(error) => tracing::warn!(%error, "old indexes are left in OpenSearch until the next opening"),
+        }
+        Ok(())
+    }
+
+    /// Removes the generations up to one, except that which is searched.
+    async fn remove_leftovers(&self, found: FoundIndexes, served: u64, last: u64) {
+        let leftovers = found.numbers.into_iter().filter(|(_, number)| *number <= last && *number != served);
+        if let Err(error) = self.delete_indexes(leftovers.map(|(index, _)| index)).await {
+            tracing::warn!(%error, "old indexes are left in OpenSearch until the next opening");
+        }
+    }
+
+    fn sink(&self, generation: Generation, state: GenerationState) -> Box<dyn Sink> {
+        Box::new(OpenSearchSink::new(self.engine.clone(), self.epoch, generation, state, self.stub_age))
+    }
+
+    async fn find(&self) -> Result<FoundIndexes, Failure> {
+        let layout = self.engine.layout();
+        let path = format!("{}/_alias", layout.pattern());
+        let answer = self.engine.client().call(Call::get(&path)).await?;
+        let (mut numbers, mut writable) = (BTreeMap::new(), BTreeSet::new());
+        for (index, found) in answer.as_object().into_iter().flatten() {
+            if let Some(number) = layout.generation_of(index) {
+                numbers.insert(index.clone(), number);
+                if found["aliases"].get(writing_alias(index)).is_some() {
+                    writable.insert(index.clone());
+                }
+            }
+        }
+        Ok(FoundIndexes { numbers, writable })
+    }
+
+    async fn create_indexes(&self, generation: &Generation) -> Result<(), Failure> {
+        for (index, body) in self.engine.layout().creations(generation) {
+            self.create(&index, body).await?;
+        }
+        Ok(())
+    }
+
+    /// Creates an index, unless an earlier try has.
+    async fn create(&self, index: &str, body: Value) -> Result<(), Failure> {
+        let created = Call::write(Method::PUT, index, Some(Body::Json(body)));
+        let answer = self.engine.client().send(created).await?;
+        let is_there = answer.body["error"]["type"] == "resource_already_exists_exception";
+        if is_there { Ok(()) } else { answer.success().map(drop) }
+    }
+
+    async fn delete_indexes(&self, indexes: impl IntoIterator<Item = String>) -> Result<(), Failure> {
+        for list in lists(indexes) {
+            let path = format!("{list}?ignore_unavailable=true");
+            let answer = self.engine.client().send(Call::write(Method::DELETE, &path, None)).await?;
+            if answer.status != StatusCode::NOT_FOUND {
+                answer.success()?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Indexes for OpenSearchIndexes {
+    async fn open(&mut self) -> Result<OpenedIndex, Failure> {
+        let Opening { mut state, indexes, was_rebuilding, lacked_state } =
+            self.lead(Foreign::Refused).await?;
+        let served = state.served.and_then(|number| Some((number, state.generations.remove(&number)?)));
+        let damage = match served {
+            Some((number, of_served)) => {
+                let generation = Generation { number, own_tenants: of_served.own_tenants.clone() };
+                let all = self.engine.layout().indexes(&generation);
+                let missing = all.into_iter().find(|index| !indexes.writable.contains(index));
+                let Some(missing) = missing else {
+                    self.remove_leftovers(indexes, number, state.last_generation).await;
+                    let sink = self.sink(generation, of_served);
+                    return Ok(OpenedIndex { sink, was_rebuilding, damage: None });
+                };
+                Some(format!("OpenSearch lacks the index {missing}"))
+            }
+            None => {
+                lacked_state.then(|| format!("OpenSearch lacks the index {}", self.engine.layout().state()))
+            }
+        };
+        if let Some(damage) = &damage {
+            tracing::warn!(damage, "the full-text index is replaced by an empty one");
+        }
+        Ok(OpenedIndex { sink: self.start_anew().await?, was_rebuilding, damage })
+    }
+
+    async fn open_wiped(&mut self) -> Result<Box<dyn Sink>, Failure> {
+        self.lead(Foreign::TakenOver).await?;
+        self.start_anew().await
+    }
+
+    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
+        let added = self.engine.change_state(self.epoch, |state| {
+            let served = state.served.ok_or_else(replaced)?;
+            state.serve(served);
+            state.rebuild_wanted = false;
+            Ok(state.add_generation(self.own_tenants.clone()))
+        });
+        let generation = added.await?;
+        self.fresh = Some(generation.number);
+        self.create_indexes(&generation).await?;
+        Ok(BesideIndexes { searched, fresh: self.sink(generation, GenerationState::default()) })
+    }
+
+    async fn exchange(&mut self, indexes: BesideIndexes) -> Result<(), Failure> {
+        drop(indexes);
+        let fresh = self.fresh.take();
+        self.serve(fresh.ok_or_else(|| Failure::Failed("no index is beside the searched one".to_owned()))?)
+            .await
+    }
+}

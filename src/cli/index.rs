@@ -1,0 +1,186 @@
+//! `trawl index`: state, rebuild and move of a running server's full-text index.
+
+use std::{process::ExitCode, time::Duration};
+
+use bytes::Bytes;
+use indicatif::ProgressBar;
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    client::{ApiClient, ServerOptions},
+    exit::{WRONG_USAGE, fail, show},
+};
+use crate::config::EngineKind;
+
+const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum IndexCommand {
+    /// Show the engine, its health, size and delay; exit 1 unless searches are complete
+    Status(IndexOptions),
+    /// Rebuild the index beside the present one, which answers until then, and wait for the end
+    Rebuild(IndexOptions),
+    /// Fill another engine beside the present one, which answers until then, and wait for the end
+    ///
+    /// The move holds until the server stops: set `engine.kind` before its next start.
+    Move(MoveOptions),
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct IndexOptions {
+    #[command(flatten)]
+    server: ServerOptions,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct MoveOptions {
+    /// Engine that is to answer searches
+    #[arg(long, value_enum)]
+    to: EngineKind,
+    #[command(flatten)]
+    index: IndexOptions,
+}
+
+/// What the commands read of an index's state; `--json` prints the whole.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    engine: Engine,
+    documents: Option<u64>,
+    bytes: Option<u64>,
+    behind: i64,
+    ready: bool,
+    rebuilding: bool,
+    rebuild_failed: bool,
+    items_done: u64,
+    items_known: u64,
+    moving: Option<Moving>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Engine {
+    kind: EngineKind,
+    status: String,
+    message: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Moving {
+    to: EngineKind,
+    items_done: u64,
+    items_known: u64,
+    message: Option<String>,
+}
+
+impl IndexCommand {
+    pub(super) async fn run(self) -> ExitCode {
+        let options = match &self {
+            Self::Status(options) | Self::Rebuild(options) => options,
+            Self::Move(options) => &options.index,
+        };
+        let client = match ApiClient::new(&options.server) {
+            Ok(client) => client,
+            Err(error) => return fail(WRONG_USAGE, error),
+        };
+        let state = match &self {
+            Self::Status(_) => read(&client).await,
+            Self::Rebuild(_) => rebuild(&client).await,
+            Self::Move(options) => move_to(&client, options.to).await,
+        };
+        let is_whole = |state: &Value| {
+            parse(state).is_ok_and(|state| state.ready && state.engine.status != "unavailable")
+        };
+        let shown = show(state, options.json, is_whole, print);
+        if let (Self::Move(options), true) = (&self, shown == ExitCode::SUCCESS) {
+            eprintln!("set engine.kind = \"{}\" before the server's next start", options.to.name());
+        }
+        shown
+    }
+}
+
+async fn read(client: &ApiClient) -> Result<Value, String> {
+    call(client, Method::GET, &["admin", "v1", "index"], Bytes::new()).await
+}
+
+async fn rebuild(client: &ApiClient) -> Result<Value, String> {
+    call(client, Method::POST, &["admin", "v1", "index", "rebuild"], Bytes::new()).await?;
+    let state = wait(client, |state| {
+        state.rebuilding.then_some((state.items_done, state.items_known, state.engine.message.clone()))
+    });
+    let state = state.await?;
+    if parse(&state)?.rebuild_failed {
+        return Err(
+            "the rebuild failed and left the index unchanged; the server's log has the reason".to_owned()
+        );
+    }
+    Ok(state)
+}
+
+async fn move_to(client: &ApiClient, to: EngineKind) -> Result<Value, String> {
+    let body = json!({"to": to}).to_string();
+    call(client, Method::POST, &["admin", "v1", "index", "move"], body.into()).await?;
+    let state = wait(client, |state| {
+        let moving = state.moving.as_ref()?;
+        Some((moving.items_done, moving.items_known, moving.message.clone()))
+    });
+    let state = state.await?;
+    let engine = parse(&state)?.engine.kind;
+    if engine == to { Ok(state) } else { Err(format!("{} still answers searches", engine.name())) }
+}
+
+/// Shows the progress, in items and with a message, for as long as there is any.
+async fn wait(
+    client: &ApiClient,
+    progress: impl Fn(&State) -> Option<(u64, u64, Option<String>)>,
+) -> Result<Value, String> {
+    let bar = ProgressBar::new(0);
+    loop {
+        let state = read(client).await?;
+        let Some((done, known, message)) = progress(&parse(&state)?) else {
+            bar.finish_and_clear();
+            return Ok(state);
+        };
+        bar.set_length(known);
+        bar.set_position(done.min(known));
+        bar.set_message(message.unwrap_or_default());
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
+
+async fn call(client: &ApiClient, method: Method, path: &[&str], body: Bytes) -> Result<Value, String> {
+    let data = client.send::<Value>(method, path, body).await.map_err(|error| error.to_string())?;
+    data.ok_or_else(|| "the answer is not a trawl server's: it has no data".to_owned())
+}
+
+fn parse(state: &Value) -> Result<State, String> {
+    State::deserialize(state).map_err(|error| format!("the answer is not a trawl server's: {error}"))
+}
+
+fn print(state: &Value) {
+    let Ok(state) = parse(state) else { return };
+    let number =
+        |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
+    let message = state.engine.message.map_or_else(String::new, |message| format!(": {message}"));
+    println!("engine     {} ({}{message})", state.engine.kind.name(), state.engine.status);
+    println!("documents  {}", number(state.documents));
+    println!("bytes      {}", number(state.bytes));
+    println!("behind     {} changes", state.behind);
+    if state.rebuilding {
+        println!("rebuilding {} of {} items", state.items_done, state.items_known);
+    }
+    if let Some(moving) = state.moving {
+        let message = moving.message.map_or_else(String::new, |message| format!(": {message}"));
+        println!(
+            "moving     to {}, {} of {} items{message}",
+            moving.to.name(),
+            moving.items_done,
+            moving.items_known
+        );
+    }
+}

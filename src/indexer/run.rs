@@ -1,0 +1,106 @@
+//! One engine, kept level with the change log.
+
+use std::{path::PathBuf, sync::Arc};
+
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use trawl_index::EmbeddedIndexes;
+use trawl_opensearch::OpenSearch;
+use trawl_search::sources::builtin::ServedIndex;
+
+use super::{
+    follower::Follower, lock::DataLock, progress::Announcer, reader::Rows, rebuild_request::Ask,
+    shared::SharedRun, sinks::IndexFailure,
+};
+use crate::{
+    config::{EngineKind, Index},
+    index_progress::Progress,
+    replicas::Leases,
+};
+
+/// The parts that each engine needs.
+pub(super) struct Context {
+    pub(super) rows: Rows,
+    pub(super) data: PathBuf,
+    pub(super) settings: Index,
+    pub(super) leases: Leases,
+    /// Where a cluster is configured.
+    pub(super) cluster: Option<OpenSearch>,
+    /// Codes of tenants with indexes of their own.
+    pub(super) own_indexes: Vec<String>,
+    pub(super) _lock: DataLock,
+}
+
+/// The places where an engine is served and its progress is announced.
+#[derive(Clone)]
+pub(super) struct Outputs {
+    pub(super) served: Arc<ServedIndex>,
+    pub(super) announcer: Announcer,
+}
+
+pub(super) struct EngineRun {
+    pub(super) kind: EngineKind,
+    pub(super) outputs: Outputs,
+    pub(super) asks: mpsc::Sender<Ask>,
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl EngineRun {
+    /// Serves the index where it can be opened at once, and follows the log in the background.
+    pub(super) async fn start(
+        context: &Arc<Context>,
+        kind: EngineKind,
+        outputs: Outputs,
+        rebuild: bool,
+    ) -> Self {
+        let (asks, asked) = mpsc::channel(1);
+        let stop = CancellationToken::new();
+        outputs.announcer.set_stays_ready(false);
+        let cluster = context.cluster.as_ref().filter(|_| kind == EngineKind::OpenSearch);
+        let task = if let Some(cluster) = cluster {
+            let run = SharedRun::new(context, cluster, outputs.clone(), asked, rebuild, stop.clone());
+            tokio::spawn(run.start().await)
+        } else {
+            let indexes = EmbeddedIndexes::new(&context.data, context.settings.writer_memory_bytes);
+            let mut follower =
+                Follower::new(context, Box::new(indexes), &outputs, asked, rebuild, stop.clone());
+            follower.prepare_early().await;
+            tokio::spawn(follower.run())
+        };
+        Self { kind, outputs, asks, stop, task }
+    }
+
+    /// Waits until the index is complete and holds the change log up to `position`.
+    pub(super) async fn wait_until_level(&self, position: i64) {
+        let is_level = |progress: &Progress| {
+            progress.caught_up && !progress.is_rebuilding() && progress.position >= position
+        };
+        // The announcer lives as long as this run.
+        let _waited = self.outputs.announcer.subscribe().wait_for(is_level).await.map(drop);
+    }
+
+    /// Stops after the current batch; the rest is indexed by the next run.
+    pub(super) async fn stop(&mut self) {
+        self.stop.cancel();
+        if let Err(error) = (&mut self.task).await {
+            tracing::error!(%error, "the indexer did not stop cleanly");
+        }
+    }
+}
+
+impl Follower {
+    /// Serves before the first request where possible.
+    pub(super) async fn prepare_early(&mut self) {
+        for _ in 0..2 {
+            match self.prepare().await {
+                Err(IndexFailure::Unusable(reason)) => self.recover(IndexFailure::Unusable(reason)).await,
+                Err(trouble) => {
+                    tracing::warn!(?trouble, "the full-text index could not be opened at startup");
+                    return;
+                }
+                Ok(()) => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! An index that replicas share: one fills it, the others follow its commits.
+//!
+//! The leader holds a lease. A leader that lost it is refused by the index, as its successor has raised the epoch; the
+//! lease keeps it from trying again.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, MissedTickBehavior, interval, sleep, sleep_until},
+};
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
+use trawl_engine::{BesideIndexes, Engine as _, Failure, Health, Indexes, OpenedIndex, Sink};
+use trawl_opensearch::{FOREIGN, GenerationProgress, OpenSearch, OpenSearchIndexes, SharedProgress};
+use trawl_search::sources::builtin::Incompleteness;
+
+use super::{
+    follower::Follower,
+    rebuild::RebuildScan,
+    rebuild_request::Ask,
+    run::{Context, Outputs},
+};
+use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lease, store::Store};
+
+const LEASE: &str = "index";
+
+/// Between looks at the lease: by the leader, and by replicas that would take it.
+const LEASE_INTERVAL: Duration = Duration::from_secs(3);
+
+/// Between reads of the leader's commits, while changes are not searchable.
+const BEHIND_INTERVAL: Duration = Duration::from_millis(20);
+const IDLE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// A leader that has not committed waiting changes for this long counts as stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(5);
+
+const HEALTH_INTERVAL: Duration = Duration::from_secs(3);
+
+pub(super) struct SharedRun {
+    context: Arc<Context>,
+    outputs: Outputs,
+    engine: OpenSearch,
+    asks: mpsc::Receiver<Ask>,
+    /// The request to answer once the leader has begun the rebuild.
+    asked: Option<Ask>,
+    rebuild: bool,
+    stop: CancellationToken,
+    /// The leader's last position, and when it was first seen.
+    seen: (i64, Instant),
+}
+
+impl SharedRun {
+    pub(super) fn new(
+        context: &Arc<Context>,
+        engine: &OpenSearch,
+        outputs: Outputs,
+        asks: mpsc::Receiver<Ask>,
+        rebuild: bool,
+        stop: CancellationToken,
+    ) -> Self {
+        let (context, engine, asked) = (Arc::clone(context), engine.clone(), None);
+        Self { context, outputs, engine, asks, asked, rebuild, stop, seen: (0, Instant::now()) }
+    }
+
+    /// Serves the index before the first request where possible, and returns the work that goes on.
+    pub(super) async fn start(mut self) -> impl Future<Output = ()> + Send + use<> {
+        let mut term = self.begin_term().await;
+        match &mut term {
+            Some(term) => term.follower.prepare_early().await,
+            None => drop(self.take_commit().await),
+        }
+        self.run(term)
+    }
+
+    async fn run(mut self, mut term: Option<Term>) {
+        let health = watch_health(self.engine.clone(), self.outputs.clone());
+        let _health = AbortOnDropHandle::new(tokio::spawn(health));
+        while !self.stop.is_cancelled() {
+            match term.take() {
+                Some(term) => self.lead(term).await,
+                None => self.follow_leader().await,
+            }
+            if !self.stop.is_cancelled() {
+                term = self.begin_term().await;
+            }
+        }
+        if let Some(Term { lease, .. }) = term {
+            give_back(lease).await;
+        }
+    }
+
+    /// Becomes the leader, unless another replica is.
+    async fn begin_term(&mut self) -> Option<Term> {
+        let acquired = async {
+            let Some(lease) = self.context.leases.try_acquire(LEASE).await? else { return Ok(None) };
+            let own_tenants = own_tenants(&self.context.rows.store, &self.context.own_indexes).await?;
+            Ok(Some((lease, own_tenants)))
+        };
+        let acquired: Result<_> = acquired.await;
+        let (lease, own_tenants) = acquired.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the lease of the index could not be taken");
+            None
+        })?;
+        let (over, lease) = (self.stop.child_token(), Arc::new(lease));
+        let mut indexes = OpenSearchIndexes::new(self.engine.clone(), self.context.rows.store.id());
+        indexes.set_own_tenants(own_tenants);
+        let indexes = LeasedIndexes { indexes, lease: Arc::clone(&lease), over: over.clone() };
+        let (asks, asked) = mpsc::channel(1);
+        let rebuild = std::mem::take(&mut self.rebuild);
+        let follower =
+            Follower::new(&self.context, Box::new(indexes), &self.outputs, asked, rebuild, over.clone());
+        Some(Term { follower, asks, lease, over })
+    }
+
+    /// Fills the index until the lease is lost.
+    async fn lead(&mut self, term: Term) {
+        let Term { follower, asks, lease, over } = term;
+        tracing::info!("this replica fills the shared index");
+        let mut following = tokio::spawn(follower.run());
+        // An ask without a receiver is not taken up.
+        let mut wanted: Option<oneshot::Receiver<_>> = None;
+        let mut looks = interval(LEASE_INTERVAL);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                followed = &mut following => {
+                    if let Err(error) = followed {
+                        tracing::error!(%error, "the indexer did not stop cleanly");
+                    }
+                    break;
+                }
+                Some(ask) = self.asks.recv() => drop(asks.try_send(ask)),
+                _ = looks.tick() => {
+                    match lease.is_held().await {
+                        Ok(true) => {}
+                        Ok(false) => over.cancel(),
+                        Err(error) => tracing::warn!(%error, "the lease of the index could not be checked"),
+                    }
+                    // Another replica was asked for a rebuild.
+                    let progress = self.engine.progress().await;
+                    if progress.is_ok_and(|progress| progress.is_some_and(|progress| progress.rebuild_wanted)) {
+                        let (ask, begun) = oneshot::channel();
+                        wanted = Some(begun);
+                        drop(asks.try_send(ask));
+                    }
+                }
+            }
+        }
+        drop(wanted);
+        tracing::info!("this replica no longer fills the shared index");
+        give_back(lease).await;
+    }
+
+    /// Follows the leader's commits until it is time to look at the lease.
+    async fn follow_leader(&mut self) {
+        let mut positions = self.context.rows.store.positions();
+        let until = Instant::now() + LEASE_INTERVAL;
+        loop {
+            let is_level = self.take_commit().await;
+            let pause = if is_level { IDLE_INTERVAL } else { BEHIND_INTERVAL };
+            tokio::select! {
+                () = sleep(pause) => {}
+                changed = positions.changed(), if is_level => if changed.is_err() { return },
+                Some(ask) = self.asks.recv() => self.want_rebuild(ask).await,
+                () = sleep_until(until) => return,
+                () = self.stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Serves and announces the leader's last commit. Returns whether nothing is expected soon.
+    async fn take_commit(&mut self) -> bool {
+        let Outputs { served, announcer } = &self.outputs;
+        let SharedProgress { store, served: searched, beside, .. } = match self.engine.progress().await {
+            Ok(Some(progress)) => progress,
+            Ok(None) => {
+                served.withdraw("the index is not filled yet".to_owned());
+                return true;
+            }
+            Err(failure) => {
+                tracing::debug!(%failure, "the leader's commits are unknown");
+                // Searches say that the engine is away.
+                if announcer.now().position == 0 {
+                    served.serve(Arc::new(self.engine.clone()), Some(Incompleteness::Behind));
+                } else {
+                    served.set_incompleteness(Some(&Incompleteness::Behind));
+                }
+                return true;
+            }
+        };
+        if store != self.context.rows.store.id() {
+            served.withdraw(FOREIGN.to_owned());
+            return true;
+        }
+        let searched = searched.unwrap_or_default();
+        let checkpoint = searched.checkpoint.as_ref();
+        let last = *self.context.rows.store.positions().borrow();
+        // Nothing is committed before the first change.
+        let is_complete = checkpoint.map_or(last == 0, |checkpoint| checkpoint.complete);
+        let position = checkpoint.map_or(0, |checkpoint| checkpoint.position);
+        if self.seen.0 != position {
+            self.seen = (position, Instant::now());
+        }
+        let is_level = position >= last;
+        if is_level {
+            self.seen.1 = Instant::now();
+        }
+        let is_stuck = self.seen.1.elapsed() >= STUCK_AFTER;
+        let rebuild = match (&beside, is_complete) {
+            (Some(_), _) => Rebuild::Beside,
+            (None, true) => Rebuild::None,
+            (None, false) => Rebuild::InPlace,
+        };
+        let filled: &GenerationProgress = beside.as_ref().unwrap_or(&searched);
+        let items = RebuildScan::progress_of(filled.note.as_deref());
+        let lack = if !is_complete {
+            Some(Incompleteness::Rebuilding(Arc::new(items)))
+        } else if is_stuck || !(is_level || announcer.now().caught_up) {
+            Some(Incompleteness::Behind)
+        } else {
+            None
+        };
+        announcer.follow_leader(rebuild, &RebuildScan::progress_of(filled.note.as_deref()));
+        served.serve(Arc::new(self.engine.clone()), lack);
+        announcer.reach(position);
+        if is_level && is_complete {
+            announcer.catch_up();
+        }
+        if rebuild != Rebuild::None
+            && let Some(asked) = self.asked.take()
+        {
+            drop(asked.send(Ok(announcer.now())));
+        }
+        is_level
+    }
+
+    async fn want_rebuild(&mut self, ask: Ask) {
+        match self.engine.want_rebuild().await {
+            Ok(()) => self.asked = Some(ask),
+            Err(failure) => tracing::warn!(%failure, "the leader could not be asked for a rebuild"),
+        }
+    }
+}
+
+async fn watch_health(engine: OpenSearch, outputs: Outputs) {
+    loop {
+        let health = engine.health().await;
+        let (is_available, degradation) = match &health {
+            Health::Good => (true, None),
+            Health::Degraded(reason) => (true, Some(reason.clone())),
+            Health::Unavailable(_) => (false, None),
+        };
+        metrics::gauge!("trawl_engine_available").set(u32::from(is_available));
+        metrics::gauge!("trawl_engine_degraded").set(u32::from(degradation.is_some()));
+        if outputs.announcer.set_health(&health) {
+            match &health {
+                Health::Good => tracing::info!("all parts of the shared index can be searched"),
+                Health::Degraded(reason) => tracing::warn!(reason, "the shared index has lost copies"),
+                Health::Unavailable(reason) => tracing::error!(reason, "the shared index cannot be searched"),
+            }
+        }
+        outputs.served.set_degradation(degradation);
+        if outputs.announcer.now().is_ready() {
+            outputs.announcer.set_stays_ready(true);
+        }
+        sleep(HEALTH_INTERVAL).await;
+    }
+}
+
+async fn own_tenants(store: &Store, codes: &[String]) -> Result<Vec<i64>> {
+    let mut ids = Vec::new();
+    for code in codes {
+        let tenant = tenants::find_by_code(store.reader(), code).await?;
+        if tenant.is_none() {
+            tracing::warn!(code, "engine.opensearch.own_indexes names no tenant");
+        }
+        ids.extend(tenant.map(|tenant| tenant.id));
+    }
+    Ok(ids)
+}
+
+/// This replica's time as the leader.
+struct Term {
+    follower: Follower,
+    /// Of the follower.
+    asks: mpsc::Sender<Ask>,
+    lease: Arc<Lease>,
+    /// Cancelled when the lease is lost.
+    over: CancellationToken,
+}
+
+async fn give_back(lease: Arc<Lease>) {
+    if let Some(lease) = Arc::into_inner(lease) {
+        lease.release().await;
+    }
+}
+
+/// The indexes while this replica holds the lease.
+struct LeasedIndexes {
+    indexes: OpenSearchIndexes,
+    lease: Arc<Lease>,
+    over: CancellationToken,
+}
+
+impl LeasedIndexes {
+    async fn check(&self) -> std::result::Result<(), Failure> {
+        match self.lease.is_held().await {
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.over.cancel();
+                Err(Failure::Unavailable("another replica fills the index".to_owned()))
+            }
+            Err(error) => Err(Failure::Unavailable(error.to_string())),
+        }
+    }
+}
+
+#[async_trait]
+impl Indexes for LeasedIndexes {
+    async fn open(&mut self) -> std::result::Result<OpenedIndex, Failure> {
+        self.check().await?;
+        self.indexes.open().await
+    }
+
+    async fn open_wiped(&mut self) -> std::result::Result<Box<dyn Sink>, Failure> {
+        self.check().await?;
+        self.indexes.open_wiped().await
+    }
+
+    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> std::result::Result<BesideIndexes, Failure> {
+        self.check().await?;
+        self.indexes.open_beside(searched).await
+    }
+
+    async fn exchange(&mut self, indexes: BesideIndexes) -> std::result::Result<(), Failure> {
+        self.check().await?;
+        self.indexes.exchange(indexes).await
+    }
+}

@@ -1,0 +1,136 @@
+//! Runs the engine that is searched and, during a move, the one that will be.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, oneshot, watch},
+    time::timeout,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    progress::{Announcer, Freshness},
+    rebuild_request::Ask,
+    run::{Context, EngineRun, Outputs},
+};
+use crate::{config::EngineKind, error::Error, index_progress::Progress};
+
+/// Time for the target of a move to follow the last changes, while none is indexed elsewhere.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A request of an operator.
+pub(super) enum Command {
+    Rebuild(Ask),
+    Move(EngineKind, oneshot::Sender<Result<(), MoveRefusal>>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MoveRefusal {
+    UnderWay,
+    There,
+    NoCluster,
+}
+
+/// The engines that run.
+#[derive(Clone)]
+pub(super) struct Engines {
+    pub(super) searched: EngineKind,
+    pub(super) target: Option<(EngineKind, watch::Receiver<Progress>)>,
+}
+
+pub(super) struct Supervisor {
+    context: Arc<Context>,
+    searched: EngineRun,
+    target: Option<EngineRun>,
+    commands: mpsc::Receiver<Command>,
+    engines: watch::Sender<Engines>,
+    stop: CancellationToken,
+}
+
+impl From<MoveRefusal> for Error {
+    fn from(refusal: MoveRefusal) -> Self {
+        Self::conflict(match refusal {
+            MoveRefusal::UnderWay => "the index is being moved already",
+            MoveRefusal::There => "to: this engine answers searches already",
+            MoveRefusal::NoCluster => "to: engine.opensearch.urls is not set on this server",
+        })
+    }
+}
+
+impl Supervisor {
+    pub(super) fn new(
+        context: Arc<Context>,
+        searched: EngineRun,
+        commands: mpsc::Receiver<Command>,
+        stop: CancellationToken,
+    ) -> (Self, watch::Receiver<Engines>) {
+        let (engines, receiver) = watch::channel(Engines { searched: searched.kind, target: None });
+        (Self { context, searched, target: None, commands, engines, stop }, receiver)
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            let target = &self.target;
+            let is_level = async {
+                match target {
+                    Some(target) => target.wait_until_level(0).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = is_level => self.take_over().await,
+                Some(command) = self.commands.recv() => self.obey(command).await,
+                () = self.stop.cancelled() => break,
+            }
+        }
+        for mut run in [self.target, Some(self.searched)].into_iter().flatten() {
+            run.stop().await;
+        }
+    }
+
+    async fn obey(&mut self, command: Command) {
+        match command {
+            // A full queue means that one is asked for already; the asker gets no answer.
+            Command::Rebuild(ask) => drop(self.searched.asks.try_send(ask)),
+            Command::Move(to, answer) => drop(answer.send(self.begin_move(to).await)),
+        }
+    }
+
+    async fn begin_move(&mut self, to: EngineKind) -> Result<(), MoveRefusal> {
+        if self.target.is_some() {
+            return Err(MoveRefusal::UnderWay);
+        }
+        if to == self.searched.kind {
+            return Err(MoveRefusal::There);
+        }
+        if to == EngineKind::OpenSearch && self.context.cluster.is_none() {
+            return Err(MoveRefusal::NoCluster);
+        }
+        let announcer = Announcer::new(self.context.rows.store.commits(), Freshness::default());
+        let progress = announcer.subscribe();
+        let outputs = Outputs { served: Arc::default(), announcer };
+        self.target = Some(EngineRun::start(&self.context, to, outputs, false).await);
+        self.engines.send_modify(|engines| engines.target = Some((to, progress)));
+        tracing::info!(to = to.name(), "the index is being moved to another engine");
+        Ok(())
+    }
+
+    /// Has searches answered by the target, which is level.
+    async fn take_over(&mut self) {
+        let Some(mut target) = self.target.take() else { return };
+        let (before, outputs) = (self.searched.kind, self.searched.outputs.clone());
+        self.searched.stop().await;
+        // Nothing that was found before is missing afterwards.
+        let position = outputs.announcer.now().position;
+        if timeout(HANDOVER_TIMEOUT, target.wait_until_level(position)).await.is_err() {
+            tracing::warn!("the target of the move fell behind; the move goes on later");
+            self.searched = EngineRun::start(&self.context, before, outputs, false).await;
+            self.target = Some(target);
+            return;
+        }
+        target.stop().await;
+        self.searched = EngineRun::start(&self.context, target.kind, outputs, false).await;
+        self.engines.send_replace(Engines { searched: target.kind, target: None });
+        tracing::info!(engine = target.kind.name(), "another engine answers searches");
+    }
+}

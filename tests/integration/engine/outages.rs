@@ -1,0 +1,123 @@
+//! A cluster that is away, and indexes of another database.
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    app::TestApp,
+    caller::Caller,
+    eventually,
+    internals::Config,
+    items::{NEW_YEAR, item},
+    opensearch::{self, on_node},
+    relay::Relay,
+};
+
+const HARBOUR: [(&str, &str); 2] = [("moduleId", "article"), ("keyword", "harbour")];
+
+/// Over a relay to the node.
+async fn over(relay: &Relay) -> TestApp {
+    let address = relay.base.parse().unwrap();
+    TestApp::start_with(move |config| use_node(config, address)).await
+}
+
+fn use_node(config: &mut Config, address: url::Url) {
+    let unique = tempfile::tempdir().unwrap();
+    config.engine = on_node(unique.path());
+    config.engine.opensearch.urls = vec![address];
+}
+
+async fn readiness(caller: &Caller) -> (u16, Value) {
+    let answer = caller.get("/readyz").await;
+    (answer.status, answer.body["engine"].clone())
+}
+
+#[tokio::test]
+async fn cluster_that_is_away_is_named_and_never_passes_for_nothing_found() {
+    let Some(node) = opensearch::node() else { return };
+    let relay = Relay::to(&node).await;
+    let app = over(&relay).await;
+    let (acme, operator) = (app.tenant("acme").await.caller, app.operator().await.caller);
+    app.put_contents(&acme, "article", &[item("a", "harbour", NEW_YEAR)]).await;
+    assert_eq!(acme.search(&HARBOUR).await.ok().ids(), ["a"]);
+    eventually("readiness", async || (readiness(&acme).await.0 == 200).then_some(())).await;
+
+    relay.cut();
+    for sort in ["time", "relevance"] {
+        // Pages that were read before are cached.
+        let parameters = [HARBOUR[0], ("keyword", "harbours"), ("sort", sort)];
+        let away = acme.search(&parameters).await;
+        assert_eq!(away.status, 502, "{}", away.text);
+        let source = &away.body["sources"][0];
+        assert_eq!(source["status"], "unavailable", "{source}");
+        assert_eq!(source["message"], "OpenSearch cannot be reached", "{source}");
+    }
+    let engine = eventually("the outage at /readyz", async || {
+        let (status, engine) = readiness(&acme).await;
+        assert_eq!(status, 200, "all replicas share the cluster, so this one stays ready");
+        (engine["status"] == "unavailable").then_some(engine)
+    });
+    assert_eq!(
+        engine.await,
+        json!({
+            "kind": "opensearch", "status": "unavailable", "message": "OpenSearch cannot be reached",
+        })
+    );
+    let index = operator.get("/admin/v1/index").await.ok();
+    assert_eq!(
+        (&index.data()["documents"], &index.data()["engine"]["status"]),
+        (&Value::Null, &"unavailable".into())
+    );
+    let metrics = acme.get("/metrics").await.text;
+    assert!(metrics.contains("trawl_engine_available 0"), "{metrics}");
+    // Writes go on.
+    acme.put("/v1/contents/article", &json!([item("b", "harbour", NEW_YEAR + 1)])).await.ok();
+
+    relay.mend();
+    app.wait_for_index().await;
+    let found = eventually("a complete answer", async || {
+        let found = acme.search(&HARBOUR).await;
+        (found.status == 200 && found.body["partial"] == false).then_some(found)
+    });
+    assert_eq!(found.await.ids(), ["b", "a"]);
+    eventually("good health", async || (readiness(&acme).await.1["status"] == "good").then_some(())).await;
+}
+
+#[tokio::test]
+async fn server_starts_without_its_cluster_and_is_ready_once_it_is_there() {
+    let Some(node) = opensearch::node() else { return };
+    let relay = Relay::to(&node).await;
+    relay.cut();
+    let app = over(&relay).await;
+    let acme = app.tenant("acme").await.caller;
+    acme.put("/v1/contents/article", &json!([item("a", "harbour", NEW_YEAR)])).await.ok();
+    assert_eq!(acme.search(&HARBOUR).await.status, 502);
+    assert_eq!(readiness(&acme).await.0, 503);
+    relay.mend();
+    eventually("readiness", async || (readiness(&acme).await.0 == 200).then_some(())).await;
+    app.wait_for_index().await;
+    assert_eq!(acme.search(&HARBOUR).await.ok().ids(), ["a"]);
+}
+
+#[tokio::test]
+async fn indexes_of_another_database_are_left_alone_until_a_rebuild_is_asked_for() {
+    let Some(_) = opensearch::node() else { return };
+    let unique = tempfile::tempdir().unwrap();
+    let engine = on_node(unique.path());
+    let first = TestApp::start_with(|config| config.engine = engine.clone()).await;
+    let acme = first.tenant("acme").await.caller;
+    first.put_contents(&acme, "article", &[item("a", "harbour", NEW_YEAR)]).await;
+
+    let second = TestApp::start_with(|config| config.engine = engine.clone()).await;
+    let (other, operator) = (second.tenant("other").await.caller, second.operator().await.caller);
+    other.put("/v1/contents/article", &json!([item("b", "harbour", NEW_YEAR)])).await.ok();
+    let refused = other.search(&HARBOUR).await;
+    assert_eq!(refused.status, 502, "{}", refused.text);
+    let message = refused.body["sources"][0]["message"].as_str().unwrap();
+    assert!(message.contains("belong to another database") && message.contains("index_prefix"), "{message}");
+    first.put_contents(&acme, "article", &[item("c", "harbour", NEW_YEAR + 1)]).await;
+    assert_eq!(acme.search(&HARBOUR).await.ok().ids(), ["c", "a"]);
+
+    operator.post_empty("/admin/v1/index/rebuild").await.ok();
+    second.wait_for_rebuild().await;
+    assert_eq!(other.search(&HARBOUR).await.ok().ids(), ["b"]);
+}
