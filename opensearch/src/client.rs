@@ -1,6 +1,8 @@
 //! HTTP client of a cluster: failover between its nodes, deadlines, classified failures.
 
 mod rest;
+#[cfg(test)]
+mod tests;
 
 use std::error::Error;
 use std::fmt;
@@ -195,7 +197,11 @@ impl Client {
             .redirect(reqwest::redirect::Policy::none())
             .gzip(true);
         if let Some(authorities) = authorities {
-            http = http.tls_certs_only(Certificate::from_pem_bundle(authorities).map_err(invalid)?);
+            let authorities = Certificate::from_pem_bundle(authorities).map_err(invalid)?;
+            if authorities.is_empty() {
+                return Err(Failure::Failed("there is no certificate of an authority".to_owned()));
+            }
+            http = http.tls_certs_only(authorities);
         }
         let http = http.build().map_err(invalid)?;
         let nodes = nodes.into_iter().map(|url| Node { url, rest: Mutex::default() }).collect();
