@@ -102,7 +102,8 @@ impl Engine for OpenSearch {
         for list in self.served_lists()? {
             let path = format!("{list}/_count");
             let answer = self.client().call(Call::search(&path, Body::Json(live.clone()))).await?;
-            let is_whole = answer["_shards"]["failed"] == 0;
+            // A shard that is away does not count as failed.
+            let is_whole = answer["_shards"]["successful"] == answer["_shards"]["total"];
             let count = answer["count"].as_u64().filter(|_| is_whole);
             documents += count
                 .ok_or_else(|| Failure::Unavailable("OpenSearch could not count its documents".to_owned()))?;
