@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use trawl_engine::Failure;
 
-use crate::client::{Body, Call, Client, failure, overloaded};
+use crate::client::{Body, Call, Client, SHARD_TIMEOUT, failure, overloaded};
 use crate::layout::writing_alias;
 
 /// Of one bulk; a longer document goes alone.
@@ -63,12 +63,13 @@ impl Bulk {
     pub(crate) async fn send(&mut self, client: &Client) -> Result<(), Failure> {
         let mut lines = std::mem::take(&mut self.lines);
         let mut pause = FIRST_PAUSE;
+        let path = format!("_bulk?require_alias=true&{SHARD_TIMEOUT}");
         for _ in 0..MAX_TRIES {
             if lines.is_empty() {
                 return Ok(());
             }
             let body = Some(Body::Lines(lines.clone()));
-            let answer = client.send(Call::write(Method::POST, "_bulk?require_alias=true", body)).await?;
+            let answer = client.send(Call::write(Method::POST, &path, body)).await?;
             if answer.status != StatusCode::TOO_MANY_REQUESTS {
                 lines = refused(&lines, &answer.success()?)?;
             }

@@ -23,6 +23,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Of one try; the next node has as long again.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Parameter of writes: OpenSearch waits less for a missing shard than this client for an answer.
+pub(crate) const SHARD_TIMEOUT: &str = "timeout=15s";
 /// A node that has not answered for as long when its caller gives up counts as failed.
 const HANGING: Duration = Duration::from_secs(1);
 

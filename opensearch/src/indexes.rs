@@ -8,7 +8,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use trawl_engine::{BesideIndexes, Failure, Indexes, OpenedIndex, Sink};
 
-use crate::client::{Body, Call, overloaded};
+use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
 use crate::engine::OpenSearch;
 use crate::layout::{Generation, lists, writing_alias};
 use crate::sink::OpenSearchSink;
@@ -197,7 +197,8 @@ impl OpenSearchIndexes {
 
     /// Creates an index, unless an earlier try has.
     async fn create(&self, index: &str, body: Value) -> Result<(), Failure> {
-        let created = Call::write(Method::PUT, index, Some(Body::Json(body)));
+        let path = format!("{index}?{SHARD_TIMEOUT}");
+        let created = Call::write(Method::PUT, &path, Some(Body::Json(body)));
         let answer = self.engine.client().send(created).await?;
         let is_there = answer.body["error"]["type"] == "resource_already_exists_exception";
         if is_there { Ok(()) } else { answer.success().map(drop) }
@@ -205,7 +206,7 @@ impl OpenSearchIndexes {
 
     async fn delete_indexes(&self, indexes: impl IntoIterator<Item = String>) -> Result<(), Failure> {
         for list in lists(indexes) {
-            let path = format!("{list}?ignore_unavailable=true");
+            let path = format!("{list}?ignore_unavailable=true&{SHARD_TIMEOUT}");
             let answer = self.engine.client().send(Call::write(Method::DELETE, &path, None)).await?;
             if answer.status != StatusCode::NOT_FOUND {
                 answer.success()?;

@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_engine::{Checkpoint, Failure};
 
-use crate::client::{Body, Call, overloaded};
+use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
 use crate::engine::OpenSearch;
 use crate::layout::Generation;
 
@@ -197,7 +197,7 @@ impl OpenSearch {
             Some(Revision { number, term }) => format!("if_seq_no={number}&if_primary_term={term}"),
             None => "op_type=create".to_owned(),
         };
-        let path = format!("{}/_doc/state?{parameters}", self.layout().state());
+        let path = format!("{}/_doc/state?{parameters}&{SHARD_TIMEOUT}", self.layout().state());
         let body = serde_json::to_value(&state).map_err(|error| Failure::Failed(error.to_string()))?;
         let answer = self.client().send(Call::write(Method::PUT, &path, Some(Body::Json(body)))).await?;
         if answer.status == StatusCode::CONFLICT {
