@@ -33,15 +33,14 @@ pub(crate) struct Target<'a> {
 /// The lines of an operation.
 pub(crate) type Operation = Vec<u8>;
 
-/// Puts a body at a version, unless a later one is there.
+/// Puts a body at a version, unless it or a later one is there.
 pub(crate) fn put(target: &Target<'_>, version: i64, body: &Value) -> Operation {
     let action = json!({"index": {
         "_index": writing_alias(target.index),
         "_id": target.id,
         "routing": target.tenant.to_string(),
         "version": version,
-        // Changes read together share a position, and the last one holds.
-        "version_type": "external_gte",
+        "version_type": "external",
     }});
     format!("{action}\n{body}\n").into_bytes()
 }
@@ -97,7 +96,7 @@ fn refused(lines: &[u8], answer: &Value) -> Result<Vec<u8>, Failure> {
         let item = &item["index"];
         let status = item["status"].as_u64().and_then(|status| u16::try_from(status).ok()).unwrap_or(500);
         match status {
-            // A later version is there.
+            // This or a later version is there.
             200..=299 | 409 => {}
             429 | 500..=599 => again.extend([action, document].concat()),
             400 => {

@@ -25,7 +25,7 @@ const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Parameter of writes: OpenSearch waits less for a missing shard than this client for an answer.
 pub(crate) const SHARD_TIMEOUT: &str = "timeout=15s";
-/// A node that has not answered for as long when its caller gives up counts as failed.
+/// A node fails if its caller gives up after as long.
 const HANGING: Duration = Duration::from_secs(1);
 
 /// Of an answer after decompression: a page of 1,000 items of 128 KiB.
@@ -212,8 +212,7 @@ impl Client {
 
     /// Asks the nodes that are not left out in turn, until one answers.
     ///
-    /// A node whose connection fails or that does not answer in time is left out for a while. Where all are, the one whose
-    /// pause ends first is asked.
+    /// A node that fails is left out for a while. Where all are, the one whose pause ends first is asked.
     pub(crate) async fn send(&self, call: Call<'_>) -> Result<Answer, Failure> {
         let Call { method, path, body, timeout } = call;
         let (content_type, body) = match body {

@@ -45,7 +45,7 @@ enum Foreign {
     TakenOver,
 }
 
-/// What a leader finds.
+/// The state and the indexes as a leader finds them.
 struct Opening {
     state: State,
     indexes: FoundIndexes,

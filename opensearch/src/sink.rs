@@ -1,9 +1,10 @@
 //! Writes one generation, as the only replica that does.
 //!
-//! Every document carries the epoch of its writer and the log position that it was read at as its version, so that an older
-//! state, or a replica that was replaced, never overwrites a newer one.
+//! Every write has a version: the epoch of its writer and a number that grows with each write. So a write that arrives late,
+//! after a timeout, a refusal or from a replica that was replaced, never overwrites a later one.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -21,9 +22,8 @@ use crate::layout::{Generation, Layout, lists};
 use crate::query::term;
 use crate::state::{GenerationState, replaced};
 
-/// Between the versions of two epochs: more than a leader reads the log past its checkpoint, also over a failover of the
-/// database, which skips 2³² positions.
-const EPOCH_VERSIONS: i64 = 1 << 36;
+/// Writes of an epoch, which leaves 2²⁵ epochs.
+const MAX_WRITES: i64 = 1 << 38;
 /// Texts that are analysed at a time.
 const MAX_ANALYSED_BYTES: usize = 4 << 20;
 /// Documents that a removal reads at a time.
@@ -39,12 +39,32 @@ pub(crate) struct OpenSearchSink {
     generation: Arc<Generation>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
+    versions: Versions,
     bulk: Bulk,
     /// Indexes with changes that are not visible yet.
     changed: BTreeSet<String>,
     /// Stubs of removed documents are kept as long.
     stub_age: Duration,
     purged_at: Option<Instant>,
+}
+
+/// Versions of the writes of an epoch to one generation.
+struct Versions {
+    epoch: u64,
+    taken: i64,
+}
+
+impl Versions {
+    /// The next versions. Once they are used up, another opening has those of a later epoch.
+    fn take(&mut self, count: usize) -> Result<Range<i64>, Failure> {
+        let used_up = || Failure::Failed("the versions of an opening of OpenSearch are used up".to_owned());
+        let epoch = i64::try_from(self.epoch).ok().and_then(|epoch| epoch.checked_mul(MAX_WRITES));
+        let begin = epoch.and_then(|epoch| epoch.checked_add(self.taken)).ok_or_else(used_up)?;
+        let count = i64::try_from(count).map_err(|_| used_up())?;
+        self.taken = self.taken.saturating_add(count);
+        let end = begin.checked_add(count).filter(|_| self.taken <= MAX_WRITES);
+        Ok(begin..end.ok_or_else(used_up)?)
+    }
 }
 
 #[async_trait]
@@ -61,29 +81,28 @@ impl Sink for OpenSearchSink {
         self.note.as_deref()
     }
 
-    async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), Failure> {
+    async fn apply(&mut self, changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
         let mut ids = changes.iter().filter_map(Change::target).map(|(_, id)| id.len());
         if let Some(bytes) = ids.find(|bytes| *bytes > MAX_ID_BYTES) {
             return Err(Failure::Failed(format!(
                 "an id must have at most {MAX_ID_BYTES} bytes, not {bytes}"
             )));
         }
-        let version = self.version(position)?;
         let (mut single, mut bytes) = (Vec::new(), 0);
         for change in changes {
             match change {
                 Change::RemoveSeenBy { scope, principal } => {
-                    self.write(std::mem::take(&mut single), version).await?;
+                    self.write(std::mem::take(&mut single)).await?;
                     let kind = self.engine.layout().kind(&scope);
                     let seen = principal_term(&scope.prefix(), &principal);
-                    self.remove_all(kind, scope.tenant, &term("principals", &seen), version).await?;
+                    self.remove_all(kind, scope.tenant, &term("principals", &seen)).await?;
                 }
                 Change::RemoveTenant { tenant } => {
-                    self.write(std::mem::take(&mut single), version).await?;
+                    self.write(std::mem::take(&mut single)).await?;
                     let [from, to] = tenant_range(tenant);
                     let of_tenant = json!({"range": {"scope": {"gte": from, "lt": to}}});
                     for kind in self.engine.layout().kinds {
-                        self.remove_all(kind, tenant, &of_tenant, version).await?;
+                        self.remove_all(kind, tenant, &of_tenant).await?;
                     }
                 }
                 change => {
@@ -93,12 +112,12 @@ impl Sink for OpenSearchSink {
                     single.push(change);
                     if bytes >= MAX_ANALYSED_BYTES {
                         bytes = 0;
-                        self.write(std::mem::take(&mut single), version).await?;
+                        self.write(std::mem::take(&mut single)).await?;
                     }
                 }
             }
         }
-        self.write(single, version).await?;
+        self.write(single).await?;
         self.bulk.send(self.engine.client()).await
     }
 
@@ -133,23 +152,27 @@ impl OpenSearchSink {
         stub_age: Duration,
     ) -> Self {
         let GenerationState { checkpoint, note, .. } = state;
-        let (bulk, changed) = (Bulk::default(), BTreeSet::new());
-        let generation = Arc::new(generation);
-        Self { engine, epoch, generation, checkpoint, note, bulk, changed, stub_age, purged_at: None }
-    }
-
-    fn version(&self, position: i64) -> Result<i64, Failure> {
-        let epoch = i64::try_from(self.epoch).ok();
-        let version = epoch.and_then(|epoch| epoch.checked_mul(EPOCH_VERSIONS)?.checked_add(position));
-        version.ok_or_else(|| Failure::Failed("the versions of OpenSearch are used up".to_owned()))
+        Self {
+            engine,
+            epoch,
+            generation: Arc::new(generation),
+            checkpoint,
+            note,
+            versions: Versions { epoch, taken: 0 },
+            bulk: Bulk::default(),
+            changed: BTreeSet::new(),
+            stub_age,
+            purged_at: None,
+        }
     }
 
     /// Analyses and writes changes of single documents.
-    async fn write(&mut self, changes: Vec<Change>, version: i64) -> Result<(), Failure> {
+    async fn write(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
         let (engine, generation) = (self.engine.clone(), Arc::clone(&self.generation));
+        let versions = self.versions.take(changes.len())?;
         let operations = spawn_blocking(move || {
-            let operation = |change| operation(engine.layout(), &generation, change, version);
-            changes.iter().filter_map(operation).collect::<Vec<_>>()
+            let operation = |(change, version)| operation(engine.layout(), &generation, change, version);
+            changes.iter().zip(versions).filter_map(operation).collect::<Vec<_>>()
         });
         let operations = operations.await.map_err(|panic| Failure::Failed(panic.to_string()))?;
         for (index, operation) in operations {
@@ -160,13 +183,7 @@ impl OpenSearchSink {
     }
 
     /// Removes what a query finds, also what is not visible yet.
-    async fn remove_all(
-        &mut self,
-        kind: &'static str,
-        tenant: i64,
-        query: &Value,
-        version: i64,
-    ) -> Result<(), Failure> {
+    async fn remove_all(&mut self, kind: &'static str, tenant: i64, query: &Value) -> Result<(), Failure> {
         self.bulk.send(self.engine.client()).await?;
         self.refresh().await?;
         let index = self.engine.layout().index(kind, tenant, &self.generation);
@@ -184,7 +201,7 @@ impl OpenSearchSink {
             let Value::Array(found) = answer["hits"]["hits"].take() else { return Ok(()) };
             let Some(last) = found.last() else { return Ok(()) };
             after = last["sort"].clone();
-            for hit in &found {
+            for (hit, version) in found.iter().zip(self.versions.take(found.len())?) {
                 let id = hit["_id"].as_str().unwrap_or_default();
                 let stub = put(&Target { index: &index, id, tenant }, version, &removed(now()));
                 self.bulk.add(self.engine.client(), &stub).await?;
@@ -257,4 +274,22 @@ fn operation(
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_WRITES, Versions};
+
+    #[test]
+    fn versions_grow_within_an_epoch_and_over_epochs() {
+        let mut versions = Versions { epoch: 7, taken: 0 };
+        let first = versions.take(2).unwrap();
+        let second = versions.take(1).unwrap();
+        assert_eq!((first.end - first.start, first.end), (2, second.start));
+        let next = Versions { epoch: 8, taken: 0 }.take(1).unwrap();
+        versions.taken = MAX_WRITES - 1;
+        assert_eq!(versions.take(1).unwrap().end, next.start);
+        assert!(versions.take(1).is_err());
+        assert!(Versions { epoch: 1 << 25, taken: 0 }.take(1).is_err());
+    }
 }

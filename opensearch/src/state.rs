@@ -14,8 +14,8 @@
 //! - A leader deletes only numbers up to the last one that was given when it raised `epoch`, or up to its own new one, and
 //!   spares the one that is searched then. Generations of later leaders have higher numbers, and lower ones cannot come to
 //!   be searched again.
-//! - Versions of documents begin with the epoch. What a later leader has written stays, also where an earlier one has read
-//!   the log further. What a later leader has not written is behind its checkpoint, and will be written by it.
+//! - Versions of documents begin with the epoch, so what a later leader has written stays. An earlier one writes only what
+//!   has changed since the checkpoint that the later one began with, so the later one writes it as well.
 //! - A bulk creates no index (see [`layout`](crate::layout)). An index that an earlier leader creates late is never searched,
 //!   and is removed by the next opening.
 

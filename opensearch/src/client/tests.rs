@@ -16,7 +16,7 @@ use url::Url;
 
 use super::{BUSY, Call, Client, Credentials, HANGING, INCOMPLETE, MAX_ANSWER_BYTES, REFUSED, UNREACHABLE};
 
-/// What a node does with a request.
+/// How a node answers.
 #[derive(Clone)]
 enum Reply {
     Bytes(Arc<[u8]>),
