@@ -20,8 +20,8 @@ pub trait Sink: Send {
     /// What the last commit noted.
     fn note(&self) -> Option<&str>;
 
-    /// Applies changes in order. Their rows were read after the log had reached `position`.
-    async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), Failure>;
+    /// Applies changes in order.
+    async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure>;
 
     /// Makes all changes visible and durable, together with the checkpoint and the note.
     async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure>;

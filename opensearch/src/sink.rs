@@ -81,7 +81,7 @@ impl Sink for OpenSearchSink {
         self.note.as_deref()
     }
 
-    async fn apply(&mut self, changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
+    async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
         let mut ids = changes.iter().filter_map(Change::target).map(|(_, id)| id.len());
         if let Some(bytes) = ids.find(|bytes| *bytes > MAX_ID_BYTES) {
             return Err(Failure::Failed(format!(

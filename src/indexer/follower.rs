@@ -265,9 +265,9 @@ impl Follower {
         has_more: bool,
     ) -> Result<(), IndexFailure> {
         match step {
-            ReaderStep::Apply(changes, position) => {
+            ReaderStep::Apply(changes) => {
                 batch.applied_since.get_or_insert_with(Instant::now);
-                self.sinks.apply(changes, position).await?;
+                self.sinks.apply(changes).await?;
             }
             ReaderStep::Reach(position) => {
                 let since = batch.applied_since.take().unwrap_or_else(Instant::now);
@@ -319,7 +319,7 @@ impl Follower {
         if let Some(documents) = portion {
             let count = documents.len();
             let changes = documents.into_iter().map(Change::Put).collect();
-            self.sinks.fill(changes, self.position).await?;
+            self.sinks.fill(changes).await?;
             scan.took(count);
             self.announcer.report_rebuild(&scan.progress);
         }

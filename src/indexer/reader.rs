@@ -25,8 +25,7 @@ const SCAN_ROWS: u64 = 1_000;
 const ITEMS_AT_A_TIME: usize = 500;
 
 pub(super) enum ReaderStep {
-    /// Changes whose rows were read after the log had reached this position.
-    Apply(Vec<Change>, i64),
+    Apply(Vec<Change>),
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
     CaughtUp,
@@ -70,7 +69,7 @@ impl LogReader {
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
-                let step = ReaderStep::Apply(changes.map_err(Error::internal)??, last);
+                let step = ReaderStep::Apply(changes.map_err(Error::internal)??);
                 if self.steps.send(step).await.is_err() {
                     return Ok(());
                 }

@@ -144,21 +144,21 @@ impl Sinks {
         self.served.set_incompleteness(lack);
     }
 
-    /// Applies changes of the log, up to `position`, to all open indexes.
-    pub(super) async fn apply(&mut self, changes: Vec<Change>, position: i64) -> Result<(), IndexFailure> {
+    /// Applies changes of the log to all open indexes.
+    pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         if self.is_beside() {
             let applied = match self.searched() {
-                Some(sink) => sink.apply(changes.clone(), position).await,
+                Some(sink) => sink.apply(changes.clone()).await,
                 None => Ok(()),
             };
             self.closing_on_failure(applied).await?;
         }
-        self.fill(changes, position).await
+        self.fill(changes).await
     }
 
-    pub(super) async fn fill(&mut self, changes: Vec<Change>, position: i64) -> Result<(), IndexFailure> {
+    pub(super) async fn fill(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         let sink = self.filled().ok_or_else(not_open)?;
-        let applied = sink.apply(changes, position).await;
+        let applied = sink.apply(changes).await;
         self.closing_on_failure(applied).await
     }
 

@@ -145,7 +145,7 @@ impl Sink for BrokenSink {
         None
     }
 
-    async fn apply(&mut self, _changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
+    async fn apply(&mut self, _changes: Vec<Change>) -> Result<(), Failure> {
         Err(Failure::Failed("a test breaks the index".to_owned()))
     }
 
@@ -156,7 +156,7 @@ impl Sink for BrokenSink {
 
 async fn break_index(follower: &mut Follower) -> IndexFailure {
     follower.sinks.replace_filled(Box::new(BrokenSink));
-    follower.sinks.fill(Vec::new(), 0).await.unwrap_err()
+    follower.sinks.fill(Vec::new()).await.unwrap_err()
 }
 
 async fn filled(items: usize) -> (TempDir, Store, i64) {

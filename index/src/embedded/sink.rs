@@ -51,7 +51,7 @@ impl Sink for EmbeddedSink {
         self.writer.as_ref()?.note()
     }
 
-    async fn apply(&mut self, changes: Vec<Change>, _position: i64) -> Result<(), Failure> {
+    async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
         self.write(move |writer| writer.apply(changes)).await
     }
 

@@ -6,6 +6,7 @@ use std::env;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
+use std::thread;
 use std::time::Duration;
 
 use proptest::test_runner::Config;
@@ -25,6 +26,8 @@ pub(crate) const SHOWS_COMMITS_ONLY: bool = false;
 
 /// An index of the embedded engine takes a millisecond, one of OpenSearch a few hundred.
 const FEWER_CASES: u32 = 8;
+/// Id of the database.
+pub(crate) const STORE: &str = "store";
 
 const START_SECONDS: u32 = 180;
 
@@ -33,7 +36,7 @@ static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
 static NODE: LazyLock<Url> = LazyLock::new(|| {
     let node = env::var("TRAWL_TEST_OPENSEARCH").unwrap();
     let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
-    let has_started = RUNTIME.block_on(async {
+    let has_started = run_apart(async {
         for _ in 0..START_SECONDS {
             let answer = reqwest::get(&health).await;
             if answer.is_ok_and(|answer| answer.status().is_success()) {
@@ -48,8 +51,8 @@ static NODE: LazyLock<Url> = LazyLock::new(|| {
 });
 static INDEXES: AtomicU32 = AtomicU32::new(0);
 
-/// Deletes the index with the last handle.
-struct Handle {
+/// Deletes the indexes with the last handle.
+pub(crate) struct Handle {
     engine: OpenSearch,
 }
 
@@ -64,7 +67,6 @@ pub(crate) struct Writer {
     indexes: OpenSearchIndexes,
     /// `None` during an exchange.
     open: Option<Open>,
-    position: i64,
 }
 
 enum Open {
@@ -75,36 +77,54 @@ enum Open {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        RUNTIME.block_on(OpenSearchIndexes::new(self.engine.clone(), "store").delete()).unwrap();
+        let deleted = run_apart(OpenSearchIndexes::new(self.engine.clone(), STORE).delete());
+        if !thread::panicking() {
+            deleted.unwrap();
+        }
     }
 }
 
-/// An engine of a prefix of its own.
-pub(crate) fn engine() -> OpenSearch {
-    let number = INDEXES.fetch_add(1, Ordering::Relaxed);
-    engine_of(format!("test-{}-{number}", process::id()))
+/// The address of a node that answers.
+pub(crate) fn node() -> Url {
+    Url::clone(&NODE)
 }
 
-/// Another replica's engine of the same indexes.
-pub(crate) fn engine_of(index_prefix: String) -> OpenSearch {
-    let layout = Layout {
-        index_prefix,
+pub(crate) fn run<T>(work: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(work)
+}
+
+/// Runs work also where a runtime's thread waits for it.
+pub(crate) fn run_apart<T: Send>(work: impl Future<Output = T> + Send) -> T {
+    thread::scope(|scope| scope.spawn(|| run(work)).join().unwrap())
+}
+
+/// A layout with a prefix of its own.
+pub(crate) fn layout() -> Layout {
+    Layout {
+        index_prefix: format!("test-{}-{}", process::id(), INDEXES.fetch_add(1, Ordering::Relaxed)),
         kinds: &["article", "contents"],
         kind_of: |module| if module == "article" { "article" } else { "contents" },
         shards: 1,
         replicas: 0,
-    };
-    let client = Client::new(vec![Url::clone(&NODE)], Credentials::None, None).unwrap();
-    OpenSearch::new(client, layout)
+    }
+}
+
+impl Handle {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { engine: engine(vec![node()], layout) }
+    }
+}
+
+/// The indexes of a layout, as a replica sees them that knows these nodes.
+pub(crate) fn engine(nodes: Vec<Url>, layout: &Layout) -> OpenSearch {
+    OpenSearch::new(Client::new(nodes, Credentials::None, None).unwrap(), layout.clone())
 }
 
 pub(crate) fn empty_index() -> (Index, Writer) {
-    let engine = engine();
-    let mut indexes = OpenSearchIndexes::new(engine.clone(), "store");
-    let sink = RUNTIME.block_on(indexes.open()).unwrap().sink;
-    let handle = Arc::new(Handle { engine });
-    let writer =
-        Writer { _handle: Arc::clone(&handle), indexes, open: Some(Open::Searched(sink)), position: 1 };
+    let handle = Arc::new(Handle::new(&layout()));
+    let mut indexes = OpenSearchIndexes::new(handle.engine.clone(), STORE);
+    let sink = run(indexes.open()).unwrap().sink;
+    let writer = Writer { _handle: Arc::clone(&handle), indexes, open: Some(Open::Searched(sink)) };
     (Index(handle), writer)
 }
 
@@ -120,7 +140,7 @@ impl Index {
 
 impl Snapshot {
     pub(crate) fn search(&self, request: &Request) -> Result<Page, Failure> {
-        RUNTIME.block_on(self.1.search(&Arc::new(request.clone())))
+        run(self.1.search(&Arc::new(request.clone())))
     }
 
     pub(crate) fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
@@ -133,23 +153,21 @@ impl Snapshot {
         principals: &Arc<[String]>,
         keyword: &str,
     ) -> Result<Option<String>, Failure> {
-        RUNTIME.block_on(self.1.correct(scope, principals, keyword))
+        run(self.1.correct(scope, principals, keyword))
     }
 
     pub(crate) fn documents(&self) -> u64 {
-        RUNTIME.block_on(self.0.engine.documents()).unwrap()
+        run(self.0.engine.documents()).unwrap()
     }
 }
 
 impl Writer {
     pub(crate) fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
-        let position = self.position;
-        RUNTIME.block_on(self.sink().apply(changes, position))
+        run(self.sink().apply(changes))
     }
 
     pub(crate) fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
-        self.position += 1;
-        RUNTIME.block_on(async {
+        run(async {
             self.sink().commit(checkpoint, None).await?;
             let open = match self.open.take().unwrap() {
                 Open::Beside(beside) => {
@@ -166,7 +184,7 @@ impl Writer {
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
         let (Open::Searched(sink) | Open::Beside(BesideIndexes { searched: sink, .. })) =
             self.open.take().unwrap();
-        self.open = Some(Open::Beside(RUNTIME.block_on(self.indexes.open_beside(sink))?));
+        self.open = Some(Open::Beside(run(self.indexes.open_beside(sink))?));
         Ok(())
     }
 
