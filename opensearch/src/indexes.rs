@@ -12,7 +12,7 @@ use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
 use crate::engine::OpenSearch;
 use crate::layout::{Generation, lists, writing_alias};
 use crate::sink::OpenSearchSink;
-use crate::state::{GenerationState, State, replaced};
+use crate::state::{DOCUMENT_VERSION, GenerationState, State, replaced};
 
 /// Replicas that open the indexes at the same moment take turns.
 const MAX_TRIES: u32 = 20;
@@ -227,12 +227,15 @@ impl Indexes for OpenSearchIndexes {
                 let generation = Generation { number, own_tenants: of_served.own_tenants.clone() };
                 let all = self.engine.layout().indexes(&generation);
                 let missing = all.into_iter().find(|index| !indexes.writable.contains(index));
-                let Some(missing) = missing else {
+                let lack = missing.map(|index| format!("OpenSearch lacks the index {index}"));
+                let is_other = of_served.document_version != DOCUMENT_VERSION;
+                let other = || is_other.then(|| "another version of trawl has filled OpenSearch".to_owned());
+                let Some(damage) = lack.or_else(other) else {
                     self.remove_leftovers(indexes, number, state.last_generation).await;
                     let sink = self.sink(generation, of_served);
                     return Ok(OpenedIndex { sink, was_rebuilding, damage: None });
                 };
-                Some(format!("OpenSearch lacks the index {missing}"))
+                Some(damage)
             }
             None => {
                 lacked_state.then(|| format!("OpenSearch lacks the index {}", self.engine.layout().state()))

@@ -34,6 +34,9 @@ use crate::layout::Generation;
 /// Tries of a write of the state, each after another replica's.
 const MAX_TRIES: u32 = 20;
 
+/// To be raised when documents are stored or analysed in another way.
+pub(crate) const DOCUMENT_VERSION: u32 = 1;
+
 /// The document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct State {
@@ -56,6 +59,9 @@ pub(crate) struct GenerationState {
     pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) note: Option<String>,
     pub(crate) own_tenants: Vec<i64>,
+    /// Of the documents; see [`DOCUMENT_VERSION`].
+    #[serde(default)]
+    pub(crate) document_version: u32,
 }
 
 /// The state as last read or written.
@@ -99,7 +105,11 @@ impl State {
     /// Gives the next number to an empty generation.
     pub(crate) fn add_generation(&mut self, own_tenants: Vec<i64>) -> Generation {
         self.last_generation += 1;
-        let added = GenerationState { own_tenants: own_tenants.clone(), ..GenerationState::default() };
+        let added = GenerationState {
+            own_tenants: own_tenants.clone(),
+            document_version: DOCUMENT_VERSION,
+            ..GenerationState::default()
+        };
         self.generations.insert(self.last_generation, added);
         Generation { number: self.last_generation, own_tenants }
     }

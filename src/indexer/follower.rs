@@ -186,8 +186,11 @@ impl Follower {
         } else {
             self.announcer.end_rebuild(self.position);
         }
-        // The served index follows the log even while another one is built beside it.
-        let is_behind = checkpoint.position < last;
+        // The served index follows the log even while another one is built beside it. One that takes over from another
+        // lacks nothing that was found.
+        let announced = self.announcer.now();
+        let takes_over = announced.caught_up && announced.position <= checkpoint.position;
+        let is_behind = checkpoint.position < last && !takes_over;
         self.sinks.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
         Ok(())
     }

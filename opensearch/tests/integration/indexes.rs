@@ -296,6 +296,21 @@ fn indexes_of_another_database_are_refused_until_they_are_wiped() {
 }
 
 #[test]
+fn indexes_of_another_version_are_replaced() {
+    run(async {
+        let installation = Installation::new();
+        let mut leader = installation.leader().await;
+        write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
+        let older = json!({"doc": {"generations": {"1": {"document_version": 0}}}});
+        installation.ask(Method::POST, "state/_update/state", Some(older)).await;
+        let damage = Some("another version of trawl has filled OpenSearch".to_owned());
+        assert_eq!(leader.open().await.unwrap(), (false, damage));
+        assert_eq!(leader.sink().checkpoint(), None);
+        assert_eq!(installation.indexes().await, ["article-g2", "contents-g2"]);
+    });
+}
+
+#[test]
 fn id_over_the_limit_is_refused_before_anything_is_applied() {
     run(async {
         let installation = Installation::of_one_kind();

@@ -1,12 +1,12 @@
 //! A cluster that is away, and indexes of another database.
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::util::{
     app::TestApp,
     caller::Caller,
     eventually,
-    internals::Config,
     items::{NEW_YEAR, item},
     opensearch::{self, on_node},
     relay::Relay,
@@ -14,16 +14,12 @@ use crate::util::{
 
 const HARBOUR: [(&str, &str); 2] = [("moduleId", "article"), ("keyword", "harbour")];
 
-/// Over a relay to the node.
-async fn over(relay: &Relay) -> TestApp {
-    let address = relay.base.parse().unwrap();
-    TestApp::start_with(move |config| use_node(config, address)).await
-}
-
-fn use_node(config: &mut Config, address: url::Url) {
+/// Over a relay to the node. The directory names the indexes.
+async fn over(relay: &Relay) -> (TestApp, TempDir) {
     let unique = tempfile::tempdir().unwrap();
-    config.engine = on_node(unique.path());
-    config.engine.opensearch.urls = vec![address];
+    let mut engine = on_node(unique.path());
+    engine.opensearch.urls = vec![relay.base.parse().unwrap()];
+    (TestApp::start_with(|config| config.engine = engine).await, unique)
 }
 
 async fn readiness(caller: &Caller) -> (u16, Value) {
@@ -35,7 +31,7 @@ async fn readiness(caller: &Caller) -> (u16, Value) {
 async fn cluster_that_is_away_is_named_and_never_passes_for_nothing_found() {
     let Some(node) = opensearch::node() else { return };
     let relay = Relay::to(&node).await;
-    let app = over(&relay).await;
+    let (app, _unique) = over(&relay).await;
     let (acme, operator) = (app.tenant("acme").await.caller, app.operator().await.caller);
     app.put_contents(&acme, "article", &[item("a", "harbour", NEW_YEAR)]).await;
     assert_eq!(acme.search(&HARBOUR).await.ok().ids(), ["a"]);
@@ -87,7 +83,7 @@ async fn server_starts_without_its_cluster_and_is_ready_once_it_is_there() {
     let Some(node) = opensearch::node() else { return };
     let relay = Relay::to(&node).await;
     relay.cut();
-    let app = over(&relay).await;
+    let (app, _unique) = over(&relay).await;
     let acme = app.tenant("acme").await.caller;
     acme.put("/v1/contents/article", &json!([item("a", "harbour", NEW_YEAR)])).await.ok();
     assert_eq!(acme.search(&HARBOUR).await.status, 502);
