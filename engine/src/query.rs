@@ -4,6 +4,10 @@
 //! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. A compound such as `state-of-the-art` requires all its
 //! words. Full-width quotes, minus and colon are the same. The last word also matches as a prefix.
 
+mod expansion;
+
+pub use self::expansion::{MAX_SCANNED_WORDS, select_expansion};
+
 use crate::text::{Run, cut_to_length, fold, is_stop_word, query_words, runs, stem};
 
 /// Further clauses are ignored.

@@ -1,26 +1,20 @@
-use std::cmp::Reverse;
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
-use trawl_engine::text::stem;
+use trawl_engine::query::{MAX_SCANNED_WORDS, select_expansion};
 
 use super::budget::{SearchError, StepBudget};
 use crate::expansion::{PrefixExpansion, SegmentExpansion};
 use crate::segment_cache::{DictionaryTerm, SetSource, fingerprint};
 use crate::view::{IndexView, Segment};
 
-/// In lexicographic order.
-const MAX_SCANNED: usize = 4_096;
-/// The most frequent ones.
-const MAX_EXPANDED: usize = 128;
 /// Within a step budget.
 const MAX_BOUNDED_SEGMENT: u32 = 4_096;
 
 /// Words of the scope that start with `start`, cached with the view.
 ///
-/// Skips words that `own_stem` or another word covers. The choice is over all segments, so that merges change nothing.
+/// The choice is over all segments, so that merges change nothing.
 pub(super) fn expand(
     view: &IndexView,
     field: Field,
@@ -47,9 +41,9 @@ pub(super) fn expand(
         // Both are sorted.
         let mut words = words.iter().peekable();
         for term in &selected {
-            while words.next_if(|word| word.term.as_slice() < *term).is_some() {}
-            if let Some(word) = words.next_if(|word| word.term == *term) {
-                present.push((term, word.info.clone()));
+            while words.next_if(|word| word.term[prefix.len()..] < *term.as_bytes()).is_some() {}
+            if let Some(word) = words.next_if(|word| word.term[prefix.len()..] == *term.as_bytes()) {
+                present.push((&word.term, word.info.clone()));
             }
         }
         if let Some(info) = segment.term_info(&own, view.fields)? {
@@ -62,51 +56,29 @@ pub(super) fn expand(
             infos: present.into_iter().map(|(_, info)| info).collect(),
         });
     }
-    let terms = selected
-        .iter()
-        .filter_map(|term| Some(Term::from_field_text(field, std::str::from_utf8(term).ok()?)))
-        .collect();
+    let terms =
+        selected.iter().map(|word| Term::from_field_text(field, &format!("{prefix}{word}"))).collect();
     let expansion = Arc::new(PrefixExpansion { terms, segments });
     view.cache_expansion(beginning, &expansion);
     Ok(expansion)
 }
 
-fn select<'a>(
-    by_segment: &'a [Arc<Vec<DictionaryTerm>>],
-    prefix_len: usize,
-    own_stem: &str,
-) -> Vec<&'a [u8]> {
-    let mut candidates: Vec<(&[u8], u64)> = by_segment
+fn select<'a>(by_segment: &'a [Arc<Vec<DictionaryTerm>>], prefix_len: usize, own_stem: &str) -> Vec<&'a str> {
+    let word_of = |term: &'a DictionaryTerm| std::str::from_utf8(term.term.get(prefix_len..)?).ok();
+    let mut words: Vec<(&str, u64)> = by_segment
         .iter()
         .flat_map(|words| words.iter())
-        .map(|word| (word.term.as_slice(), u64::from(word.info.doc_freq)))
+        .filter_map(|term| Some((word_of(term)?, u64::from(term.info.doc_freq))))
         .collect();
-    candidates.sort_unstable_by_key(|(term, _)| *term);
-    candidates.dedup_by(|next, first| {
+    words.sort_unstable_by_key(|(word, _)| *word);
+    words.dedup_by(|next, first| {
         let same = next.0 == first.0;
         if same {
             first.1 += next.1;
         }
         same
     });
-    candidates.truncate(MAX_SCANNED);
-    if candidates.len() > MAX_EXPANDED {
-        // The stable sort keeps the lexicographic order.
-        candidates.sort_by_key(|(_, documents)| Reverse(*documents));
-        candidates.truncate(MAX_EXPANDED);
-        candidates.sort_unstable_by_key(|(term, _)| *term);
-    }
-    let word_of = |term: &'a [u8]| std::str::from_utf8(term.get(prefix_len..)?).ok();
-    let words: HashSet<&str> = candidates.iter().filter_map(|(term, _)| word_of(term)).collect();
-    let is_covered = |word: &str| {
-        let covering_stem = stem(word);
-        let is_selected =
-            covering_stem != word && words.contains(&*covering_stem) && stem(&covering_stem) == covering_stem;
-        word == own_stem || covering_stem == own_stem || is_selected
-    };
-    let mut selected: Vec<&[u8]> = candidates.iter().map(|(term, _)| *term).collect();
-    selected.retain(|term| word_of(term).is_some_and(|word| !is_covered(word)));
-    selected
+    select_expansion(words, own_stem)
 }
 
 fn segment_terms(
@@ -131,7 +103,7 @@ fn segment_terms(
     let index = segment.inverted_index(beginning.field(), view.fields)?;
     let mut terms = index.terms().range().ge(start).lt(&end).into_stream()?;
     let mut words = Vec::new();
-    while words.len() < MAX_SCANNED && terms.advance() {
+    while words.len() < MAX_SCANNED_WORDS && terms.advance() {
         words.push(DictionaryTerm { term: terms.key().to_vec(), info: terms.value().clone() });
     }
     budget.take(words.len() as u64 * 8)?;

@@ -1,0 +1,57 @@
+//! Words that the last word of a query stands for.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use crate::text::stem;
+
+/// Words that are looked at, in lexicographic order.
+pub const MAX_SCANNED_WORDS: usize = 4_096;
+/// The most frequent ones.
+const MAX_EXPANDED_WORDS: usize = 128;
+
+/// Chooses from all words that begin with a prefix, whose stem is `own_stem`.
+///
+/// Skips words that `own_stem` or another word covers. `words` are ascending, with their document frequencies; so is the
+/// choice.
+pub fn select_expansion<'a>(mut words: Vec<(&'a str, u64)>, own_stem: &str) -> Vec<&'a str> {
+    words.truncate(MAX_SCANNED_WORDS);
+    if words.len() > MAX_EXPANDED_WORDS {
+        // The stable sort keeps the lexicographic order.
+        words.sort_by_key(|(_, documents)| Reverse(*documents));
+        words.truncate(MAX_EXPANDED_WORDS);
+        words.sort_unstable_by_key(|(word, _)| *word);
+    }
+    let found: HashSet<&str> = words.iter().map(|(word, _)| *word).collect();
+    let is_covered = |word: &str| {
+        let covering_stem = stem(word);
+        let is_selected =
+            covering_stem != word && found.contains(&*covering_stem) && stem(&covering_stem) == covering_stem;
+        word == own_stem || covering_stem == own_stem || is_selected
+    };
+    words.into_iter().map(|(word, _)| word).filter(|word| !is_covered(word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_EXPANDED_WORDS, select_expansion};
+
+    #[test]
+    fn covered_words_are_skipped() {
+        let words =
+            [("cat", 3), ("catalog", 1), ("catalogs", 1), ("categori", 2), ("category", 2), ("cats", 3)];
+        assert_eq!(select_expansion(words.to_vec(), "cat"), ["catalog", "categori"]);
+    }
+
+    #[test]
+    fn most_frequent_words_are_chosen_in_lexicographic_order() {
+        let words: Vec<String> = (0..200).map(|number| format!("x{number:03}")).collect();
+        let frequent = |number: u64| if number.is_multiple_of(2) { 9 } else { 1 };
+        let words: Vec<(&str, u64)> =
+            (0..).zip(&words).map(|(number, word)| (word.as_str(), frequent(number))).collect();
+        let chosen = select_expansion(words.clone(), "x");
+        assert_eq!(chosen.len(), MAX_EXPANDED_WORDS);
+        assert!(chosen.is_sorted());
+        assert!(words.iter().all(|(word, documents)| *documents == 1 || chosen.contains(word)));
+    }
+}
