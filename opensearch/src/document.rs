@@ -1,14 +1,11 @@
 //! Documents as OpenSearch stores them.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_engine::{AnalysedDocument, Document, Half, Hit};
 
 use crate::terms::{TermPrefix, TermText};
-
-/// Kept for the second step of relevance; more of a text counts as present, not how often.
-const MAX_BEGINNING_BYTES: usize = 16_384;
 
 /// A document's id among all scopes; shorter than the 512 bytes that OpenSearch takes.
 pub(crate) fn document_id(prefix: &str, id: &str) -> String {
@@ -16,38 +13,22 @@ pub(crate) fn document_id(prefix: &str, id: &str) -> String {
 }
 
 /// What a search reads of a document, beside the sort values.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Source {
-    pub(crate) item: String,
+#[derive(Debug, Deserialize)]
+struct Source {
+    item: String,
     #[serde(default)]
-    pub(crate) title_is_name: bool,
-    /// Read in relevance order only.
-    #[serde(default)]
-    pub(crate) words: SourceWords,
-}
-
-/// Words for the second step of relevance.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct SourceWords {
-    pub(crate) body: String,
-    pub(crate) body_length: u32,
-    /// Whether `body` ends before the text.
-    pub(crate) is_cut: bool,
-    pub(crate) title: String,
-    pub(crate) title_length: u32,
+    title_is_name: bool,
 }
 
 /// The stored form; `prefix` is the scope's.
 pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
     let AnalysedDocument { half, principals, body, title, author } = AnalysedDocument::new(document, prefix);
-    let field =
-        |encoded: Option<String>| TermText::new(encoded.as_deref().unwrap_or_default(), MAX_BEGINNING_BYTES);
+    let field = |encoded: Option<String>| TermText::new(encoded.as_deref().unwrap_or_default());
     let (body, title, author) = (field(body), field(title), field(author));
     let (body_field, title_field) = match half {
         Half::Open => ("open", "open_title"),
         Half::Restricted => ("restricted", "restricted_title"),
     };
-    let [body_length, title_length] = [body.length, title.length].map(stored_length);
     json!({
         "scope": TermPrefix::new(&document.scope).marker(),
         "id": document.id,
@@ -56,17 +37,10 @@ pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
         body_field: body.text,
         title_field: title.text,
         "author": author.text,
-        "body_length": body_length,
-        "title_length": title_length,
+        "body_length": stored_length(body.length),
+        "title_length": stored_length(title.length),
         "item": document.item,
         "title_is_name": document.title_is_name,
-        "words": SourceWords {
-            body: body.beginning,
-            body_length,
-            is_cut: body.is_cut,
-            title: title.beginning,
-            title_length,
-        },
     })
 }
 
@@ -84,11 +58,10 @@ fn stored_length(length: u32) -> u32 {
 }
 
 /// A hit of an answer, whose sort values end with time and id.
-pub(crate) fn read_hit(hit: &mut Value) -> Option<(Hit, SourceWords)> {
-    let Source { item, title_is_name, words } = serde_json::from_value(hit["_source"].take()).ok()?;
+pub(crate) fn read_hit(hit: &mut Value) -> Option<Hit> {
+    let Source { item, title_is_name } = serde_json::from_value(hit["_source"].take()).ok()?;
     let [.., display_time, id] = hit["sort"].as_array()?.as_slice() else { return None };
-    let hit = Hit { id: id.as_str()?.to_owned(), display_time: display_time.as_i64()?, item, title_is_name };
-    Some((hit, words))
+    Some(Hit { id: id.as_str()?.to_owned(), display_time: display_time.as_i64()?, item, title_is_name })
 }
 
 #[cfg(test)]

@@ -138,7 +138,7 @@ impl Layout {
             "mappings": {
                 "dynamic": "strict",
                 "_routing": {"required": true},
-                "_source": {"includes": ["item", "title_is_name", "words"]},
+                "_source": {"includes": ["item", "title_is_name"]},
                 "properties": {
                     "scope": keyword(),
                     "id": {"type": "keyword", "index": false},
@@ -153,8 +153,7 @@ impl Layout {
                     "title_length": {"type": "integer", "index": false},
                     "removed_at": {"type": "long"},
                     "item": {"type": "keyword", "index": false, "doc_values": false},
-                    "title_is_name": {"type": "boolean", "index": false, "doc_values": false},
-                    "words": {"type": "object", "enabled": false}
+                    "title_is_name": {"type": "boolean", "index": false, "doc_values": false}
                 }
             }
         })

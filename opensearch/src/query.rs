@@ -92,7 +92,7 @@ pub(crate) fn term(field: &str, term: &str) -> Value {
     json!({"term": {field: term}})
 }
 
-pub(crate) fn starting_with(field: &str, start: &str) -> Value {
+fn starting_with(field: &str, start: &str) -> Value {
     json!({"prefix": {field: {"value": start, "rewrite": "constant_score"}}})
 }
 

@@ -8,8 +8,10 @@ use trawl_engine::{SCOPE_END, Scope};
 /// Longest term of Lucene; longer ones would fail their document.
 pub(crate) const MAX_TERM_BYTES: usize = 32_766;
 
-const SAME: char = '|';
-const HOLE: &str = "_";
+const NEXT: &str = " ";
+const SAME: &str = "|";
+const GAP: &str = " _ ";
+const HOLE: &str = "_ ";
 /// Neither words nor codes of modules contain it, and it needs no escape in JSON.
 const PREFIX_END: &str = ":";
 /// A space in a whole name.
@@ -45,7 +47,6 @@ impl TermPrefix {
         for (offset, word) in words {
             for _ in position..*offset {
                 text.push_str(HOLE);
-                text.push(' ');
             }
             text.push_str(&self.term(word));
             text.push(' ');
@@ -60,17 +61,13 @@ impl TermPrefix {
 pub(crate) struct TermText {
     /// To be analysed, with the prefix at each word.
     pub(crate) text: String,
-    /// The same without prefixes, up to a limit.
-    pub(crate) beginning: String,
-    /// Whether the field goes on after its beginning.
-    pub(crate) is_cut: bool,
-    /// Terms of the whole field.
+    /// Number of terms.
     pub(crate) length: u32,
 }
 
 impl TermText {
-    /// Reads encoded words; the beginning ends at a word, after at most this many bytes.
-    pub(crate) fn new(encoded: &str, max_beginning: usize) -> Self {
+    /// Reads encoded words.
+    pub(crate) fn new(encoded: &str) -> Self {
         let (prefix, words) = encoded_words(encoded);
         let prefix = prefix.replace(SCOPE_END, PREFIX_END);
         let mut written = Self { text: String::with_capacity(encoded.len() * 2), ..Self::default() };
@@ -78,36 +75,17 @@ impl TermText {
             if prefix.len() + word.word.len() > MAX_TERM_BYTES {
                 continue;
             }
-            let spaced = word.word.replace(' ', SPACE);
-            let before = match word.distance {
-                0 => "|",
-                2 => " _ ",
-                _ => " ",
-            };
-            written.text.push_str(before);
+            written.text.push_str(match word.distance {
+                0 => SAME,
+                2 => GAP,
+                _ => NEXT,
+            });
             written.text.push_str(&prefix);
-            written.text.push_str(&spaced);
-            written.is_cut |= written.beginning.len() + spaced.len() >= max_beginning;
-            if !written.is_cut {
-                written.beginning.push_str(before);
-                written.beginning.push_str(&spaced);
-            }
+            written.text.push_str(&word.word.replace(' ', SPACE));
             written.length += 1;
         }
         written
     }
-}
-
-/// Positions and words of a [`TermText::beginning`].
-pub(crate) fn placed_words(beginning: &str) -> impl Iterator<Item = (u32, String)> + '_ {
-    beginning
-        .split(' ')
-        .scan(0, |position, group| {
-            *position += 1;
-            Some((*position, group))
-        })
-        .filter(|(_, group)| *group != HOLE)
-        .flat_map(|(position, group)| group.split(SAME).map(move |word| (position, word.replace(SPACE, " "))))
 }
 
 #[cfg(test)]
@@ -115,7 +93,7 @@ mod tests {
     use trawl_engine::Scope;
     use trawl_engine::text::EncodedWords;
 
-    use super::{TermPrefix, TermText, placed_words};
+    use super::{TermPrefix, TermText};
 
     #[test]
     fn fields_become_texts_with_positions() {
@@ -124,29 +102,12 @@ mod tests {
         words.add_marker();
         words.add_text("Cats 中国");
         words.add_text("dog");
-        let text = TermText::new(&words.finish().unwrap(), 1_000);
+        let text = TermText::new(&words.finish().unwrap());
         assert_eq!(
             text.text,
             " 7.news: _ 7.news:cat|7.news:cats 7.news:中|7.news:中国 7.news:国 _ 7.news:dog"
         );
         assert_eq!(text.length, 7);
-        let placed: Vec<(u32, String)> = placed_words(&text.beginning).collect();
-        let expected = [(4, "cat"), (4, "cats"), (5, "中"), (5, "中国"), (6, "国"), (8, "dog")];
-        let of_words: Vec<(u32, &str)> = placed
-            .iter()
-            .filter(|(_, word)| !word.is_empty())
-            .map(|(at, word)| (*at, word.as_str()))
-            .collect();
-        assert_eq!(of_words, expected);
-    }
-
-    #[test]
-    fn beginning_is_cut_between_words() {
-        let mut words = EncodedWords::new("7.news\0");
-        words.add_text("alpha beta gamma");
-        let text = TermText::new(&words.finish().unwrap(), 13);
-        assert_eq!(text.beginning, " alpha beta");
-        assert!(text.text.ends_with(":gamma"));
     }
 
     #[test]

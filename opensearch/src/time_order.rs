@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trawl_engine::{Failure, Hit, Page, Request, TimePosition};
 
 use crate::document::read_hit;
-use crate::view::{OpenSearchView, total_of};
+use crate::view::{OpenSearchView, hits_of, total_of};
 
 /// Hits of a tie that are asked for at first; four times as many each time.
 const TIE_CHUNK: usize = 128;
@@ -68,7 +68,6 @@ fn newest(matches: &Value, after: Option<&TimePosition>, size: usize) -> Value {
         "size": size,
         "sort": [{"display_time": "desc"}, {"id": "asc"}],
         "track_total_hits": false,
-        "_source": ["item", "title_is_name"],
     });
     match after {
         None => {}
@@ -86,11 +85,7 @@ fn newest(matches: &Value, after: Option<&TimePosition>, size: usize) -> Value {
     search
 }
 
-fn hits(mut answer: Value) -> Result<Vec<Hit>, Failure> {
-    let Value::Array(found) = answer["hits"]["hits"].take() else {
-        return Err(Failure::Failed("OpenSearch answered a search without hits".to_owned()));
-    };
-    let read = |mut hit: Value| read_hit(&mut hit).map(|(hit, _)| hit);
-    let hits: Option<Vec<Hit>> = found.into_iter().map(read).collect();
+fn hits(answer: Value) -> Result<Vec<Hit>, Failure> {
+    let hits: Option<Vec<Hit>> = hits_of(answer)?.iter_mut().map(read_hit).collect();
     hits.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
 }

@@ -1,5 +1,6 @@
 //! Answers requests from the indexes as they are.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -15,6 +16,9 @@ use crate::query::matches;
 use crate::relevance::{self, Ranking};
 use crate::state::{KnownState, not_filled};
 use crate::time_order;
+
+/// A query may have so many clauses, unless a cluster is set otherwise.
+const MAX_LISTED: usize = 1_024;
 
 /// The indexes after one commit, or a later one.
 pub(crate) struct OpenSearchView {
@@ -147,21 +151,58 @@ impl OpenSearchView {
         responses.try_into().map_err(|_| broken())
     }
 
-    /// Document frequencies by field and term: `terms` lists a field's terms, separated by spaces.
-    pub(crate) async fn frequencies(&self, request: &Request, terms: &Value) -> Result<Value, Failure> {
+    /// Runs a search whose hits tell the score of each named clause.
+    pub(crate) async fn search_with_scores(
+        &self,
+        request: &Request,
+        search: Value,
+    ) -> Result<Value, Failure> {
         let path = format!(
-            "{}/_termvectors?routing={}&preference={}&realtime=false",
-            self.index(&request.scope)?,
-            request.scope.tenant,
-            preference(request),
+            "{}&allow_partial_search_results=false&include_named_queries_score=true",
+            self.path(request, "_search")?,
         );
-        let body = json!({
-            "doc": terms,
-            "term_statistics": true, "field_statistics": true,
-            "positions": false, "offsets": false, "payloads": false,
-        });
-        let mut answer = self.engine.client().call(Call::search(&path, Body::Json(body))).await?;
+        let answer = self.engine.client().call(Call::search(&path, Body::Json(search))).await?;
+        if answer["timed_out"] == true {
+            return Err(failure(StatusCode::GATEWAY_TIMEOUT, &answer));
+        }
+        Ok(answer)
+    }
+
+    /// Statistics by field and term.
+    pub(crate) async fn term_vectors(&self, request: &Request, terms: Value) -> Result<Value, Failure> {
+        let path = format!("{}&realtime=false", self.path(request, "_termvectors")?);
+        let mut answer = self.engine.client().call(Call::search(&path, Body::Json(terms))).await?;
         Ok(answer["term_vectors"].take())
+    }
+
+    /// Terms of a field that begin with `start`: the first [`MAX_LISTED`] in lexicographic order.
+    pub(crate) async fn terms_starting_with(
+        &self,
+        request: &Request,
+        field: &str,
+        start: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let rewrite = format!("top_terms_{MAX_LISTED}");
+        let prefix = json!({"query": {"prefix": {field: {"value": start, "rewrite": rewrite}}}});
+        let index = self.index(&request.scope)?;
+        // Each shard tells the terms that the query stands for.
+        let path = format!("{index}/_validate/query?explain=true&rewrite=true&all_shards=true");
+        let answer = self.engine.client().call(Call::search(&path, Body::Json(prefix))).await?;
+        if answer["valid"] != true || answer["_shards"]["failed"] != 0 {
+            return Err(Failure::Unavailable("OpenSearch could not list its words".to_owned()));
+        }
+        let shards = answer["explanations"].as_array().into_iter().flatten();
+        let queries =
+            shards.filter_map(|shard| shard["explanation"].as_str()).flat_map(|query| query.split(' '));
+        let terms = queries.filter_map(|query| query.strip_prefix(field)?.strip_prefix(':'));
+        let terms: BTreeSet<&str> = terms.filter(|term| term.starts_with(start)).collect();
+        Ok(terms.into_iter().map(str::to_owned).collect())
+    }
+
+    /// Of a call on the shard of the request's scope.
+    fn path(&self, request: &Request, call: &str) -> Result<String, Failure> {
+        let (index, tenant) = (self.index(&request.scope)?, request.scope.tenant);
+        Ok(format!("{index}/{call}?routing={tenant}&preference={}", preference(request)))
     }
 }
 
@@ -169,6 +210,14 @@ fn preference(request: &Request) -> String {
     let viewer = request.principals.first().map_or("", String::as_str);
     let viewer: String = viewer.chars().filter(char::is_ascii_alphanumeric).collect();
     format!("t{}{viewer}", request.scope.tenant)
+}
+
+/// The hits of an answer.
+pub(crate) fn hits_of(mut answer: Value) -> Result<Vec<Value>, Failure> {
+    match answer["hits"]["hits"].take() {
+        Value::Array(hits) => Ok(hits),
+        _ => Err(Failure::Failed("OpenSearch answered a search without hits".to_owned())),
+    }
 }
 
 /// The exact total of an answer.

@@ -17,6 +17,21 @@ impl Saturation {
         let norm = BM25_K1 * (1.0 - BM25_B + BM25_B * length as f32 / self.mean_length);
         occurrences * (BM25_K1 + 1.0) / (occurrences + norm)
     }
+
+    /// Occurrences that [`Self::of`] turned into this, at least one.
+    ///
+    /// Exact up to about a thousand; there, single precision ends.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "lengths and counts of one document"
+    )]
+    pub fn occurrences(&self, saturated: f32, length: u32) -> u32 {
+        let norm = BM25_K1 * (1.0 - BM25_B + BM25_B * length as f32 / self.mean_length);
+        let left = (BM25_K1 + 1.0 - saturated).max(f32::EPSILON);
+        (saturated * norm / left).round().max(1.0) as u32
+    }
 }
 
 /// Occurrences of a pair in a document.
@@ -80,7 +95,24 @@ impl WeightedWords {
 
 #[cfg(test)]
 mod tests {
-    use super::PairCount;
+    use super::{PairCount, Saturation};
+
+    #[test]
+    fn occurrences_are_read_back_from_their_saturation() {
+        for mean_length in [3.0, 40.0, 900.0] {
+            let saturation = Saturation { mean_length };
+            for occurrences in (1..60).chain([100, 300]) {
+                for length in [occurrences, 2 * occurrences, 600 + occurrences] {
+                    let saturated = saturation.of(occurrences, length);
+                    assert_eq!(
+                        saturation.occurrences(saturated, length),
+                        occurrences,
+                        "{length} {mean_length}"
+                    );
+                }
+            }
+        }
+    }
 
     #[test]
     fn exact_and_near_pairs_are_counted() {

@@ -1,0 +1,246 @@
+//! Words of a request, weighed, and the scores that they give.
+
+use std::collections::BTreeMap;
+
+use futures::future::{try_join, try_join_all};
+use serde_json::{Value, json};
+use trawl_engine::query::select_expansion;
+use trawl_engine::relevance::parameters::{
+    HEADING_WEIGHT, MAX_POSITIONS, NEAR_POSITIONS, TITLE_WEIGHT, WHOLE_NAME_WEIGHT,
+};
+use trawl_engine::relevance::{
+    PairCount, Saturation, TypedWords, WeightedWords, WordPair, WordPrefix, inverse_document_frequency,
+};
+use trawl_engine::text::HEADING;
+use trawl_engine::{Failure, Request};
+
+use super::RankedDocument;
+use super::clauses::{NamedClauses, Part, only_counted};
+use super::statistics::Statistics;
+use crate::query::{HalfFields, any, halves, term};
+use crate::terms::TermPrefix;
+use crate::view::OpenSearchView;
+
+/// Words of a request, weighed by the frequencies of its scope.
+pub(crate) struct Ranking {
+    pub(crate) words: WeightedWords,
+    pub(super) prefix: TermPrefix,
+    /// Of the scope.
+    pub(super) documents: u64,
+    pub(super) body: Saturation,
+    title: Saturation,
+    pub(super) statistics: Statistics,
+}
+
+impl Ranking {
+    pub(crate) async fn read(view: &OpenSearchView, request: &Request) -> Result<Self, Failure> {
+        let prefix = TermPrefix::new(&request.scope);
+        let typed = TypedWords::of(&request.query);
+        let starting = match typed.prefix() {
+            Some(WordPrefix { start, .. }) => words_starting_with(view, request, &prefix, start).await?,
+            None => Vec::new(),
+        };
+        let mut body = vec![prefix.marker().to_owned()];
+        body.extend(typed.terms().map(|word| prefix.term(word)));
+        body.extend(starting.iter().flat_map(|(_, words)| words).map(|word| prefix.term(word)));
+        let title: Vec<String> =
+            typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
+        let lengths = json!({
+            "query": term("scope", prefix.marker()), "size": 0, "track_total_hits": false,
+            "aggs": {"body": {"avg": {"field": "body_length"}}, "title": {"avg": {"field": "title_length"}}},
+        });
+        let statistics = Statistics::read(view, request, &body, &title);
+        let (statistics, lengths) = try_join(statistics, view.search_one(request, &lengths)).await?;
+
+        let frequencies = statistics.frequencies(&prefix, typed.terms());
+        let documents = frequencies.documents;
+        let expansion = match typed.prefix() {
+            Some(WordPrefix { stem, .. }) => expansion(&statistics, &prefix, &starting, stem),
+            None => BTreeMap::new(),
+        };
+        let mean = |field: &str| lengths["aggregations"][field]["value"].as_f64().unwrap_or(1.0);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "mean lengths")]
+        let (body, title) = (mean("body") as f32, mean("title").max(1.0 / documents.max(1) as f64) as f32);
+        Ok(Self {
+            words: typed.weigh(&frequencies, expansion),
+            prefix,
+            documents,
+            body: Saturation { mean_length: body },
+            // It is a divisor, and there may be no title.
+            title: Saturation { mean_length: title },
+            statistics,
+        })
+    }
+
+    /// Scores `matches`, and names what scores; `is_counted` names what further steps count, too.
+    pub(super) fn scored_matches<'a>(
+        &'a self,
+        request: &Request,
+        matches: &Value,
+        is_counted: bool,
+    ) -> (Value, NamedClauses<'a>) {
+        let mut named = NamedClauses::new(&self.statistics);
+        let (mut scored, mut counted) = (Vec::new(), Vec::new());
+        for half in halves(&request.principals) {
+            self.add_scored(half, &mut named, &mut scored);
+            if is_counted {
+                self.add_counted(half, &mut named, &mut counted);
+            }
+        }
+        if !counted.is_empty() {
+            scored.push(only_counted(&counted));
+        }
+        // Required quotes select all matches.
+        let least = u8::from(!self.words.requires_quotes());
+        (json!({"bool": {"filter": matches, "should": scored, "minimum_should_match": least}}), named)
+    }
+
+    /// All of `matches` that have a word of the request.
+    pub(super) fn counted_matches(&self, request: &Request, matches: &Value) -> Value {
+        if self.words.requires_quotes() {
+            return matches.clone();
+        }
+        let terms: Vec<String> = self.words.matching_terms().map(|word| self.prefix.term(word)).collect();
+        let in_half = |half: HalfFields| json!({"terms": {half.body: terms}});
+        json!({"bool": {"filter": [matches, any(&halves(&request.principals).map(in_half).collect::<Vec<_>>())]}})
+    }
+
+    fn add_scored(
+        &self,
+        HalfFields { body, title }: HalfFields,
+        named: &mut NamedClauses<'_>,
+        scored: &mut Vec<Value>,
+    ) {
+        for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| word.selects) {
+            let worth = word.weight * word.idf;
+            let (whole, heading) = (self.prefix.term(&word.term), heading(&self.prefix, &word.term));
+            scored.extend(named.term(Part::Body(number), body, &whole, worth));
+            scored.extend(named.term(Part::Title(number), title, &whole, worth * TITLE_WEIGHT));
+            scored.extend(named.term(Part::Heading(number), title, &heading, worth * HEADING_WEIGHT));
+        }
+        for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
+            let (term, worth) = (self.prefix.term(word), self.prefix_worth(word));
+            scored.extend(named.term(Part::Prefix(number), body, &term, worth));
+        }
+        if let Some(whole) = &self.words.whole_name {
+            let term = self.prefix.term(whole);
+            scored.extend(named.term(Part::WholeName, body, &term, self.whole_name_worth()));
+        }
+    }
+
+    fn add_counted(
+        &self,
+        HalfFields { body, .. }: HalfFields,
+        named: &mut NamedClauses<'_>,
+        counted: &mut Vec<Value>,
+    ) {
+        for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| !word.selects) {
+            counted.extend(named.plain_term(Part::Body(number), body, &self.prefix.term(&word.term)));
+        }
+        for &WordPair { first, second, distance } in &self.words.pairs {
+            let [Some(word), Some(next)] = [first, second].map(|place| self.words.indexed.get(place)) else {
+                continue;
+            };
+            let terms = [word, next].map(|word| self.prefix.term(&word.term));
+            let terms = terms.each_ref().map(String::as_str);
+            let distance = usize::try_from(distance).unwrap_or(usize::MAX);
+            let phrase = self.prefix.phrase(&[(0, word.term.clone()), (distance, next.term.clone())]);
+            counted.extend(named.phrase(Part::Pair(first, second), body, terms, &phrase));
+            counted.extend(named.alone(Part::Alone(first, second), body, terms, NEAR_POSITIONS));
+        }
+    }
+
+    /// Of a word that begins with the last word; all share a frequency, unless typed themselves.
+    fn prefix_worth(&self, word: &str) -> f32 {
+        let Some(words) = &self.words.prefix_words else { return 0.0 };
+        let typed = self.words.indexed.iter().find(|typed| typed.term == word);
+        let documents = typed.map_or(words.documents, |typed| typed.documents).min(self.documents);
+        words.weight * inverse_document_frequency(documents, self.documents)
+    }
+
+    fn whole_name_worth(&self) -> f32 {
+        WHOLE_NAME_WEIGHT * inverse_document_frequency(1, self.documents)
+    }
+
+    /// BM25 of the words in one document, by the lengths of the scope.
+    pub(super) fn score(&self, document: &RankedDocument) -> f32 {
+        let in_body = |part: Part| self.body.of(document.count(part), document.lengths.body);
+        let in_title = |part: Part| self.title.of(document.count(part), document.lengths.title);
+        let mut score = 0.0;
+        for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| word.selects) {
+            let of_title = TITLE_WEIGHT * in_title(Part::Title(number))
+                + HEADING_WEIGHT * in_title(Part::Heading(number));
+            score += word.weight * word.idf * (in_body(Part::Body(number)) + of_title);
+        }
+        for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
+            score += self.prefix_worth(word) * in_body(Part::Prefix(number));
+        }
+        score += self.whole_name_worth() * in_body(Part::WholeName);
+        rounded(score)
+    }
+
+    /// The score with common and adjacent words, less for missing ones.
+    pub(super) fn rescored(&self, document: &RankedDocument) -> f32 {
+        let has_positions = |number: usize| document.count(Part::Body(number)) <= MAX_POSITIONS;
+        let pair_count = |&WordPair { first, second, .. }: &WordPair| {
+            if has_positions(first) && has_positions(second) {
+                let alone = document.count(Part::Alone(first, second));
+                PairCount {
+                    exact: document.count(Part::Pair(first, second)),
+                    near: document.count(Part::Body(first)).saturating_sub(alone),
+                }
+            } else {
+                PairCount::default()
+            }
+        };
+        self.words.rescored(
+            document.score,
+            |count| self.body.of(count, document.lengths.body),
+            |number| document.count(Part::Body(number)),
+            pair_count,
+        )
+    }
+}
+
+/// Rounds, as equal documents need equal scores.
+fn rounded(score: f32) -> f32 {
+    const KEPT_BITS: u32 = !0xfff;
+    f32::from_bits(score.to_bits() & KEPT_BITS)
+}
+
+fn heading(prefix: &TermPrefix, word: &str) -> String {
+    prefix.term(&format!("{HEADING}{word}"))
+}
+
+/// Words of each half that the viewer may see.
+async fn words_starting_with(
+    view: &OpenSearchView,
+    request: &Request,
+    prefix: &TermPrefix,
+    start: &str,
+) -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
+    let start = prefix.term(start);
+    let in_half = |HalfFields { body, .. }: HalfFields| {
+        let terms = view.terms_starting_with(request, body, &start);
+        async move { Ok((body, terms.await?.iter().filter_map(|term| prefix.word_of(term)).collect())) }
+    };
+    try_join_all(halves(&request.principals).map(in_half)).await
+}
+
+/// Frequencies of the words that the last word stands for, over both halves.
+fn expansion(
+    statistics: &Statistics,
+    prefix: &TermPrefix,
+    starting: &[(&'static str, Vec<String>)],
+    own_stem: &str,
+) -> BTreeMap<String, u64> {
+    let mut expansion: BTreeMap<String, u64> = BTreeMap::new();
+    for (field, words) in starting {
+        let documents = |word: &str| statistics.documents(field, &prefix.term(word));
+        let words = words.iter().map(|word| (word.as_str(), documents(word))).collect();
+        for word in select_expansion(words, own_stem) {
+            *expansion.entry(word.to_owned()).or_insert(0) += documents(word);
+        }
+    }
+    expansion
+}
