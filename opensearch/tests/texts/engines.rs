@@ -1,0 +1,107 @@
+//! Both engines over the same documents.
+
+use std::env;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Runtime;
+use trawl_engine::{Change, Checkpoint, Document, Engine, Indexes, View};
+use trawl_index::{EmbeddedEngine, Index, Options};
+use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
+use url::Url;
+
+const DOCUMENTS_AT_A_TIME: usize = 2_000;
+const START_SECONDS: u32 = 180;
+const STORE: &str = "texts";
+
+static INDEXES: AtomicU32 = AtomicU32::new(0);
+
+/// Deletes the indexes of OpenSearch when dropped.
+pub(crate) struct Engines {
+    pub(crate) embedded: Arc<dyn Engine>,
+    pub(crate) opensearch: OpenSearch,
+    pub(crate) loading: Loading,
+    runtime: Arc<Runtime>,
+}
+
+/// Time that each engine took for the documents.
+#[derive(Debug, Default)]
+pub(crate) struct Loading {
+    pub(crate) embedded: Duration,
+    pub(crate) opensearch: Duration,
+}
+
+impl Engines {
+    /// Loads the documents into a fresh index of each engine; `None` without a node of OpenSearch.
+    pub(crate) fn load(runtime: &Arc<Runtime>, documents: &[Document]) -> Option<Self> {
+        let Some(node) = node(runtime) else {
+            println!("skipped: TRAWL_TEST_OPENSEARCH names no node");
+            return None;
+        };
+        let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+        let opensearch = OpenSearch::new(Client::new(vec![node], Credentials::None, None).unwrap(), layout());
+        let mut indexes = OpenSearchIndexes::new(opensearch.clone(), STORE);
+        let mut sink = runtime.block_on(indexes.open()).unwrap().sink;
+        let mut loading = Loading::default();
+        for (position, batch) in (1..).zip(documents.chunks(DOCUMENTS_AT_A_TIME)) {
+            let changes: Vec<Change> = batch.iter().cloned().map(Change::Put).collect();
+            let checkpoint = Checkpoint { store: STORE.to_owned(), position, complete: true };
+            let started = Instant::now();
+            writer.apply(changes.clone()).unwrap();
+            writer.commit(&checkpoint).unwrap();
+            loading.embedded += started.elapsed();
+            let started = Instant::now();
+            runtime.block_on(sink.apply(changes)).unwrap();
+            runtime.block_on(sink.commit(&checkpoint, None)).unwrap();
+            loading.opensearch += started.elapsed();
+        }
+        writer.close().unwrap();
+        let (embedded, runtime) = (Arc::new(EmbeddedEngine::from(index)), Arc::clone(runtime));
+        Some(Self { embedded, opensearch, loading, runtime })
+    }
+
+    pub(crate) fn views(&self) -> [Arc<dyn View>; 2] {
+        [self.embedded.view(), self.opensearch.view()]
+    }
+}
+
+impl Drop for Engines {
+    fn drop(&mut self) {
+        let indexes = OpenSearchIndexes::new(self.opensearch.clone(), STORE);
+        self.runtime.block_on(indexes.delete()).unwrap();
+    }
+}
+
+/// Modules of one kind differ much in their texts.
+fn layout() -> Layout {
+    Layout {
+        index_prefix: format!("texts-{}-{}", process::id(), INDEXES.fetch_add(1, Ordering::Relaxed)),
+        kinds: &["article", "feed", "file"],
+        kind_of: |module| match module {
+            "article" | "news" => "article",
+            "feed" | "comments" => "feed",
+            _ => "file",
+        },
+        shards: 1,
+        replicas: 0,
+    }
+}
+
+/// The node, which may have been started a moment ago.
+pub(crate) fn node(runtime: &Runtime) -> Option<Url> {
+    let node = env::var("TRAWL_TEST_OPENSEARCH").ok()?;
+    let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
+    let has_started = runtime.block_on(async {
+        for _ in 0..START_SECONDS {
+            if reqwest::get(&health).await.is_ok_and(|answer| answer.status().is_success()) {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        false
+    });
+    assert!(has_started, "{node} did not start within {START_SECONDS} s");
+    Some(node.parse().unwrap())
+}

@@ -1,0 +1,160 @@
+//! Quality of relevance order on the judged collections of `../shared/data/eval`.
+
+#![allow(clippy::cast_precision_loss, reason = "counts of documents, and ranks")]
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use futures::{StreamExt, TryStreamExt, stream};
+use serde::Deserialize;
+use serde_json::json;
+use tokio::runtime::Runtime;
+use trawl_engine::{Audience, Document, Query, Request, Scope, Start, View};
+
+use crate::corpus;
+use crate::engines::Engines;
+
+/// A lower rank counts as not found.
+const DEPTH: usize = 1_000;
+const GAIN_RANKS: usize = 10;
+const AT_ONCE: usize = 4;
+/// Between the engines, of either measure.
+const MAX_DISTANCE: f64 = 0.005;
+
+#[derive(Deserialize)]
+struct Row {
+    id: String,
+    #[serde(default)]
+    title: String,
+    text: String,
+}
+
+/// Grades of documents, by question.
+type Judgements = HashMap<String, HashMap<String, u32>>;
+
+/// Means over all judged questions.
+#[derive(Debug, Clone, Copy)]
+struct Quality {
+    average_precision: f64,
+    gain: f64,
+}
+
+/// Fails where the engines' measures are apart.
+pub(crate) fn engines_rank_equally_well(runtime: &Arc<Runtime>, collection: &str) {
+    let Some(data) = corpus::data() else { return };
+    let folder = data.join("eval").join(collection);
+    let scope = Arc::new(Scope::new(1, "article"));
+    let rows =
+        rows(&folder.join("docs.jsonl.gz")).filter(|row| !row.title.is_empty() || !row.text.is_empty());
+    let documents: Vec<Document> = rows.map(|row| document(&scope, row)).collect();
+    let Some(engines) = Engines::load(runtime, &documents) else { return };
+    let judgements = read_judgements(&folder.join("qrels.tsv"));
+    let questions: Vec<Row> = rows_of_questions(&folder, &judgements);
+    let [embedded, opensearch] =
+        engines.views().map(|view| runtime.block_on(quality(view, &scope, &questions, &judgements)));
+    println!(
+        "{collection}: {} documents, {} questions: MAP {:.4} and {:.4}, nDCG@{GAIN_RANKS} {:.4} and {:.4}",
+        documents.len(),
+        questions.len(),
+        embedded.average_precision,
+        opensearch.average_precision,
+        embedded.gain,
+        opensearch.gain
+    );
+    for (embedded, opensearch) in
+        [(embedded.average_precision, opensearch.average_precision), (embedded.gain, opensearch.gain)]
+    {
+        assert!((embedded - opensearch).abs() <= MAX_DISTANCE, "{collection}: {embedded} and {opensearch}");
+    }
+}
+
+async fn quality(
+    view: Arc<dyn View>,
+    scope: &Arc<Scope>,
+    questions: &[Row],
+    judgements: &Judgements,
+) -> Quality {
+    let of_question = async |question: &Row| {
+        let request = Request {
+            scope: Arc::clone(scope),
+            query: Arc::new(Query::parse(&question.text)),
+            principals: Arc::default(),
+            from: None,
+            to: None,
+            author: None,
+            start: Start::Relevance { skip: 0, now: 0 },
+            limit: DEPTH,
+        };
+        let page = view.search(&Arc::new(request)).await?;
+        let ranked: Vec<String> = page.hits.into_iter().map(|hit| hit.id).collect();
+        let judged = &judgements[&question.id];
+        Ok::<_, trawl_engine::Failure>((average_precision(&ranked, judged), normalised_gain(&ranked, judged)))
+    };
+    let measured: Vec<(f64, f64)> =
+        stream::iter(questions).map(of_question).buffer_unordered(AT_ONCE).try_collect().await.unwrap();
+    let mean = |of: fn(&(f64, f64)) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
+    Quality { average_precision: mean(|of| of.0), gain: mean(|of| of.1) }
+}
+
+fn document(scope: &Scope, Row { id, title, text }: Row) -> Document {
+    Document {
+        scope: scope.clone(),
+        item: json!({"itemId": id, "title": title, "brief": text}).to_string(),
+        id,
+        display_time: 0,
+        title,
+        title_is_name: false,
+        other_names: Vec::new(),
+        sub_title: String::new(),
+        brief: text,
+        text: None,
+        author: String::new(),
+        audience: Audience::Tenant,
+    }
+}
+
+/// Those with a relevant document.
+fn rows_of_questions(folder: &Path, judgements: &Judgements) -> Vec<Row> {
+    let is_judged =
+        |row: &Row| judgements.get(&row.id).is_some_and(|judged| judged.values().any(|&grade| grade > 0));
+    rows(&folder.join("queries.jsonl.gz")).filter(is_judged).collect()
+}
+
+fn rows(file: &Path) -> impl Iterator<Item = Row> + use<> {
+    let lines = BufReader::new(GzDecoder::new(File::open(file).unwrap())).lines();
+    lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
+}
+
+fn read_judgements(file: &Path) -> Judgements {
+    let mut judgements = Judgements::new();
+    for line in fs::read_to_string(file).unwrap().lines() {
+        let [question, document, grade]: [&str; 3] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let of_question = judgements.entry(question.to_owned()).or_default();
+        of_question.insert(document.to_owned(), grade.parse().unwrap());
+    }
+    judgements
+}
+
+/// Mean of the precision at each relevant document's rank.
+fn average_precision(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
+    let relevant = judged.values().filter(|&&grade| grade > 0).count();
+    let ranks = ranked.iter().enumerate().filter(|(_, id)| judged.get(*id).is_some_and(|&grade| grade > 0));
+    let precisions = ranks.enumerate().map(|(before, (rank, _))| (before + 1) as f64 / (rank + 1) as f64);
+    precisions.sum::<f64>() / relevant as f64
+}
+
+/// Discounted cumulative gain, divided by the ideal one (nDCG).
+fn normalised_gain(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
+    let discounted = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
+        let ranked = grades.take(GAIN_RANKS).enumerate();
+        ranked.map(|(rank, grade)| f64::from(grade) / (rank as f64 + 2.0).log2()).sum()
+    };
+    let mut best: Vec<u32> = judged.values().copied().collect();
+    best.sort_unstable_by(|left, right| right.cmp(left));
+    let grade = |id: &String| judged.get(id).copied().unwrap_or_default();
+    discounted(&mut ranked.iter().map(grade)) / discounted(&mut best.into_iter())
+}
