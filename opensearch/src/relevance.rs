@@ -8,8 +8,9 @@ mod ranking;
 mod statistics;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use futures::future::try_join;
+use futures::future::try_join3;
 use serde_json::{Value, json};
 use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{FeedbackDocument, RESCORED_MATCHES, feedback_candidates, freshness};
@@ -22,9 +23,10 @@ use crate::document::{document_id, read_hit};
 use crate::query::halves;
 use crate::view::{OpenSearchView, hits_of, total_of};
 
-/// Best matches of OpenSearch that are put in the scope's own order; the number is fixed, so pages join without gaps.
+/// Best matches of OpenSearch that get the scope's own order.
 ///
-/// More than are rescored, as OpenSearch takes its mean lengths from all scopes of an index.
+/// More than [`RESCORED_MATCHES`], as OpenSearch takes mean lengths from all scopes of an index. The number is fixed, so pages
+/// join without gaps.
 const REORDERED_MATCHES: usize = 400;
 
 /// One of the best matches.
@@ -70,36 +72,38 @@ pub(crate) async fn page(
         let total = total_of(&view.search_one(request, &count).await?)?;
         return Ok(Page { total, more: (skip as u64) < total, ..Page::default() });
     }
-    let is_reordered = skip < REORDERED_MATCHES;
-    let (from, size) = if is_reordered {
-        (0, skip.saturating_add(request.limit).max(REORDERED_MATCHES))
-    } else {
-        (skip, request.limit)
-    };
     let is_rescored = skip < RESCORED_MATCHES;
-    let (query, named) = ranking.scored_matches(request, matches, is_rescored);
-    let search = json!({
-        "query": query, "from": from, "size": size, "track_total_hits": false,
-        "sort": ["_score", {"display_time": "desc"}, {"id": "asc"}],
-    });
-    let (counted, mut best) =
-        try_join(view.search_one(request, &count), documents(view, request, search, &named)).await?;
-    let total = total_of(&counted)?;
-    let mut hits = Hits { view, request, read: HashMap::new() };
-    if is_reordered {
-        let count = best.len().min(REORDERED_MATCHES);
-        for document in &mut best[..count] {
-            document.score = ranking.score(document);
+    let ranked = async |ranks: Range<usize>, is_counted: bool| {
+        if ranks.is_empty() {
+            return Ok(Vec::new());
         }
-        sort(&mut best[..count]);
+        let (query, named) = ranking.scored_matches(request, matches, is_counted);
+        let search = json!({
+            "query": query, "from": ranks.start, "size": ranks.len(), "track_total_hits": false,
+            "sort": ["_score", {"display_time": "desc"}, {"id": "asc"}],
+        });
+        documents(view, request, search, &named).await
+    };
+    let end = skip.saturating_add(request.limit);
+    let reordered = if skip < REORDERED_MATCHES { 0..REORDERED_MATCHES } else { 0..0 };
+    let (counted, mut best, others) = try_join3(
+        view.search_one(request, &count),
+        ranked(reordered, is_rescored),
+        ranked(skip.max(REORDERED_MATCHES)..end, false),
+    )
+    .await?;
+    let total = total_of(&counted)?;
+    for document in &mut best {
+        document.score = ranking.score(document);
     }
+    sort(&mut best);
+    let mut hits = Hits { view, request, read: HashMap::new() };
     if is_rescored {
         let count = best.len().min(RESCORED_MATCHES);
         rescore(&mut hits, ranking, &mut best[..count], now).await?;
     }
-    let skipped = if is_reordered { skip } else { 0 };
-    let page: Vec<&str> =
-        best.iter().skip(skipped).take(request.limit).map(|document| document.id.as_str()).collect();
+    let page = best.iter().skip(skip).chain(&others).take(request.limit);
+    let page: Vec<&str> = page.map(|document| document.id.as_str()).collect();
     let end = skip.saturating_add(page.len());
     Ok(Page { hits: hits.take(&page).await?, total, more: (end as u64) < total, cut: false })
 }

@@ -119,7 +119,9 @@ fn is_title(field: &str) -> bool {
     [OPEN, RESTRICTED].iter().any(|HalfFields { title, .. }| *title == field)
 }
 
-/// Names queries that neither match nor score, as their counts are wanted of the best matches only.
+/// Names queries that neither match nor score.
+///
+/// They are counted in the best matches only, which costs the search itself nothing.
 pub(super) fn only_counted(queries: &[Value]) -> Value {
     // No term is that short.
     json!({"bool": {"filter": {"term": {OPEN.body: "-"}}, "should": queries}})

@@ -18,7 +18,7 @@ pub(crate) struct Answered {
     pub(crate) pages: [Page; 2],
 }
 
-/// What differs between two pages.
+/// Difference between two pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Difference {
     Total,

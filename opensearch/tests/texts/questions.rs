@@ -34,28 +34,30 @@ struct Row {
     query: String,
 }
 
-/// Requests for every `step`th query of both lists: each in both orders, and one further form in turn.
-pub(crate) fn of_lists(data: &Path, step: usize) -> Vec<Question> {
+/// Asks every `step`th query of both lists.
+///
+/// Each in both orders, and in one further form by turns.
+pub(crate) fn list_questions(data: &Path, step: usize) -> Vec<Question> {
     let lists = [(CHINESE, &CHINESE_SCOPES[..]), (ENGLISH, &ENGLISH_SCOPES[..])];
     let of_list = |(list, scopes): (&str, &[(i64, &'static str)])| {
         let file = data.join("queries").join(list).with_extension("jsonl.zst");
         let queries = lines(&file).step_by(step).map(|row| serde_json::from_str::<Row>(&row).unwrap().query);
         let of_query = |(number, query): (usize, String)| {
             let (tenant, module) = scopes[number % scopes.len()];
-            of_query(number, &query, &Scope::new(tenant, module))
+            query_questions(number, &query, &Scope::new(tenant, module))
         };
         queries.enumerate().flat_map(of_query).collect::<Vec<_>>()
     };
     lists.into_iter().flat_map(of_list).collect()
 }
 
-/// Requests for words of every `step`th document, so that most find something.
-pub(crate) fn of_documents(documents: &[Document], step: usize) -> Vec<Question> {
+/// Asks words of every `step`th document, so that most find something.
+pub(crate) fn document_questions(documents: &[Document], step: usize) -> Vec<Question> {
     let of_document = |(number, document): (usize, &Document)| {
         let text = document.text.as_deref().unwrap_or(&document.brief);
         let text = if document.title.is_empty() { text } else { &document.title };
         let words: String = text.chars().take(24).collect();
-        let mut questions = of_query(number, &words, &document.scope);
+        let mut questions = query_questions(number, &words, &document.scope);
         let start: String = text.chars().take(3 + number % 3).collect();
         questions.push(question(number, &document.scope, start.clone(), newest()));
         questions.push(question(number, &document.scope, start, best(0)));
@@ -70,7 +72,7 @@ pub(crate) fn of_documents(documents: &[Document], step: usize) -> Vec<Question>
     documents.iter().step_by(step).enumerate().flat_map(of_document).collect()
 }
 
-fn of_query(number: usize, query: &str, scope: &Scope) -> Vec<Question> {
+fn query_questions(number: usize, query: &str, scope: &Scope) -> Vec<Question> {
     let ask = |keyword: &str, start: Start| question(number, scope, keyword.to_owned(), start);
     let word = longest_word(query);
     let whole = format!("{word} ");
