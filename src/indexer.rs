@@ -31,7 +31,7 @@ use trawl_search::sources::builtin::ServedIndex;
 pub use crate::index_progress::{Progress, Rebuild};
 
 pub use self::{
-    control::{EngineStatus, FreshnessMillis, IndexControl, IndexState, Move},
+    control::{EngineHealth, EngineStatus, FreshnessMillis, IndexControl, IndexState, Move},
     lock::LockError,
 };
 
@@ -39,7 +39,7 @@ use self::{
     lock::DataLock,
     progress::{Announcer, Freshness},
     reader::{Area, Rows},
-    run::{Context, EngineRun, Outputs},
+    run::{Context, EngineRun, Followed, Outputs},
     supervisor::Supervisor,
 };
 use crate::{
@@ -89,7 +89,11 @@ impl Indexer {
         let cluster = if settings.urls.is_empty() {
             None
         } else {
-            Some(OpenSearch::new(settings.client().map_err(IndexerError::Settings)?, layout(settings)))
+            Some(OpenSearch::new(
+                settings.client().map_err(IndexerError::Settings)?,
+                layout(settings),
+                store.id(),
+            ))
         };
         let lock = DataLock::take(&config.data)?;
         if let Err(error) = users::documents::follow_public_url(&store, &public_url).await {
@@ -107,6 +111,7 @@ impl Indexer {
             leases,
             cluster,
             own_indexes: settings.own_indexes.clone(),
+            followed: Followed::default(),
             _lock: lock,
         });
         let (commands, commanded) = mpsc::channel(1);

@@ -1,6 +1,7 @@
 //! The seam between searches and the engine that answers them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 
@@ -22,6 +23,14 @@ pub trait Engine: Send + Sync {
     async fn health(&self) -> Health {
         Health::Good
     }
+}
+
+/// Number of a commit, unique among all engines of the process.
+///
+/// Pages that one engine found never pass for those of another.
+pub fn next_generation() -> u64 {
+    static GENERATIONS: AtomicU64 = AtomicU64::new(0);
+    GENERATIONS.fetch_add(1, Ordering::Relaxed)
 }
 
 /// How well an engine can answer. The texts are shown to callers.
@@ -57,7 +66,7 @@ pub trait View: Send + Sync {
         keyword: &str,
     ) -> Result<Option<String>, Failure>;
 
-    /// Number that grows with every visible commit; unique in the process.
+    /// Number that grows with every visible commit, by [`next_generation`].
     fn generation(&self) -> u64;
 }
 

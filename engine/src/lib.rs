@@ -20,7 +20,7 @@ pub mod text;
 pub use analysis::{AnalysedDocument, Half, principal_term};
 pub use checkpoint::Checkpoint;
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, SCOPE_END, Scope, tenant_range};
-pub use engine::{Engine, Failure, Health, View};
+pub use engine::{Engine, Failure, Health, View, next_generation};
 pub use highlight::{Extent, Highlighter};
 pub use item::{Text, Texts};
 pub use page::{Hit, Page};

@@ -5,7 +5,6 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tantivy::columnar::{Column, ColumnIndex, ColumnValues, StrColumn};
@@ -14,6 +13,7 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy::store::StoreReader;
 use tantivy::{DocId, Searcher};
+use trawl_engine::next_generation;
 
 use crate::Error;
 use crate::deletion_log::{DeletionLog, deleted_words, push_bits};
@@ -23,8 +23,6 @@ use crate::segment_cache::{SegmentCache, TermInfos};
 
 /// 1 MiB of short items; a long item takes a block.
 const STORE_CACHE_BLOCKS: usize = 256;
-
-static GENERATIONS: AtomicU64 = AtomicU64::new(0);
 
 const MAX_CACHED_EXPANSIONS: usize = 256;
 
@@ -97,7 +95,7 @@ impl IndexView {
                 Arc::clone(&before.cache)
             }
         };
-        let generation = GENERATIONS.fetch_add(1, Ordering::Relaxed);
+        let generation = next_generation();
         Ok(Self { searcher, segments, fields, generation, cache, expansions: Mutex::default() })
     }
 

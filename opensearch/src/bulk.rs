@@ -99,10 +99,11 @@ fn refused(lines: &[u8], answer: &Value) -> Result<Vec<u8>, Failure> {
             // This or a later version is there.
             200..=299 | 409 => {}
             429 | 500..=599 => again.extend([action, document].concat()),
-            400 => {
-                let reason = item["error"]["reason"].as_str().unwrap_or("no reason is given");
-                let (index, id) = (item["_index"].as_str(), item["_id"].as_str());
-                tracing::error!(index, id, reason, "OpenSearch refused a document; it cannot be found");
+            400 if is_fault_of_document(item) => {
+                // Its reason may quote the document.
+                let (index, id, error) =
+                    (item["_index"].as_str(), item["_id"].as_str(), item["error"]["type"].as_str());
+                tracing::error!(index, id, error, "OpenSearch refused a document; it cannot be found");
             }
             status => {
                 let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -113,6 +114,17 @@ fn refused(lines: &[u8], answer: &Value) -> Result<Vec<u8>, Failure> {
     Ok(again)
 }
 
+/// Whether another document would be taken.
+fn is_fault_of_document(item: &Value) -> bool {
+    let error = &item["error"];
+    let is_long = |error: &Value| error["type"] == "max_bytes_length_exceeded_exception";
+    let is_mapped = matches!(
+        error["type"].as_str(),
+        Some("mapper_parsing_exception" | "strict_dynamic_mapping_exception")
+    );
+    is_mapped || is_long(error) || is_long(&error["caused_by"])
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -121,8 +133,9 @@ mod tests {
     use super::refused;
 
     fn answer(statuses: &[u16]) -> Value {
-        let items: Vec<Value> = statuses.iter().map(|status| json!({"index": {"status": status}})).collect();
-        json!({"errors": true, "items": items})
+        let error = json!({"type": "mapper_parsing_exception"});
+        let item = |status: &u16| json!({"index": {"status": status, "error": error}});
+        json!({"errors": true, "items": statuses.iter().map(item).collect::<Vec<_>>()})
     }
 
     #[test]
@@ -130,6 +143,13 @@ mod tests {
         let lines = b"a\n1\nb\n2\nc\n3\nd\n4\ne\n5\n";
         let again = refused(lines, &answer(&[201, 429, 400, 503, 409])).unwrap();
         assert_eq!(again, b"b\n2\nd\n4\n");
+    }
+
+    #[test]
+    fn refusal_for_another_reason_than_the_document_fails_the_bulk() {
+        let item = json!({"index": {"status": 400, "error": {"type": "illegal_argument_exception"}}});
+        let answer = json!({"errors": true, "items": [item]});
+        assert!(matches!(refused(b"a\n1\n", &answer), Err(Failure::Failed(_))));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use tokio::sync::watch;
-use trawl_engine::{Engine, Failure, Health, View};
+use trawl_engine::{Engine, Failure, Health, View, next_generation};
 
 use crate::client::{Body, Call, Client, unreachable};
 use crate::health::MissingParts;
@@ -17,9 +17,6 @@ use crate::view::OpenSearchView;
 
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Unique in the process.
-static GENERATIONS: AtomicU64 = AtomicU64::new(1);
-
 /// Searches the indexes of a cluster.
 #[derive(Clone)]
 pub struct OpenSearch(Arc<Shared>);
@@ -27,15 +24,17 @@ pub struct OpenSearch(Arc<Shared>);
 struct Shared {
     client: Client,
     layout: Layout,
+    /// Id of the database whose rows fill the indexes.
+    store: String,
     generation: AtomicU64,
     state: watch::Sender<Option<Arc<KnownState>>>,
 }
 
 impl OpenSearch {
-    /// Reads and writes nothing yet.
-    pub fn new(client: Client, layout: Layout) -> Self {
+    /// Searches what was filled from the database with this id. Reads and writes nothing yet.
+    pub fn new(client: Client, layout: Layout, store: &str) -> Self {
         let (generation, state) = (AtomicU64::new(next_generation()), watch::Sender::new(None));
-        Self(Arc::new(Shared { client, layout, generation, state }))
+        Self(Arc::new(Shared { client, layout, store: store.to_owned(), generation, state }))
     }
 
     pub(crate) fn client(&self) -> &Client {
@@ -44,6 +43,10 @@ impl OpenSearch {
 
     pub(crate) fn layout(&self) -> &Layout {
         &self.0.layout
+    }
+
+    pub(crate) fn store(&self) -> &str {
+        &self.0.store
     }
 
     /// The state as last read or written.
@@ -71,8 +74,8 @@ impl OpenSearch {
     /// Lists of all indexes that are searched.
     fn served_lists(&self) -> Result<Vec<String>, Failure> {
         let known = self.known();
-        let served = known.as_ref().and_then(|known| known.served.as_ref()).ok_or_else(not_filled)?;
-        Ok(lists(self.layout().indexes(served)))
+        let known = known.as_ref().ok_or_else(not_filled)?;
+        Ok(lists(self.layout().indexes(known.served_for(self.store())?)))
     }
 
     async fn read_health(&self) -> Result<Health, Failure> {
@@ -127,8 +130,4 @@ impl Engine for OpenSearch {
         read.unwrap_or_else(|_| Err(unreachable()))
             .unwrap_or_else(|failure| Health::Unavailable(failure.to_string()))
     }
-}
-
-fn next_generation() -> u64 {
-    GENERATIONS.fetch_add(1, Ordering::Relaxed)
 }

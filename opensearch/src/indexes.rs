@@ -19,17 +19,11 @@ const MAX_TRIES: u32 = 20;
 /// A leader that was replaced may write late, but not by more than this.
 const STUB_AGE: Duration = Duration::from_hours(24);
 
-/// Why indexes of another database are neither searched nor written.
-pub const FOREIGN: &str = "the indexes belong to another database; choose another engine.opensearch.index_prefix, or \
-                           have a rebuild take them over";
-
 /// Opens, fills and exchanges the indexes of a cluster, as their leader.
 ///
 /// Opening them ends what an earlier leader does: its commits fail.
 pub struct OpenSearchIndexes {
     engine: OpenSearch,
-    /// Id of the database whose rows fill them.
-    store: String,
     own_tenants: Vec<i64>,
     stub_age: Duration,
     /// Of the last opening.
@@ -62,16 +56,9 @@ struct FoundIndexes {
 }
 
 impl OpenSearchIndexes {
-    /// Filled from the database with this id. Reads and writes nothing yet.
-    pub fn new(engine: OpenSearch, store: &str) -> Self {
-        Self {
-            engine,
-            store: store.to_owned(),
-            own_tenants: Vec::new(),
-            stub_age: STUB_AGE,
-            epoch: 0,
-            fresh: None,
-        }
+    /// Reads and writes nothing yet.
+    pub fn new(engine: OpenSearch) -> Self {
+        Self { engine, own_tenants: Vec::new(), stub_age: STUB_AGE, epoch: 0, fresh: None }
     }
 
     /// Gives tenants indexes of their own, in generations to come.
@@ -112,11 +99,16 @@ impl OpenSearchIndexes {
                 let last_generation = found.numbers.into_values().max().unwrap_or(0);
                 (State { last_generation, ..State::default() }, None)
             };
-            if foreign == Foreign::Refused && known.is_some_and(|known| known.state.store != self.store) {
-                return Err(Failure::Foreign(FOREIGN.to_owned()));
+            if let Some(Err(foreign_state)) = known.map(|known| known.check_store(self.engine.store())) {
+                if foreign == Foreign::Refused {
+                    return Err(foreign_state);
+                }
+                // Nothing of it is ever searched as this database's.
+                state.served = None;
+                state.generations.clear();
             }
             state.epoch += 1;
-            state.store.clone_from(&self.store);
+            self.engine.store().clone_into(&mut state.store);
             if let Some(served) = state.served {
                 was_rebuilding |= state.generations.len() > 1;
                 state.serve(served);

@@ -112,7 +112,7 @@ impl Layout {
         let text = |options: &str| json!({"type": "text", "analyzer": "trawl", "index_options": options});
         let keyword = || json!({"type": "keyword", "doc_values": false});
         json!({
-            "aliases": {writing_alias(index): {}},
+            "aliases": {writing_alias(index): {"is_write_index": true}},
             "settings": {
                 "number_of_shards": shards,
                 "number_of_replicas": self.replicas,

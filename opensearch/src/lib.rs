@@ -21,6 +21,6 @@ mod view;
 
 pub use client::{Client, Credentials};
 pub use engine::OpenSearch;
-pub use indexes::{FOREIGN, OpenSearchIndexes};
+pub use indexes::OpenSearchIndexes;
 pub use layout::Layout;
 pub use state::{GenerationProgress, SharedProgress};

@@ -153,14 +153,15 @@ impl OpenSearchSink {
     ) -> Self {
         let GenerationState { checkpoint, note, .. } = state;
         Self {
-            engine,
             epoch,
+            // An earlier leader may have left changes of any index that are not visible yet.
+            changed: engine.layout().indexes(&generation).into_iter().collect(),
+            engine,
             generation: Arc::new(generation),
             checkpoint,
             note,
             versions: Versions { epoch, taken: 0 },
             bulk: Bulk::default(),
-            changed: BTreeSet::new(),
             stub_age,
             purged_at: None,
         }

@@ -34,6 +34,10 @@ use crate::layout::Generation;
 /// Tries of a write of the state, each after another replica's.
 const MAX_TRIES: u32 = 20;
 
+/// Why indexes of another database are neither searched nor written.
+const FOREIGN: &str = "the indexes belong to another database; choose another engine.opensearch.index_prefix, or have \
+                       a rebuild take them over";
+
 /// To be raised when documents are stored or analysed in another way.
 pub(crate) const DOCUMENT_VERSION: u32 = 1;
 
@@ -69,7 +73,7 @@ pub(crate) struct GenerationState {
 pub(crate) struct KnownState {
     pub(crate) state: State,
     pub(crate) revision: Revision,
-    pub(crate) served: Option<Generation>,
+    served: Option<Generation>,
 }
 
 /// Identifies a write of the state.
@@ -82,8 +86,6 @@ pub(crate) struct Revision {
 /// How far the indexes are filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedProgress {
-    /// Id of the database whose rows fill the indexes.
-    pub store: String,
     /// Of the generation that is searched; `None` before there is one.
     pub served: Option<GenerationProgress>,
     /// Of a rebuild.
@@ -133,7 +135,6 @@ impl State {
         };
         let mut beside = self.generations.iter().filter(|(number, _)| Some(**number) != self.served);
         SharedProgress {
-            store: self.store.clone(),
             served: self.served.and_then(|number| self.generations.get(&number)).map(progress),
             beside: beside.next_back().map(|(_, generation)| progress(generation)),
             rebuild_wanted: self.rebuild_wanted,
@@ -149,6 +150,19 @@ impl KnownState {
         };
         Ok(Self { served: state.served(), state, revision: Revision { number, term } })
     }
+
+    /// The searched generation of a database.
+    ///
+    /// # Errors
+    /// There is none yet, or another database has filled it.
+    pub(crate) fn served_for(&self, store: &str) -> Result<&Generation, Failure> {
+        self.check_store(store)?;
+        self.served.as_ref().ok_or_else(not_filled)
+    }
+
+    pub(crate) fn check_store(&self, store: &str) -> Result<(), Failure> {
+        if self.state.store == store { Ok(()) } else { Err(Failure::Foreign(FOREIGN.to_owned())) }
+    }
 }
 
 impl OpenSearch {
@@ -157,19 +171,22 @@ impl OpenSearch {
     /// Searches go to the generation that the last call found, and cached pages are stale when it found a commit.
     ///
     /// # Errors
-    /// OpenSearch cannot answer.
+    /// OpenSearch cannot answer, or another database has filled the indexes.
     pub async fn progress(&self) -> Result<Option<SharedProgress>, Failure> {
-        Ok(self.read_state().await?.map(|known| known.state.progress()))
+        let Some(known) = self.read_state().await? else { return Ok(None) };
+        known.check_store(self.store())?;
+        Ok(Some(known.state.progress()))
     }
 
     /// Has the leader begin a rebuild.
     ///
     /// # Errors
-    /// OpenSearch cannot answer, or the indexes were never written.
+    /// OpenSearch cannot answer, or the indexes were never written, or by another database.
     pub async fn want_rebuild(&self) -> Result<(), Failure> {
         for _ in 0..MAX_TRIES {
             let known = self.read_state().await?;
             let known = known.ok_or_else(not_filled)?;
+            known.check_store(self.store())?;
             if known.state.rebuild_wanted {
                 return Ok(());
             }

@@ -96,7 +96,7 @@ impl OpenSearchView {
     }
 
     fn served(&self) -> Result<&Generation, Failure> {
-        self.state.as_ref().and_then(|known| known.served.as_ref()).ok_or_else(not_filled)
+        self.state.as_ref().ok_or_else(not_filled)?.served_for(self.engine.store())
     }
 
     fn index(&self, scope: &Scope) -> Result<String, Failure> {

@@ -16,7 +16,7 @@ use super::{
     reader::{LogReader, ReaderStep, Rows},
     rebuild::RebuildScan,
     rebuild_request::{Ask, RebuildState, Refusal},
-    run::{Context, Outputs},
+    run::{Context, Followed, Outputs},
     sinks::{IndexFailure, Sinks},
 };
 use crate::{
@@ -59,6 +59,8 @@ pub(super) struct Follower {
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
     pub(super) rebuild: bool,
+    /// Whether an operator has foreign indexes replaced.
+    takes_over: bool,
     pub(super) beside: RebuildState,
     pub(super) scan: Option<RebuildScan>,
     /// Everything up to this position is applied and, unless a rebuild runs, committed.
@@ -69,6 +71,8 @@ pub(super) struct Follower {
     pub(super) asked: Option<Ask>,
     pub(super) cut_up_to: i64,
     pub(super) cut: Option<AbortOnDropHandle<()>>,
+    /// Of all engines that follow the log in this process.
+    followed: Followed,
 }
 
 #[derive(Default)]
@@ -99,6 +103,7 @@ impl Follower {
             stop,
             batch_changes: context.settings.batch_changes,
             rebuild,
+            takes_over: rebuild,
             beside: RebuildState::None,
             scan: None,
             position: 0,
@@ -107,6 +112,7 @@ impl Follower {
             asked: None,
             cut_up_to: 0,
             cut: None,
+            followed: context.followed.clone(),
         }
     }
 
@@ -128,7 +134,7 @@ impl Follower {
         self.scan = None;
         let was_rebuilding = match self.sinks.open().await {
             // An operator has the indexes taken over.
-            Err(IndexFailure::Foreign(reason)) if self.rebuild => {
+            Err(IndexFailure::Foreign(reason)) if std::mem::take(&mut self.takes_over) => {
                 return Err(IndexFailure::Unusable(reason));
             }
             opened => opened?,
@@ -295,6 +301,9 @@ impl Follower {
                 }
                 self.announcer.catch_up();
             }
+            ReaderStep::Truncated => {
+                return Err(IndexFailure::Unusable("the change log was truncated past it".to_owned()));
+            }
             ReaderStep::Lost => {
                 let reason = "it holds changes that a failover of the database lost";
                 return Err(IndexFailure::Unusable(reason.to_owned()));
@@ -416,7 +425,9 @@ impl Follower {
             () = tokio::time::sleep(RETRY_AFTER * self.failures.clamp(1, LONGEST_PAUSE)) => {}
             // Foreign indexes are taken over on request.
             Some(ask) = self.asks.recv(), if !self.sinks.is_open() => {
-                (self.rebuild, self.asked) = (true, Some(ask));
+                if !ask.is_closed() {
+                    (self.rebuild, self.takes_over, self.asked) = (true, true, Some(ask));
+                }
             }
             () = self.stop.cancelled() => {}
         }
@@ -428,6 +439,7 @@ impl Follower {
             return;
         }
         self.cut_up_to = position;
+        let position = self.followed.least().min(position);
         self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.rows.store.clone(), position))));
     }
 

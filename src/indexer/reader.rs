@@ -29,6 +29,8 @@ pub(super) enum ReaderStep {
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
     CaughtUp,
+    /// Entries that were not sent are gone.
+    Truncated,
     /// The database has lost changes that were sent.
     Lost,
 }
@@ -60,6 +62,14 @@ impl LogReader {
                 self.positions.changed().await.map_err(Error::internal)?;
                 continue;
             };
+            // Only a failover skips positions.
+            let is_gap =
+                |first: &Entry| first.position > position + 1 && first.last_before_failover().is_none();
+            if entries.first().is_some_and(is_gap) {
+                // A receiver that is gone needs no step.
+                drop(self.steps.send(ReaderStep::Truncated).await);
+                return Ok(());
+            }
             let has_lost = |entry: &Entry| entry.last_before_failover().is_some_and(|last| position > last);
             if entries.iter().any(has_lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
                 return Ok(());

@@ -1,9 +1,16 @@
 //! One engine, kept level with the change log.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{
+    sync::{mpsc, watch},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
+use trawl_engine::Health;
 use trawl_index::EmbeddedIndexes;
 use trawl_opensearch::OpenSearch;
 use trawl_search::sources::builtin::ServedIndex;
@@ -28,7 +35,32 @@ pub(super) struct Context {
     pub(super) cluster: Option<OpenSearch>,
     /// Codes of tenants with indexes of their own.
     pub(super) own_indexes: Vec<String>,
+    pub(super) followed: Followed,
     pub(super) _lock: DataLock,
+}
+
+/// Progress of all engines that follow the change log in this process: during a move there are two.
+#[derive(Clone, Default)]
+pub(super) struct Followed(Arc<Mutex<Vec<watch::Receiver<Progress>>>>);
+
+impl Followed {
+    /// The position up to which all have followed the log.
+    pub(super) fn least(&self) -> i64 {
+        self.all().iter().map(|progress| progress.borrow().position).min().unwrap_or(i64::MAX)
+    }
+
+    fn add(&self, progress: watch::Receiver<Progress>) {
+        self.remove(&progress);
+        self.all().push(progress);
+    }
+
+    fn remove(&self, progress: &watch::Receiver<Progress>) {
+        self.all().retain(|other| !other.same_channel(progress));
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<watch::Receiver<Progress>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// The places where an engine is served and its progress is announced.
@@ -44,6 +76,7 @@ pub(super) struct EngineRun {
     pub(super) asks: mpsc::Sender<Ask>,
     stop: CancellationToken,
     task: JoinHandle<()>,
+    followed: Followed,
 }
 
 impl EngineRun {
@@ -57,6 +90,10 @@ impl EngineRun {
         let (asks, asked) = mpsc::channel(1);
         let stop = CancellationToken::new();
         outputs.announcer.set_stays_ready(false);
+        // The engine before may have been away.
+        outputs.announcer.set_health(&Health::Good);
+        outputs.served.set_degradation(None);
+        context.followed.add(outputs.announcer.subscribe());
         let cluster = context.cluster.as_ref().filter(|_| kind == EngineKind::OpenSearch);
         let task = if let Some(cluster) = cluster {
             let run = SharedRun::new(context, cluster, outputs.clone(), asked, rebuild, stop.clone());
@@ -68,7 +105,7 @@ impl EngineRun {
             follower.prepare_early().await;
             tokio::spawn(follower.run())
         };
-        Self { kind, outputs, asks, stop, task }
+        Self { kind, outputs, asks, stop, task, followed: context.followed.clone() }
     }
 
     /// Waits until the index is complete and holds the change log up to `position`.
@@ -86,6 +123,7 @@ impl EngineRun {
         if let Err(error) = (&mut self.task).await {
             tracing::error!(%error, "the indexer did not stop cleanly");
         }
+        self.followed.remove(&self.outputs.announcer.subscribe());
     }
 }
 

@@ -12,7 +12,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use trawl_engine::{BesideIndexes, Engine as _, Failure, Health, Indexes, OpenedIndex, Sink};
-use trawl_opensearch::{FOREIGN, GenerationProgress, OpenSearch, OpenSearchIndexes, SharedProgress};
+use trawl_opensearch::{GenerationProgress, OpenSearch, OpenSearchIndexes, SharedProgress};
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
@@ -103,7 +103,7 @@ impl SharedRun {
             None
         })?;
         let (over, lease) = (self.stop.child_token(), Arc::new(lease));
-        let mut indexes = OpenSearchIndexes::new(self.engine.clone(), self.context.rows.store.id());
+        let mut indexes = OpenSearchIndexes::new(self.engine.clone());
         indexes.set_own_tenants(own_tenants);
         let indexes = LeasedIndexes { indexes, lease: Arc::clone(&lease), over: over.clone() };
         let (asks, asked) = mpsc::channel(1);
@@ -154,6 +154,10 @@ impl SharedRun {
 
     /// Follows the leader's commits until it is time to look at the lease.
     async fn follow_leader(&mut self) {
+        // Asked for by a flag at the start.
+        if self.rebuild && self.engine.want_rebuild().await.is_ok() {
+            self.rebuild = false;
+        }
         let mut positions = self.context.rows.store.positions();
         let until = Instant::now() + LEASE_INTERVAL;
         loop {
@@ -172,10 +176,14 @@ impl SharedRun {
     /// Serves and announces the leader's last commit. Returns whether nothing is expected soon.
     async fn take_commit(&mut self) -> bool {
         let Outputs { served, announcer } = &self.outputs;
-        let SharedProgress { store, served: searched, beside, .. } = match self.engine.progress().await {
-            Ok(Some(progress)) => progress,
-            Ok(None) => {
+        let (searched, beside) = match self.engine.progress().await {
+            Ok(Some(SharedProgress { served: Some(searched), beside, .. })) => (searched, beside),
+            Ok(_) => {
                 served.withdraw("the index is not filled yet".to_owned());
+                return true;
+            }
+            Err(Failure::Foreign(reason)) => {
+                served.withdraw(reason);
                 return true;
             }
             Err(failure) => {
@@ -189,11 +197,6 @@ impl SharedRun {
                 return true;
             }
         };
-        if store != self.context.rows.store.id() {
-            served.withdraw(FOREIGN.to_owned());
-            return true;
-        }
-        let searched = searched.unwrap_or_default();
         let checkpoint = searched.checkpoint.as_ref();
         let last = *self.context.rows.store.positions().borrow();
         // Nothing is committed before the first change.
@@ -213,15 +216,15 @@ impl SharedRun {
             (None, false) => Rebuild::InPlace,
         };
         let filled: &GenerationProgress = beside.as_ref().unwrap_or(&searched);
-        let items = RebuildScan::progress_of(filled.note.as_deref());
+        let items = Arc::new(RebuildScan::progress_of(filled.note.as_deref()));
         let lack = if !is_complete {
-            Some(Incompleteness::Rebuilding(Arc::new(items)))
+            Some(Incompleteness::Rebuilding(Arc::clone(&items)))
         } else if is_stuck || !(is_level || announcer.now().caught_up) {
             Some(Incompleteness::Behind)
         } else {
             None
         };
-        announcer.follow_leader(rebuild, &RebuildScan::progress_of(filled.note.as_deref()));
+        announcer.follow_leader(rebuild, &items);
         served.serve(Arc::new(self.engine.clone()), lack);
         announcer.reach(position);
         if is_level && is_complete {
@@ -246,13 +249,10 @@ impl SharedRun {
 async fn watch_health(engine: OpenSearch, outputs: Outputs) {
     loop {
         let health = engine.health().await;
-        let (is_available, degradation) = match &health {
-            Health::Good => (true, None),
-            Health::Degraded(reason) => (true, Some(reason.clone())),
-            Health::Unavailable(_) => (false, None),
+        let degradation = match &health {
+            Health::Degraded(reason) => Some(reason.clone()),
+            Health::Good | Health::Unavailable(_) => None,
         };
-        metrics::gauge!("trawl_engine_available").set(u32::from(is_available));
-        metrics::gauge!("trawl_engine_degraded").set(u32::from(degradation.is_some()));
         if outputs.announcer.set_health(&health) {
             match &health {
                 Health::Good => tracing::info!("all parts of the shared index can be searched"),

@@ -117,6 +117,7 @@ async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc
         leases: leases(store).await,
         cluster: None,
         own_indexes: Vec::new(),
+        followed: Followed::default(),
         _lock: DataLock::take(directory).unwrap(),
     };
     let served = Arc::new(ServedIndex::default());

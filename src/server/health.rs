@@ -10,7 +10,11 @@ use axum::{
 use serde::Serialize;
 use trawl_macros::operation;
 
-use crate::{app::App, indexer::EngineStatus, telemetry};
+use crate::{
+    app::App,
+    indexer::{EngineHealth, EngineStatus},
+    telemetry,
+};
 
 /// The answer of `/readyz`.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
@@ -69,6 +73,9 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     let indexed = app.index_progress.borrow().position;
     let behind = (*app.store.positions().borrow() - indexed).max(0);
     ::metrics::gauge!("trawl_index_behind").set(u32::try_from(behind).unwrap_or(u32::MAX));
+    let engine = app.index.engine().status;
+    ::metrics::gauge!("trawl_engine_available").set(u32::from(engine != EngineHealth::Unavailable));
+    ::metrics::gauge!("trawl_engine_degraded").set(u32::from(engine == EngineHealth::Degraded));
     ::metrics::gauge!("trawl_replicas").set(u32::try_from(app.replicas.alive()).unwrap_or(u32::MAX));
     let waiting = app.store.waiting_writes();
     ::metrics::gauge!("trawl_writes_waiting").set(u32::try_from(waiting).unwrap_or(u32::MAX));

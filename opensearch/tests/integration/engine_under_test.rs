@@ -77,7 +77,7 @@ enum Open {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let deleted = run_apart(OpenSearchIndexes::new(self.engine.clone(), STORE).delete());
+        let deleted = run_apart(OpenSearchIndexes::new(self.engine.clone()).delete());
         if !thread::panicking() {
             deleted.unwrap();
         }
@@ -117,12 +117,16 @@ impl Handle {
 
 /// The indexes of a layout, as a replica sees them that knows these nodes.
 pub(crate) fn engine(nodes: Vec<Url>, layout: &Layout) -> OpenSearch {
-    OpenSearch::new(Client::new(nodes, Credentials::None, None).unwrap(), layout.clone())
+    engine_of(STORE, nodes, layout)
+}
+
+pub(crate) fn engine_of(store: &str, nodes: Vec<Url>, layout: &Layout) -> OpenSearch {
+    OpenSearch::new(Client::new(nodes, Credentials::None, None).unwrap(), layout.clone(), store)
 }
 
 pub(crate) fn empty_index() -> (Index, Writer) {
     let handle = Arc::new(Handle::new(&layout()));
-    let mut indexes = OpenSearchIndexes::new(handle.engine.clone(), STORE);
+    let mut indexes = OpenSearchIndexes::new(handle.engine.clone());
     let sink = run(indexes.open()).unwrap().sink;
     let writer = Writer { _handle: Arc::clone(&handle), indexes, open: Some(Open::Searched(sink)) };
     (Index(handle), writer)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trawl_engine::{Change, Document, Engine, Failure, MAX_ID_BYTES, Scope};
 use trawl_opensearch::{GenerationProgress, OpenSearch, OpenSearchIndexes, SharedProgress};
 
-use crate::engine_under_test::{STORE, run};
+use crate::engine_under_test::{engine_of, node, run};
 use crate::proxy::{Hold, Proxy, Stage};
 use crate::replica::{Installation, Leader, ages, harbour, search, write};
 use crate::support::{checkpoint, document, news, remove};
@@ -42,12 +42,7 @@ fn progress_of_the_leader_is_read_by_every_replica() {
 
         let mut leader = installation.leader().await;
         let empty = GenerationProgress { checkpoint: None, note: None };
-        let progress = SharedProgress {
-            store: STORE.to_owned(),
-            served: Some(empty.clone()),
-            beside: None,
-            rebuild_wanted: false,
-        };
+        let progress = SharedProgress { served: Some(empty.clone()), beside: None, rebuild_wanted: false };
         assert_eq!(reader.progress().await.unwrap(), Some(progress.clone()));
         assert_eq!(search(&reader, &news(), "harbour").await.unwrap(), [""; 0]);
 
@@ -109,7 +104,7 @@ fn search_follows_an_exchange_that_its_replica_has_not_noticed() {
 fn large_tenant_is_found_in_indexes_of_its_own() {
     run(async {
         let installation = Installation::of_one_kind();
-        let mut leader = Leader::of(OpenSearchIndexes::new(installation.replica(), STORE));
+        let mut leader = Leader::of(OpenSearchIndexes::new(installation.replica()));
         leader.indexes.set_own_tenants([42, 42]);
         leader.open().await.unwrap();
         let documents = || vec![of_tenant(42, "a", "harbour"), of_tenant(4, "b", "harbour")];
@@ -195,7 +190,7 @@ fn stubs_are_purged_after_their_time() {
         assert_eq!(leader.sink().engine().documents().await.unwrap(), 1);
 
         let mut leader =
-            Leader::of(OpenSearchIndexes::new(installation.replica(), STORE).with_stub_age(Duration::ZERO));
+            Leader::of(OpenSearchIndexes::new(installation.replica()).with_stub_age(Duration::ZERO));
         leader.open().await.unwrap();
         leader.sink().commit(&checkpoint(2), None).await.unwrap();
         assert_eq!(count(&installation, "contents-g1").await, 1);
@@ -209,7 +204,7 @@ fn document_put_during_a_purge_stays() {
         let installation = Installation::of_one_kind();
         let proxy = Proxy::start().await;
         let of_proxy = installation.replica_at(proxy.url.clone());
-        let mut first = Leader::of(OpenSearchIndexes::new(of_proxy, STORE).with_stub_age(Duration::ZERO));
+        let mut first = Leader::of(OpenSearchIndexes::new(of_proxy).with_stub_age(Duration::ZERO));
         first.open().await.unwrap();
         first.sink().apply(vec![harbour("old"), remove("a")]).await.unwrap();
         // The purge has read the stub and is about to delete it.
@@ -272,7 +267,7 @@ fn wiping_leaves_one_empty_generation() {
         let mut leader = installation.leader().await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
         leader.open_beside().await.unwrap();
-        let mut leader = Leader::of(OpenSearchIndexes::new(installation.replica(), STORE));
+        let mut leader = Leader::of(OpenSearchIndexes::new(installation.replica()));
         leader.open_wiped().await.unwrap();
         assert_eq!(leader.sink().checkpoint(), None);
         assert_eq!(ages(&installation).await, [""; 0]);
@@ -286,12 +281,18 @@ fn indexes_of_another_database_are_refused_until_they_are_wiped() {
         let installation = Installation::new();
         let mut leader = installation.leader().await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
-        let mut other = Leader::of(OpenSearchIndexes::new(installation.replica(), "another store"));
+        let of_other = engine_of("another store", vec![node()], &installation.layout);
+        assert!(matches!(of_other.progress().await, Err(Failure::Foreign(_))));
+        assert!(matches!(of_other.want_rebuild().await, Err(Failure::Foreign(_))));
+        assert!(matches!(search(&of_other, &news(), "harbour").await, Err(Failure::Foreign(_))));
+        let mut other = Leader::of(OpenSearchIndexes::new(of_other));
         assert!(matches!(other.open().await, Err(Failure::Foreign(_))));
         write(leader.sink(), vec![harbour("new")], 2).await.unwrap();
         other.open_wiped().await.unwrap();
         assert!(matches!(leader.open().await, Err(Failure::Foreign(_))));
-        assert_eq!(ages(&installation).await, [""; 0]);
+        let replica = installation.replica();
+        assert!(matches!(replica.progress().await, Err(Failure::Foreign(_))));
+        assert!(matches!(search(&replica, &news(), "harbour").await, Err(Failure::Foreign(_))));
     });
 }
 

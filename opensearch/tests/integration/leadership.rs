@@ -4,7 +4,7 @@ use serde_json::json;
 use trawl_engine::{Change, Failure};
 use trawl_opensearch::OpenSearchIndexes;
 
-use crate::engine_under_test::{STORE, node, run};
+use crate::engine_under_test::{node, run};
 use crate::proxy::{Hold, Proxy, Stage};
 use crate::replica::{Installation, Leader, ages, harbour, search, write};
 use crate::support::{checkpoint, document, news, remove};
@@ -43,7 +43,7 @@ fn replaced_leader_cannot_finish_its_rebuild() {
         first.open_beside().await.unwrap();
         write(first.fresh(), vec![harbour("fresh")], 2).await.unwrap();
 
-        let mut second = Leader::of(OpenSearchIndexes::new(installation.replica(), STORE));
+        let mut second = Leader::of(OpenSearchIndexes::new(installation.replica()));
         assert_eq!(second.open().await.unwrap(), (true, None));
         assert!(is_replaced(first.fresh().commit(&checkpoint(3), None).await));
         assert!(first.fresh().apply(vec![harbour("fresh")]).await.is_err(), "its index is gone");
@@ -93,7 +93,7 @@ impl Work {
     /// A leader that can begin with it.
     async fn prepare(self, installation: &Installation, proxy: &Proxy) -> Leader {
         if self == Self::FirstOpen {
-            return Leader::of(OpenSearchIndexes::new(installation.replica_at(proxy.url.clone()), STORE));
+            return Leader::of(OpenSearchIndexes::new(installation.replica_at(proxy.url.clone())));
         }
         let mut leader = installation.leader_at(proxy.url.clone()).await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
@@ -155,7 +155,7 @@ fn leader_that_sleeps_at_any_request_changes_nothing_when_it_wakes() {
                 if work != Work::Open {
                     write(second.sink(), vec![harbour("new")], 6).await.unwrap();
                 }
-                let mut third = Leader::of(OpenSearchIndexes::new(installation.replica(), STORE));
+                let mut third = Leader::of(OpenSearchIndexes::new(installation.replica()));
                 assert_eq!(third.open().await.unwrap().1, None, "{work:?}");
                 assert_eq!(ages(installation).await, ["new"], "{work:?}");
                 assert_eq!(installation.indexes().await.len(), 1, "{work:?}");
@@ -172,7 +172,7 @@ fn crash_at_any_request_leaves_indexes_that_open() {
             at_each_request(work, Stage::Answer, async |installation, proxy, working| {
                 working.abort();
                 drop(proxy);
-                let mut next = Leader::of(OpenSearchIndexes::new(installation.replica(), STORE));
+                let mut next = Leader::of(OpenSearchIndexes::new(installation.replica()));
                 let (_, damage) = next.open().await.unwrap();
                 assert_eq!(damage, None, "{work:?}");
                 let left = ages(installation).await;

@@ -8,7 +8,7 @@ use trawl_engine::{BesideIndexes, Change, Engine, Failure, Indexes, OpenedIndex,
 use trawl_opensearch::{Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
 
-use crate::engine_under_test::{Handle, STORE, engine, layout, node};
+use crate::engine_under_test::{Handle, engine, layout, node};
 use crate::support::{NEWEST, checkpoint, document, ids, news, request};
 
 /// The indexes of a prefix, deleted in the end.
@@ -51,7 +51,7 @@ impl Installation {
     }
 
     pub(crate) async fn leader_at(&self, node: Url) -> Leader {
-        let mut leader = Leader::of(OpenSearchIndexes::new(self.replica_at(node), STORE));
+        let mut leader = Leader::of(OpenSearchIndexes::new(self.replica_at(node)));
         leader.open().await.unwrap();
         leader
     }

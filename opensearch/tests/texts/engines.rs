@@ -14,7 +14,7 @@ use url::Url;
 
 const DOCUMENTS_AT_A_TIME: usize = 2_000;
 const START_SECONDS: u32 = 180;
-const STORE: &str = "texts";
+pub(crate) const STORE: &str = "texts";
 
 static INDEXES: AtomicU32 = AtomicU32::new(0);
 
@@ -44,8 +44,8 @@ impl Engines {
         let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
         let layout = layout();
         let client = Client::new(vec![node], Credentials::None, None).unwrap();
-        let opensearch = OpenSearch::new(client, layout.clone());
-        let mut indexes = OpenSearchIndexes::new(opensearch.clone(), STORE);
+        let opensearch = OpenSearch::new(client, layout.clone(), STORE);
+        let mut indexes = OpenSearchIndexes::new(opensearch.clone());
         let mut sink = runtime.block_on(indexes.open()).unwrap().sink;
         let mut loading = Loading::default();
         for (position, batch) in (1..).zip(documents.chunks(DOCUMENTS_AT_A_TIME)) {
@@ -72,7 +72,7 @@ impl Engines {
 
 impl Drop for Engines {
     fn drop(&mut self) {
-        let indexes = OpenSearchIndexes::new(self.opensearch.clone(), STORE);
+        let indexes = OpenSearchIndexes::new(self.opensearch.clone());
         let deleted = self.runtime.block_on(indexes.delete());
         // A failed test says why by itself.
         if !std::thread::panicking() {

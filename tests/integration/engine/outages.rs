@@ -116,4 +116,11 @@ async fn indexes_of_another_database_are_left_alone_until_a_rebuild_is_asked_for
     operator.post_empty("/admin/v1/index/rebuild").await.ok();
     second.wait_for_rebuild().await;
     assert_eq!(other.search(&HARBOUR).await.ok().ids(), ["b"]);
+    // Both tenants have the same number.
+    let refused = eventually("a refusal at the first server", async || {
+        let answer = acme.search(&[HARBOUR[0], ("keyword", "harbor harbour")]).await;
+        assert!(!answer.text.contains("\"b\""), "{}", answer.text);
+        answer.text.contains("belong to another database").then_some(answer)
+    });
+    assert_eq!(refused.await.status, 502);
 }
