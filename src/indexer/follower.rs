@@ -43,6 +43,9 @@ const DOUBTFUL: u32 = 3;
 /// Longest pause after consecutive failures, in multiples of `RETRY_AFTER`.
 const LONGEST_PAUSE: u32 = 5;
 
+/// Changes that are not searchable after as long are told of as missing.
+pub(super) const LATE_AFTER: Duration = Duration::from_secs(5);
+
 /// Like [`REBUILD_COMMIT_EVERY`], while changes of the log wait to be searchable.
 const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
 
@@ -84,6 +87,12 @@ struct Batch {
 impl Batch {
     fn is_empty(&self) -> bool {
         self.uncommitted.is_none() && self.applied_since.is_none()
+    }
+
+    /// When the first of its changes came.
+    fn since(&self) -> Instant {
+        let uncommitted = self.uncommitted.map(|(_, since)| since);
+        uncommitted.or(self.applied_since).unwrap_or_else(Instant::now)
     }
 }
 
@@ -262,9 +271,30 @@ impl Follower {
                 return Ok(reader.await.map_err(Error::internal)??);
             };
             let has_more = !steps.is_empty();
-            self.take(step, &mut batch, has_more).await?;
+            self.take_in_time(step, &mut batch, has_more).await?;
         }
         Ok(())
+    }
+
+    /// Tells searches of missing changes while a step takes long; [`ReaderStep::CaughtUp`] follows it.
+    async fn take_in_time(
+        &mut self,
+        step: ReaderStep,
+        batch: &mut Batch,
+        has_more: bool,
+    ) -> Result<(), IndexFailure> {
+        let (late, served) = (batch.since() + LATE_AFTER, self.sinks.served());
+        let tells = self.serves_what_follows();
+        let taking = self.take(step, batch, has_more);
+        tokio::pin!(taking);
+        tokio::select! {
+            taken = &mut taking => return taken,
+            () = tokio::time::sleep_until(late.into()) => {}
+        }
+        if tells {
+            served.set_incompleteness(Some(&Incompleteness::Behind));
+        }
+        taking.await
     }
 
     async fn take(
@@ -279,8 +309,8 @@ impl Follower {
                 self.sinks.apply(changes).await?;
             }
             ReaderStep::Reach(position) => {
-                let since = batch.applied_since.take().unwrap_or_else(Instant::now);
-                let since = batch.uncommitted.map_or(since, |(_, since)| since);
+                let since = batch.since();
+                batch.applied_since = None;
                 if let Some(scan) = self.scan.as_mut().filter(|_| !self.sinks.is_beside()) {
                     self.position = position;
                     scan.has_changes = true;

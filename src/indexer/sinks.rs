@@ -140,6 +140,10 @@ impl Sinks {
         }
     }
 
+    pub(super) fn served(&self) -> Arc<ServedIndex> {
+        Arc::clone(&self.served)
+    }
+
     pub(super) fn tell(&self, lack: Option<&Incompleteness>) {
         self.served.set_incompleteness(lack);
     }

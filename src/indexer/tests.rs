@@ -4,10 +4,16 @@ use std::{fs, path::Path};
 
 use futures::future::join_all;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 use trawl_engine::{Change, Checkpoint, Engine, Failure, Query, Request, Scope, Sink, Start, View};
 use trawl_search::sources::builtin::ServedView;
 
-use super::{follower::Follower, rebuild_request, sinks::IndexFailure, *};
+use super::{
+    follower::{self, Follower},
+    rebuild_request,
+    sinks::IndexFailure,
+    *,
+};
 use crate::{
     auth::tenants,
     platform::tenants::service,
@@ -152,6 +158,39 @@ impl Sink for BrokenSink {
 
     async fn commit(&mut self, _checkpoint: &Checkpoint, _note: Option<String>) -> Result<(), Failure> {
         Err(Failure::Failed("a test breaks the index".to_owned()))
+    }
+}
+
+/// Applies nothing, and waits before it says so.
+struct HangingSink {
+    engine: Arc<dyn Engine>,
+    checkpoint: Checkpoint,
+    hangs: Arc<Notify>,
+    may_end: Arc<Notify>,
+}
+
+#[async_trait::async_trait]
+impl Sink for HangingSink {
+    fn engine(&self) -> Arc<dyn Engine> {
+        Arc::clone(&self.engine)
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
+    }
+
+    fn note(&self) -> Option<&str> {
+        None
+    }
+
+    async fn apply(&mut self, _changes: Vec<Change>) -> Result<(), Failure> {
+        self.hangs.notify_one();
+        self.may_end.notified().await;
+        Ok(())
+    }
+
+    async fn commit(&mut self, _checkpoint: &Checkpoint, _note: Option<String>) -> Result<(), Failure> {
+        Ok(())
     }
 }
 
@@ -358,6 +397,42 @@ async fn indexing_resumes_after_a_failure_of_the_writer() {
         }
     };
     tokio::time::timeout(Duration::from_mins(1), level).await.unwrap();
+    stop.cancel();
+    task.await.unwrap();
+}
+
+#[tokio::test]
+async fn changes_that_an_engine_keeps_waiting_are_told_of_as_missing() {
+    let (directory, store, tenant) = filled(10).await;
+    let (mut follower, served) = steps(&store, directory.path(), false).await;
+    follower.prepare().await.unwrap();
+    let (hangs, may_end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (checkpoint, _) = follower.sinks.checkpoint().unwrap();
+    follower.sinks.replace_filled(Box::new(HangingSink {
+        engine: served.engine().unwrap(),
+        checkpoint,
+        hangs: Arc::clone(&hangs),
+        may_end: Arc::clone(&may_end),
+    }));
+    let stop = follower.stop.clone();
+    let task = tokio::spawn(follower.run());
+    put(&store, tenant, 10..15).await;
+    hangs.notified().await;
+    assert_eq!(found(&served, tenant).await, (10, None));
+    tokio::time::pause();
+    tokio::time::advance(follower::LATE_AFTER).await;
+    tokio::time::resume();
+    let told = |is_behind| {
+        let served = Arc::clone(&served);
+        tokio::time::timeout(Duration::from_mins(1), async move {
+            while found(&served, tenant).await.1.is_some() != is_behind {
+                tokio::task::yield_now().await;
+            }
+        })
+    };
+    told(true).await.unwrap();
+    may_end.notify_one();
+    told(false).await.unwrap();
     stop.cancel();
     task.await.unwrap();
 }
