@@ -49,12 +49,12 @@ impl Followed {
         self.all().iter().map(|progress| progress.borrow().position).min().unwrap_or(i64::MAX)
     }
 
-    fn add(&self, progress: watch::Receiver<Progress>) {
+    pub(super) fn add(&self, progress: watch::Receiver<Progress>) {
         self.remove(&progress);
         self.all().push(progress);
     }
 
-    fn remove(&self, progress: &watch::Receiver<Progress>) {
+    pub(super) fn remove(&self, progress: &watch::Receiver<Progress>) {
         self.all().retain(|other| !other.same_channel(progress));
     }
 

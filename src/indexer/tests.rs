@@ -10,6 +10,7 @@ use trawl_search::sources::builtin::ServedView;
 
 use super::{
     follower::{self, Follower},
+    reader::{LogReader, ReaderStep},
     rebuild_request,
     sinks::IndexFailure,
     *,
@@ -469,6 +470,44 @@ async fn index_of_another_database_is_rebuilt() {
     let indexer = level(&store, directory.path()).await;
     assert_eq!(found(&indexer.served(), tenant).await, (30, None));
     indexer.stop().await;
+}
+
+#[tokio::test]
+async fn entries_that_are_gone_are_noticed_by_their_reader() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, _) = store(directory.path(), 30).await;
+    let cut = store.write(|transaction| {
+        Box::pin(async move { Ok(change_log::remove_up_to(transaction, 10, 100).await?) })
+    });
+    cut.await.unwrap();
+    for (position, is_gone) in [(9, true), (10, false)] {
+        let (sender, mut steps) = mpsc::channel(1);
+        let rows = Rows { store: store.clone(), public_url: "https://trawl.example".into() };
+        let reader = LogReader { rows, positions: store.positions(), batch_changes: 100, steps: sender };
+        let reading = tokio::spawn(reader.run(position));
+        let first = steps.recv().await.unwrap();
+        assert_eq!(matches!(first, ReaderStep::Truncated), is_gone, "from {position}");
+        drop(steps);
+        reading.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn engines_of_one_process_keep_what_the_slower_has_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, _) = store(directory.path(), 0).await;
+    let announcers = [0, 1].map(|_| Announcer::new(store.commits(), Freshness::default()));
+    let followed = Followed::default();
+    assert_eq!(followed.least(), i64::MAX);
+    for announcer in [&announcers[0], &announcers[1], &announcers[0]] {
+        followed.add(announcer.subscribe());
+    }
+    announcers[0].reach(7);
+    assert_eq!(followed.least(), 0);
+    announcers[1].reach(5);
+    assert_eq!(followed.least(), 5);
+    followed.remove(&announcers[1].subscribe());
+    assert_eq!(followed.least(), 7);
 }
 
 #[tokio::test]
