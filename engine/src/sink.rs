@@ -17,7 +17,7 @@ pub trait Sink: Send {
     /// The last commit; `None` for an empty index.
     fn checkpoint(&self) -> Option<&Checkpoint>;
 
-    /// What the last commit noted.
+    /// The last commit's note.
     fn note(&self) -> Option<&str>;
 
     /// Applies changes in order.
@@ -35,9 +35,9 @@ pub trait Sink: Send {
 /// An engine's indexes: the one that is searched and, during a rebuild, one beside it.
 #[async_trait]
 pub trait Indexes: Send {
-    /// Opens the searched index; creates it where there is none, and replaces a damaged one by an empty one.
+    /// Opens the searched index, or an empty one in its place.
     ///
-    /// Leftovers of a rebuild beside it are removed.
+    /// That is new where there was none or a damaged one. Leftovers of a rebuild beside it are removed.
     ///
     /// # Errors
     /// [`Failure::Foreign`] where another database's server fills them; nothing was changed.

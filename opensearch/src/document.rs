@@ -12,7 +12,7 @@ pub(crate) fn document_id(prefix: &str, id: &str) -> String {
     hex::encode(digest(&SHA256, format!("{prefix}{id}").as_bytes()))
 }
 
-/// What a search reads of a document, beside the sort values.
+/// Fields that a search reads, beside the sort values.
 #[derive(Debug, Deserialize)]
 struct Source {
     item: String,
@@ -44,7 +44,7 @@ pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
     })
 }
 
-/// What remains of a removed document: its version, so that no earlier one comes back.
+/// The stub of a removed document: its version keeps earlier ones from coming back.
 pub(crate) fn removed(now: i64) -> Value {
     json!({"removed_at": now, "item": ""})
 }

@@ -46,7 +46,7 @@ pub(super) struct MoveOptions {
     index: IndexOptions,
 }
 
-/// What the commands read of an index's state; `--json` prints the whole.
+/// The part of an index's state that the commands read; `--json` prints the whole.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {

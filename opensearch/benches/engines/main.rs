@@ -151,7 +151,7 @@ impl Bench {
 
     /// Time that a page takes beyond its own bytes, sent by a bare client.
     fn overhead(&self, node: &url::Url) {
-        println!("\n## What trawl adds to a page in time order\n");
+        println!("\n## Time that trawl adds to a page in time order\n");
         println!(
             "| word | the engine | its `_msearch` alone | median of the differences |\n|---|---|---|---|"
         );
