@@ -322,9 +322,13 @@ impl Follower {
                     batch.uncommitted = Some((position, since));
                 }
             }
-            ReaderStep::CaughtUp => {
+            ReaderStep::CaughtUp(at) => {
                 if let Some((position, _)) = batch.uncommitted.take() {
                     self.reach(position).await?;
+                }
+                // After a long step, there may be older entries by now; another such step follows them.
+                if at.elapsed() >= LATE_AFTER && *self.rows.store.positions().borrow() > self.position {
+                    return Ok(());
                 }
                 if self.serves_what_follows() {
                     self.sinks.tell(None);

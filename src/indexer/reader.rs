@@ -6,7 +6,10 @@ use std::{
 };
 
 use futures::StreamExt;
-use tokio::sync::{mpsc, watch};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 use trawl_engine::{Change, Document, Scope};
 
 use crate::{
@@ -28,7 +31,8 @@ pub(super) enum ReaderStep {
     Apply(Vec<Change>),
     /// All changes up to this position were sent, and a request ends here.
     Reach(i64),
-    CaughtUp,
+    /// The log had no more entries then.
+    CaughtUp(Instant),
     /// Entries that were not sent are gone.
     Truncated,
     /// The database has lost changes that were sent.
@@ -56,7 +60,7 @@ impl LogReader {
             self.positions.mark_unchanged();
             let entries = self.next_batch(position).await?;
             let Some(last) = entries.last().map(|entry| entry.position) else {
-                if self.steps.send(ReaderStep::CaughtUp).await.is_err() {
+                if self.steps.send(ReaderStep::CaughtUp(Instant::now())).await.is_err() {
                     return Ok(());
                 }
                 self.positions.changed().await.map_err(Error::internal)?;

@@ -432,6 +432,11 @@ async fn changes_that_an_engine_keeps_waiting_are_told_of_as_missing() {
         })
     };
     told(true).await.unwrap();
+    // The end of the log that was met before them is no end any more.
+    put(&store, tenant, 15..20).await;
+    may_end.notify_one();
+    hangs.notified().await;
+    assert!(found(&served, tenant).await.1.is_some());
     may_end.notify_one();
     told(false).await.unwrap();
     stop.cancel();
