@@ -10,7 +10,7 @@ use crate::{
     config::EngineKind,
     error::Result,
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
+        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::JsonObject,
     },
     indexer::IndexState,
@@ -60,10 +60,10 @@ pub async fn rebuild_index(
 ///
 /// The move holds until this server stops: set `engine.kind` before its next start.
 #[operation(
-    tag = "admin",
+    tag = "admin", request_body = MoveForm,
     responses(
         (status = 200, description = "The move has begun; state of the index", body = Envelope<IndexState>),
-        Refusals,
+        Refusals, BodyRefusals,
         (status = 409, description = "A move runs, the engine answers already, or its cluster is not configured",
             body = FailureEnvelope),
         (status = 503, description = "The indexer does not answer", body = FailureEnvelope),
