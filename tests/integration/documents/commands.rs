@@ -82,7 +82,7 @@ fn check_options(program: &Command, words: &[&str]) -> Result<(), String> {
 }
 
 fn check_target(name: &str) -> Result<(), String> {
-    let places = ["benches", "index/benches", "connectors/examples"];
+    let places = ["benches", "index/benches", "opensearch/benches", "connectors/examples"];
     let exists = |place: &&str| {
         let folder = root().join(place);
         folder.join(name).is_dir() || folder.join(format!("{name}.rs")).is_file()
