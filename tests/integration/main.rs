@@ -67,6 +67,7 @@ mod departments {
 mod documents;
 #[cfg(test)]
 mod engine {
+    mod kills;
     mod leaders;
     mod moves;
     mod outages;
