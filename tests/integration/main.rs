@@ -190,6 +190,8 @@ mod robots {
 #[cfg(test)]
 mod scale {
     mod faulty_sources_under_load;
+    #[path = "../../../engine/tests/suite/quality.rs"]
+    mod quality;
     mod real_texts;
     mod relevance;
     mod systems;

@@ -2,8 +2,7 @@
 
 #![allow(clippy::cast_precision_loss, reason = "counts of documents, and ranks")]
 
-use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +16,10 @@ use trawl_engine::{Audience, Document, Query, Request, Scope, Start, View};
 
 use crate::corpus;
 use crate::engines::Engines;
+use crate::quality::{GAIN_RANKS, Judgements, average_precision, normalised_gain, read_judgements};
 
 /// A lower rank counts as not found.
 const DEPTH: usize = 1_000;
-const GAIN_RANKS: usize = 10;
 const AT_ONCE: usize = 4;
 /// Between the engines, of either measure.
 const MAX_DISTANCE: f64 = 0.005;
@@ -32,9 +31,6 @@ struct Row {
     title: String,
     text: String,
 }
-
-/// Grades of documents, by question.
-type Judgements = HashMap<String, HashMap<String, u32>>;
 
 /// Means over all judged questions.
 #[derive(Debug, Clone, Copy)]
@@ -127,34 +123,4 @@ fn rows_of_questions(folder: &Path, judgements: &Judgements) -> Vec<Row> {
 fn rows(file: &Path) -> impl Iterator<Item = Row> + use<> {
     let lines = BufReader::new(GzDecoder::new(File::open(file).unwrap())).lines();
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
-}
-
-fn read_judgements(file: &Path) -> Judgements {
-    let mut judgements = Judgements::new();
-    for line in fs::read_to_string(file).unwrap().lines() {
-        let [question, document, grade]: [&str; 3] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
-        let of_question = judgements.entry(question.to_owned()).or_default();
-        of_question.insert(document.to_owned(), grade.parse().unwrap());
-    }
-    judgements
-}
-
-/// Mean of the precision at each relevant document's rank.
-fn average_precision(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
-    let relevant = judged.values().filter(|&&grade| grade > 0).count();
-    let ranks = ranked.iter().enumerate().filter(|(_, id)| judged.get(*id).is_some_and(|&grade| grade > 0));
-    let precisions = ranks.enumerate().map(|(before, (rank, _))| (before + 1) as f64 / (rank + 1) as f64);
-    precisions.sum::<f64>() / relevant as f64
-}
-
-/// Discounted cumulative gain, divided by the ideal one (nDCG).
-fn normalised_gain(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
-    let discounted = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
-        let ranked = grades.take(GAIN_RANKS).enumerate();
-        ranked.map(|(rank, grade)| f64::from(grade) / (rank as f64 + 2.0).log2()).sum()
-    };
-    let mut best: Vec<u32> = judged.values().copied().collect();
-    best.sort_unstable_by(|left, right| right.cmp(left));
-    let grade = |id: &String| judged.get(id).copied().unwrap_or_default();
-    discounted(&mut ranked.iter().map(grade)) / discounted(&mut best.into_iter())
 }

@@ -7,6 +7,8 @@ mod corpus;
 mod differences;
 mod engines;
 mod judged;
+#[path = "../../../engine/tests/suite/quality.rs"]
+mod quality;
 mod questions;
 
 use std::sync::{Arc, LazyLock};

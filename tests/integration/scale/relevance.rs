@@ -5,7 +5,7 @@
 
 use std::{
     collections::HashMap,
-    fs::{self, File},
+    fs::File,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
 };
@@ -14,11 +14,11 @@ use flate2::read::GzDecoder;
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
+use super::quality::{GAIN_RANKS, average_precision, normalised_gain, read_judgements};
 use crate::util::{app::TestApp, caller::Caller};
 
 /// A lower rank counts as not found.
 const DEPTH: usize = 1_000;
-const GAIN_RANKS: usize = 10;
 const AT_ONCE: usize = 4;
 
 /// The minimum scores are slightly below the measured ones and above plain BM25.
@@ -101,38 +101,6 @@ async fn rank(caller: &Caller, question: &str) -> Vec<String> {
 fn rows(file: &PathBuf) -> impl Iterator<Item = Value> {
     let lines = BufReader::new(GzDecoder::new(File::open(file).unwrap())).lines();
     lines.map(|line| serde_json::from_str(&line.unwrap()).unwrap())
-}
-
-fn read_judgements(file: &PathBuf) -> HashMap<String, HashMap<String, u32>> {
-    let mut judgements: HashMap<String, HashMap<String, u32>> = HashMap::new();
-    for line in fs::read_to_string(file).unwrap().lines() {
-        let [question, document, grade] = line.split('\t').collect::<Vec<_>>()[..] else {
-            panic!("three columns: {line}");
-        };
-        let of_question = judgements.entry(question.to_owned()).or_default();
-        of_question.insert(document.to_owned(), grade.parse().unwrap());
-    }
-    judgements
-}
-
-/// Mean of the precision at each relevant document's rank.
-fn average_precision(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
-    let relevant = judged.values().filter(|&&grade| grade > 0).count();
-    let ranks = ranked.iter().enumerate().filter(|(_, id)| judged.get(*id).is_some_and(|&grade| grade > 0));
-    let precisions = ranks.enumerate().map(|(before, (rank, _))| (before + 1) as f64 / (rank + 1) as f64);
-    precisions.sum::<f64>() / relevant as f64
-}
-
-/// Discounted cumulative gain, divided by the ideal one (nDCG).
-fn normalised_gain(ranked: &[String], judged: &HashMap<String, u32>) -> f64 {
-    let discounted = |grades: &mut dyn Iterator<Item = u32>| -> f64 {
-        let ranked = grades.take(GAIN_RANKS).enumerate();
-        ranked.map(|(rank, grade)| f64::from(grade) / (rank as f64 + 2.0).log2()).sum()
-    };
-    let mut best: Vec<u32> = judged.values().copied().collect();
-    best.sort_unstable_by(|left, right| right.cmp(left));
-    let grade = |id: &String| judged.get(id).copied().unwrap_or_default();
-    discounted(&mut ranked.iter().map(grade)) / discounted(&mut best.into_iter())
 }
 
 #[test]
