@@ -23,6 +23,22 @@ pub struct Request {
     pub limit: usize,
 }
 
+impl Request {
+    /// Counts the matches of a query without filters.
+    pub fn total_of(scope: &Arc<Scope>, principals: &Arc<[String]>, query: Query) -> Self {
+        Self {
+            scope: Arc::clone(scope),
+            query: Arc::new(query),
+            principals: Arc::clone(principals),
+            from: None,
+            to: None,
+            author: None,
+            start: Start::Time { after: None, whole_ties: None },
+            limit: 0,
+        }
+    }
+}
+
 /// Order and start of a page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Start {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use trawl_engine::correction::{
     CorrectableWord, MAX_CANDIDATES, by_likelihood, whole_word, with_corrections,
 };
-use trawl_engine::{Failure, Query, Request, Scope, Start, View};
+use trawl_engine::{Failure, Request, Scope, View};
 
 use crate::query::halves;
 use crate::terms::TermPrefix;
@@ -22,7 +22,7 @@ pub(crate) async fn correct(
 ) -> Result<Option<String>, Failure> {
     let mut corrections = Vec::new();
     for CorrectableWord { word, query } in CorrectableWord::all_of(keyword) {
-        let request = total_of_query(scope, principals, query);
+        let request = Arc::new(Request::total_of(scope, principals, query));
         corrections.push(if finds(view, &request).await? {
             None
         } else {
@@ -35,25 +35,12 @@ pub(crate) async fn correct(
 async fn correction(view: &OpenSearchView, request: &Request, word: &str) -> Result<Option<String>, Failure> {
     // They may occur in invisible or deleted documents only.
     for candidate in candidates(view, request, word).await? {
-        let request = total_of_query(&request.scope, &request.principals, whole_word(&candidate));
-        if finds(view, &request).await? {
+        let whole = Request::total_of(&request.scope, &request.principals, whole_word(&candidate));
+        if finds(view, &Arc::new(whole)).await? {
             return Ok(Some(candidate));
         }
     }
     Ok(None)
-}
-
-fn total_of_query(scope: &Arc<Scope>, principals: &Arc<[String]>, query: Query) -> Arc<Request> {
-    Arc::new(Request {
-        scope: Arc::clone(scope),
-        query: Arc::new(query),
-        principals: Arc::clone(principals),
-        from: None,
-        to: None,
-        author: None,
-        start: Start::Time { after: None, whole_ties: None },
-        limit: 0,
-    })
 }
 
 async fn finds(view: &OpenSearchView, request: &Arc<Request>) -> Result<bool, Failure> {

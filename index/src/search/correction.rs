@@ -8,7 +8,7 @@ use tantivy_fst::Automaton;
 use trawl_engine::correction::{
     CorrectableWord, MAX_CANDIDATES, by_likelihood, whole_word, with_corrections,
 };
-use trawl_engine::{Query, Request, Scope, Start};
+use trawl_engine::{Query, Request, Scope};
 
 use super::execute::search;
 use super::viewer_scope::ViewerScope;
@@ -28,17 +28,7 @@ pub(crate) fn correct(
 ) -> Result<Option<String>, Error> {
     let viewer_scope = ViewerScope::new(view, scope, principals)?;
     let finds = |query: Query| -> Result<bool, Error> {
-        let request = Request {
-            scope: Arc::clone(scope),
-            query: Arc::new(query),
-            principals: Arc::clone(principals),
-            from: None,
-            to: None,
-            author: None,
-            start: Start::Time { after: None, whole_ties: None },
-            limit: 0,
-        };
-        Ok(search(view, &request)?.total > 0)
+        Ok(search(view, &Request::total_of(scope, principals, query))?.total > 0)
     };
     let correction = |CorrectableWord { word, query }| -> Result<Option<String>, Error> {
         if finds(query)? {
