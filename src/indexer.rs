@@ -7,6 +7,7 @@
 mod control;
 mod follower;
 mod lock;
+mod log_cutter;
 mod progress;
 mod reader;
 mod rebuild;
@@ -37,9 +38,10 @@ pub use self::{
 
 use self::{
     lock::DataLock,
+    log_cutter::Followed,
     progress::{Announcer, Freshness},
     reader::{Area, Rows},
-    run::{Context, EngineRun, Followed, Outputs},
+    run::{Context, EngineRun, Outputs},
     supervisor::Supervisor,
 };
 use crate::{

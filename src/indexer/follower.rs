@@ -7,35 +7,25 @@ use std::{
 
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use trawl_engine::{Change, Checkpoint, Indexes};
+use trawl_engine::{Checkpoint, Indexes};
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
+    log_cutter::LogCutter,
     progress::Announcer,
     reader::{LogReader, ReaderStep, Rows},
     rebuild::RebuildScan,
     rebuild_request::{Ask, RebuildState, Refusal},
-    run::{Context, Followed, Outputs},
+    run::{Context, Outputs},
     sinks::{IndexFailure, Sinks},
 };
-use crate::{
-    error::Error,
-    index_progress::Progress,
-    replicas,
-    store::{Store, change_log},
-};
+use crate::{error::Error, store::change_log};
 
 const STEPS_AHEAD: usize = 4;
 
 /// Requests share a commit when they arrive within this time.
 const COMMIT_WITHIN: Duration = Duration::from_millis(60);
-
-/// Documents between two commits of a rebuild.
-const REBUILD_COMMIT: usize = 50_000;
-
-/// Interval between commits of a rebuild that is searched already.
-const REBUILD_COMMIT_EVERY: Duration = Duration::from_millis(500);
 
 /// Consecutive failures after which the index's files are verified.
 const DOUBTFUL: u32 = 3;
@@ -45,15 +35,6 @@ const LONGEST_PAUSE: u32 = 5;
 
 /// Changes that are not searchable after as long are told of as missing.
 pub(super) const LATE_AFTER: Duration = Duration::from_secs(5);
-
-/// Like [`REBUILD_COMMIT_EVERY`], while changes of the log wait to be searchable.
-const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
-
-/// The log is truncated when it keeps this many indexed entries.
-const KEPT_ENTRIES: i64 = 20_000;
-
-/// Entries removed per write, so that other writes are not delayed.
-const CUT_ENTRIES: u64 = 2_000;
 
 pub(super) struct Follower {
     pub(super) rows: Rows,
@@ -72,10 +53,7 @@ pub(super) struct Follower {
     pub(super) asks: mpsc::Receiver<Ask>,
     /// The request to answer once the rebuild has begun.
     pub(super) asked: Option<Ask>,
-    pub(super) cut_up_to: i64,
-    pub(super) cut: Option<AbortOnDropHandle<()>>,
-    /// Of all engines that follow the log in this process.
-    followed: Followed,
+    cutter: LogCutter,
 }
 
 #[derive(Default)]
@@ -119,9 +97,7 @@ impl Follower {
             failures: 0,
             asks,
             asked: None,
-            cut_up_to: 0,
-            cut: None,
-            followed: context.followed.clone(),
+            cutter: LogCutter::new(context.rows.store.clone(), context.followed.clone()),
         }
     }
 
@@ -133,6 +109,20 @@ impl Follower {
             }
         }
         self.sinks.close().await;
+    }
+
+    /// Serves before the first request where possible.
+    pub(super) async fn prepare_early(&mut self) {
+        for _ in 0..2 {
+            match self.prepare().await {
+                Err(IndexFailure::Unusable(reason)) => self.recover(IndexFailure::Unusable(reason)).await,
+                Err(trouble) => {
+                    tracing::warn!(?trouble, "the full-text index could not be opened at startup");
+                    return;
+                }
+                Ok(()) => return,
+            }
+        }
     }
 
     /// Opens the index unless it is open, and serves it, complete or not.
@@ -207,20 +197,6 @@ impl Follower {
         let takes_over = announced.caught_up && announced.position <= checkpoint.position;
         let is_behind = checkpoint.position < last && !takes_over;
         self.sinks.serve(is_behind.then_some(Incompleteness::Behind).as_ref());
-        Ok(())
-    }
-
-    async fn begin_scan(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
-        let reason = self.sinks.take_reason().unwrap_or_else(|| {
-            if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
-        });
-        tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
-        let scan = RebuildScan::begin(&self.rows.store, note).await?;
-        if !self.sinks.is_beside() {
-            self.sinks.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
-        }
-        self.announcer.begin_rebuild(self.position, &scan.progress, self.sinks.is_beside());
-        self.scan = Some(scan);
         Ok(())
     }
 
@@ -351,71 +327,19 @@ impl Follower {
         self.failures = 0;
         self.position = position;
         self.announcer.reach(position);
-        self.cut_log(position);
+        self.cutter.cut_behind(position);
         if self.scan.is_some() {
             self.continue_scan().await?;
         }
         Ok(())
     }
 
-    pub(super) async fn continue_scan(&mut self) -> Result<(), IndexFailure> {
-        let Some(scan) = &mut self.scan else { return Ok(()) };
-        let portion = scan.read_on(&self.rows).await?;
-        let is_through = portion.is_none();
-        if let Some(documents) = portion {
-            let count = documents.len();
-            let changes = documents.into_iter().map(Change::Put).collect();
-            self.sinks.fill(changes).await?;
-            scan.took(count);
-            self.announcer.report_rebuild(&scan.progress);
-        }
-        if is_through {
-            return self.finish_scan().await;
-        }
-        let is_searched = !self.sinks.is_beside();
-        let every = if scan.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
-        let is_due = is_searched && scan.committed_at.elapsed() >= every;
-        if is_due || scan.uncommitted >= REBUILD_COMMIT {
-            (scan.uncommitted, scan.committed_at, scan.has_changes) = (0, Instant::now(), false);
-            let note = scan.note();
-            let checkpoint = self.checkpoint(self.position, false);
-            self.sinks.commit_rebuild(&checkpoint, note).await?;
-            self.failures = 0;
-            if is_searched {
-                self.announcer.reach(self.position);
-            }
-        }
-        Ok(())
-    }
-
-    async fn finish_scan(&mut self) -> Result<(), IndexFailure> {
-        let checkpoint = self.checkpoint(self.position, true);
-        let was_beside = self.sinks.is_beside();
-        self.sinks.commit_rebuild(&checkpoint, None).await?;
-        self.sinks.exchange().await?;
-        // The rebuild counts as done even if a later step fails.
-        (self.rebuild, self.beside) = (false, RebuildState::None);
-        self.sinks.serve_rebuilt().await?;
-        if *self.rows.store.positions().borrow() > self.position {
-            // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
-            self.sinks.tell(Some(&Incompleteness::Behind));
-            // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
-            if !was_beside {
-                self.announcer.fail();
-            }
-        }
-        let documents = self.scan.take().map_or(0, |scan| scan.progress.done());
-        tracing::info!(documents, "the full-text index is rebuilt");
-        self.announcer.end_rebuild(self.position);
-        Ok(())
-    }
-
     /// Whether the served index lacks at most entries of the log.
-    fn serves_what_follows(&self) -> bool {
+    pub(super) fn serves_what_follows(&self) -> bool {
         self.scan.is_none() || self.sinks.is_beside()
     }
 
-    fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
+    pub(super) fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
         Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
     }
 
@@ -464,80 +388,6 @@ impl Follower {
                 }
             }
             () = self.stop.cancelled() => {}
-        }
-    }
-
-    fn cut_log(&mut self, position: i64) {
-        let is_busy = self.cut.as_ref().is_some_and(|cut| !cut.is_finished());
-        if is_busy || position - self.cut_up_to < KEPT_ENTRIES {
-            return;
-        }
-        self.cut_up_to = position;
-        let position = self.followed.least().min(position);
-        self.cut = Some(AbortOnDropHandle::new(tokio::spawn(cut_log(self.rows.store.clone(), position))));
-    }
-
-    /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
-    pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
-        if ask.is_closed() {
-            return false;
-        }
-        self.asked = Some(ask);
-        let refusal = self.refusal();
-        if refusal.is_none() {
-            (self.rebuild, self.beside) = (true, RebuildState::None);
-        }
-        refusal.map(|refusal| self.answer(Err(refusal))).is_none()
-    }
-
-    fn refusal(&self) -> Option<Refusal> {
-        if self.scan.is_some() {
-            Some(Refusal::UnderWay)
-        } else if !self.sinks.has_room_beside() {
-            Some(Refusal::NotBeside)
-        } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
-            Some(Refusal::NoRoom)
-        } else {
-            None
-        }
-    }
-
-    pub(super) fn give_up_beside(&mut self) {
-        if self.beside == RebuildState::UnderWay {
-            tracing::error!("the rebuild of the index failed; the current index stays in use");
-            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
-            self.announcer.give_up();
-            self.asked = None;
-        }
-    }
-
-    pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {
-        if let Some(asked) = self.asked.take() {
-            drop(asked.send(answer));
-        }
-    }
-}
-
-/// Removes entries that every replica has followed.
-async fn cut_log(store: Store, own: i64) {
-    let position = match replicas::least_position(&store, own).await {
-        Ok(position) => position,
-        Err(error) => {
-            tracing::warn!(%error, "the positions of other replicas are unknown; the change log is not truncated");
-            return;
-        }
-    };
-    loop {
-        let cut = store.write(move |transaction| {
-            Box::pin(async move { Ok(change_log::remove_up_to(transaction, position, CUT_ENTRIES).await?) })
-        });
-        match cut.await {
-            Ok(removed) if removed < CUT_ENTRIES => return,
-            Ok(_) => {}
-            Err(error) => {
-                tracing::warn!(%error, "the change log could not be truncated");
-                return;
-            }
         }
     }
 }

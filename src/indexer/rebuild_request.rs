@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::follower::Follower;
 use crate::{error::Error, index_progress::Progress};
 
 const FULL_FOR: Duration = Duration::from_mins(1);
@@ -37,6 +38,48 @@ impl From<Refusal> for Error {
             Refusal::NoRoom => {
                 Self::unavailable("the disk has no room for a second index; nothing was changed", FULL_FOR)
             }
+        }
+    }
+}
+
+impl Follower {
+    /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
+    pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
+        if ask.is_closed() {
+            return false;
+        }
+        self.asked = Some(ask);
+        let refusal = self.refusal();
+        if refusal.is_none() {
+            (self.rebuild, self.beside) = (true, RebuildState::None);
+        }
+        refusal.map(|refusal| self.answer(Err(refusal))).is_none()
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        if self.scan.is_some() {
+            Some(Refusal::UnderWay)
+        } else if !self.sinks.has_room_beside() {
+            Some(Refusal::NotBeside)
+        } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
+            Some(Refusal::NoRoom)
+        } else {
+            None
+        }
+    }
+
+    pub(super) fn give_up_beside(&mut self) {
+        if self.beside == RebuildState::UnderWay {
+            tracing::error!("the rebuild of the index failed; the current index stays in use");
+            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
+            self.announcer.give_up();
+            self.asked = None;
+        }
+    }
+
+    pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {
+        if let Some(asked) = self.asked.take() {
+            drop(asked.send(answer));
         }
     }
 }

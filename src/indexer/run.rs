@@ -1,14 +1,8 @@
 //! One engine, kept level with the change log.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{path::PathBuf, sync::Arc};
 
-use tokio::{
-    sync::{mpsc, watch},
-    task::JoinHandle,
-};
+use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use trawl_engine::Health;
 use trawl_index::EmbeddedIndexes;
@@ -16,8 +10,8 @@ use trawl_opensearch::OpenSearch;
 use trawl_search::sources::builtin::ServedIndex;
 
 use super::{
-    follower::Follower, lock::DataLock, progress::Announcer, reader::Rows, rebuild_request::Ask,
-    shared::SharedRun, sinks::IndexFailure,
+    follower::Follower, lock::DataLock, log_cutter::Followed, progress::Announcer, reader::Rows,
+    rebuild_request::Ask, shared::SharedRun,
 };
 use crate::{
     config::{EngineKind, Index},
@@ -37,30 +31,6 @@ pub(super) struct Context {
     pub(super) own_indexes: Vec<String>,
     pub(super) followed: Followed,
     pub(super) _lock: DataLock,
-}
-
-/// Progress of all engines that follow the change log in this process: during a move there are two.
-#[derive(Clone, Default)]
-pub(super) struct Followed(Arc<Mutex<Vec<watch::Receiver<Progress>>>>);
-
-impl Followed {
-    /// The position up to which all have followed the log.
-    pub(super) fn least(&self) -> i64 {
-        self.all().iter().map(|progress| progress.borrow().position).min().unwrap_or(i64::MAX)
-    }
-
-    pub(super) fn add(&self, progress: watch::Receiver<Progress>) {
-        self.remove(&progress);
-        self.all().push(progress);
-    }
-
-    pub(super) fn remove(&self, progress: &watch::Receiver<Progress>) {
-        self.all().retain(|other| !other.same_channel(progress));
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<watch::Receiver<Progress>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// The places where an engine is served and its progress is announced.
@@ -124,21 +94,5 @@ impl EngineRun {
             tracing::error!(%error, "the indexer did not stop cleanly");
         }
         self.followed.remove(&self.outputs.announcer.subscribe());
-    }
-}
-
-impl Follower {
-    /// Serves before the first request where possible.
-    pub(super) async fn prepare_early(&mut self) {
-        for _ in 0..2 {
-            match self.prepare().await {
-                Err(IndexFailure::Unusable(reason)) => self.recover(IndexFailure::Unusable(reason)).await,
-                Err(trouble) => {
-                    tracing::warn!(?trouble, "the full-text index could not be opened at startup");
-                    return;
-                }
-                Ok(()) => return,
-            }
-        }
     }
 }
