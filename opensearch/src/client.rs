@@ -149,6 +149,14 @@ impl Node {
         Some(Attempt { node: self, began, admission, is_over: false })
     }
 
+    /// Begins a pause, unless there is one.
+    fn failed(&self, error: &str) {
+        let host = self.url.host_str();
+        if let Some(pause) = self.with_rest(|rest| rest.failed(Instant::now())) {
+            tracing::warn!(host, error, ?pause, "a node of OpenSearch did not answer and is left out");
+        }
+    }
+
     fn with_rest<T>(&self, work: impl FnOnce(&mut Rest) -> T) -> T {
         work(&mut self.rest.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -160,9 +168,9 @@ impl Attempt<'_> {
         self.node.with_rest(Rest::answered);
     }
 
-    fn failed(mut self) {
+    fn failed(mut self, error: &str) {
         self.is_over = true;
-        self.node.with_rest(|rest| rest.failed(Instant::now()));
+        self.node.failed(error);
     }
 }
 
@@ -173,7 +181,7 @@ impl Drop for Attempt<'_> {
         }
         // The caller's deadline has passed.
         if self.began.elapsed() >= HANGING {
-            self.node.with_rest(|rest| rest.failed(Instant::now()));
+            self.node.failed("its caller's deadline passed");
         } else {
             self.node.with_rest(|rest| rest.abandoned(self.admission));
         }
@@ -267,11 +275,8 @@ impl Client {
 async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<Answer, Failure> {
     match read(request).await {
         Err(error) => {
-            let host = attempt.node.url.host_str();
             // Without the address, which may hold a password.
-            let error = with_causes(&error.without_url());
-            tracing::warn!(host, error, "a node of OpenSearch did not answer");
-            attempt.failed();
+            attempt.failed(&with_causes(&error.without_url()));
             Err(unreachable())
         }
         Ok((status, bytes)) => {

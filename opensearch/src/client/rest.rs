@@ -44,16 +44,17 @@ impl Rest {
         *self = Self::default();
     }
 
-    /// Begins a pause twice as long as the last one.
-    pub(super) fn failed(&mut self, now: Instant) {
+    /// Begins a pause twice as long as the last one, and returns its length.
+    pub(super) fn failed(&mut self, now: Instant) -> Option<Duration> {
         // Calls that were under way when the pause began count once.
         if self.until.is_some_and(|until| now < until) {
-            return;
+            return None;
         }
         let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(self.failures)).min(LONGEST_PAUSE);
         self.failures = self.failures.saturating_add(1);
         self.until = Some(now + pause);
         self.is_probed = false;
+        Some(pause)
     }
 
     /// A call ended before it could tell anything.
@@ -76,8 +77,9 @@ mod tests {
         let mut now = Instant::now();
         assert_eq!(rest.admit(now), Some(Admission::Regular));
         for seconds in [1, 2, 4, 8, 16, 30, 30] {
-            rest.failed(now);
-            let end = now + Duration::from_secs(seconds);
+            let pause = Duration::from_secs(seconds);
+            assert_eq!(rest.failed(now), Some(pause));
+            let end = now + pause;
             assert_eq!(rest.until(), Some(end));
             assert_eq!(rest.admit(end.checked_sub(Duration::from_millis(1)).unwrap()), None);
             now = end;
@@ -103,9 +105,8 @@ mod tests {
     #[test]
     fn failures_of_one_moment_count_once() {
         let (mut rest, now) = (Rest::default(), Instant::now());
-        for _ in 0..50 {
-            rest.failed(now);
-        }
+        let pauses: Vec<Duration> = (0..50).filter_map(|_| rest.failed(now)).collect();
+        assert_eq!(pauses, [Duration::from_secs(1)]);
         assert_eq!(rest.until(), Some(now + Duration::from_secs(1)));
     }
 }
