@@ -1,0 +1,70 @@
+//! Entries that are gone, and changes that its reader meets.
+
+use super::*;
+
+#[tokio::test]
+async fn entries_that_are_gone_are_noticed_by_their_reader() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, _) = store(directory.path(), 30).await;
+    let cut = store.write(|transaction| {
+        Box::pin(async move { Ok(change_log::remove_up_to(transaction, 10, 100).await?) })
+    });
+    cut.await.unwrap();
+    for (position, is_gone) in [(9, true), (10, false)] {
+        let (sender, mut steps) = mpsc::channel(1);
+        let rows = Rows { store: store.clone(), public_url: "https://trawl.example".into() };
+        let reader = LogReader { rows, positions: store.positions(), batch_changes: 100, steps: sender };
+        let reading = tokio::spawn(reader.run(position));
+        let first = steps.recv().await.unwrap();
+        assert_eq!(matches!(first, ReaderStep::Truncated), is_gone, "from {position}");
+        drop(steps);
+        reading.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn engines_of_one_process_keep_what_the_slower_has_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, _) = store(directory.path(), 0).await;
+    let announcers = [0, 1].map(|_| Announcer::new(store.commits(), Freshness::default()));
+    let followed = Followed::default();
+    assert_eq!(followed.least(), i64::MAX);
+    for announcer in [&announcers[0], &announcers[1], &announcers[0]] {
+        followed.add(announcer.subscribe());
+    }
+    announcers[0].reach(7);
+    assert_eq!(followed.least(), 0);
+    announcers[1].reach(5);
+    assert_eq!(followed.least(), 5);
+    followed.remove(&announcers[1].subscribe());
+    assert_eq!(followed.least(), 7);
+}
+
+/// A task done between both reads is in the other module already.
+#[tokio::test]
+async fn moved_task_is_indexed_by_its_present_state() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), 0).await;
+    let indexer = level(&store, directory.path()).await;
+    for (status, standing) in [(0, [1, 0]), (1, [0, 1])] {
+        let written = store.write(move |transaction| {
+            Box::pin(async move {
+                let text = "INSERT OR REPLACE INTO tasks (id, tenant_id, application, app_task_id, status, \
+                            assignee_login_id, created_at, task) VALUES ('t', ?, 'a', 't', ?, 'mei', 1, ?)";
+                let task = r#"{"appTaskId": "t", "title": "harbour", "assigneeLoginId": "mei"}"#;
+                sql(text, [tenant.into(), status.into(), task.into()]).execute(transaction).await?;
+                transaction.record_change(tenant, "todo", "t");
+                Ok(())
+            })
+        });
+        written.await.unwrap();
+        settle(&store, &indexer).await;
+        let ServedView { view, .. } = indexer.served().view().unwrap();
+        let mut totals = [0; 2];
+        for (total_of_module, module) in totals.iter_mut().zip(["todo", "done"]) {
+            *total_of_module = total(&*view, tenant, module, ["l:mei".to_owned()].into()).await;
+        }
+        assert_eq!(totals, standing);
+    }
+    indexer.stop().await;
+}
