@@ -95,8 +95,10 @@ pub struct SharedProgress {
 }
 
 /// The last commit of a generation.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GenerationProgress {
+    /// Later generations have higher numbers.
+    pub number: u64,
     /// `None` before the first commit.
     pub checkpoint: Option<Checkpoint>,
     /// As committed.
@@ -129,14 +131,15 @@ impl State {
     }
 
     fn progress(&self) -> SharedProgress {
-        let progress = |generation: &GenerationState| GenerationProgress {
+        let progress = |(number, generation): (&u64, &GenerationState)| GenerationProgress {
+            number: *number,
             checkpoint: generation.checkpoint.clone(),
             note: generation.note.clone(),
         };
         let mut beside = self.generations.iter().filter(|(number, _)| Some(**number) != self.served);
         SharedProgress {
-            served: self.served.and_then(|number| self.generations.get(&number)).map(progress),
-            beside: beside.next_back().map(|(_, generation)| progress(generation)),
+            served: self.served.and_then(|number| self.generations.get_key_value(&number)).map(progress),
+            beside: beside.next_back().map(progress),
             rebuild_wanted: self.rebuild_wanted,
         }
     }

@@ -53,8 +53,7 @@ impl Announcer {
     }
 
     pub(super) fn begin_rebuild(&self, position: i64, rebuilt: &RebuildProgress, is_beside: bool) {
-        metrics::gauge!("trawl_index_rebuilding").set(1);
-        self.progress.send_modify(|progress| {
+        self.change(|progress| {
             progress.position = position;
             progress.rebuild = if is_beside { Rebuild::Beside } else { Rebuild::InPlace };
         });
@@ -73,20 +72,16 @@ impl Announcer {
     }
 
     pub(super) fn give_up(&self) {
-        self.progress.send_modify(|progress| progress.rebuild = Rebuild::Failed);
+        self.change(|progress| progress.rebuild = Rebuild::Failed);
     }
 
     /// Announces a rebuild of the leader.
     pub(super) fn follow_leader(&self, rebuild: Rebuild, items: &RebuildProgress) {
-        self.progress.send_if_modified(|progress| {
-            let before = progress.clone();
-            if rebuild != Rebuild::None || progress.is_rebuilding() {
-                progress.rebuild = rebuild;
-            }
+        self.change(|progress| {
+            progress.rebuild = rebuild;
             if progress.is_rebuilding() {
                 (progress.items_done, progress.items_known) = (items.done(), items.known());
             }
-            *progress != before
         });
     }
 
@@ -107,12 +102,21 @@ impl Announcer {
     }
 
     pub(super) fn end_rebuild(&self, position: i64) {
-        metrics::gauge!("trawl_index_rebuilding").set(0);
-        self.progress.send_modify(|progress| {
+        self.change(|progress| {
             if progress.is_rebuilding() {
                 progress.rebuild = Rebuild::None;
             }
         });
         self.reach(position);
+    }
+
+    /// Changes the progress, and the gauge of a rebuild with it.
+    fn change(&self, change: impl FnOnce(&mut Progress)) {
+        self.progress.send_if_modified(|progress| {
+            let before = progress.clone();
+            change(progress);
+            metrics::gauge!("trawl_index_rebuilding").set(u8::from(progress.is_rebuilding()));
+            *progress != before
+        });
     }
 }

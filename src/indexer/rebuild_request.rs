@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot,
+};
 
 use super::follower::Follower;
 use crate::{error::Error, index_progress::Progress};
 
 const FULL_FOR: Duration = Duration::from_mins(1);
+const AWAY_FOR: Duration = Duration::from_secs(5);
 
 pub(super) type Ask = oneshot::Sender<Result<Progress, Refusal>>;
 
@@ -20,11 +24,20 @@ pub(super) enum RebuildState {
     GivenUp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
     UnderWay,
     NotBeside,
     NoRoom,
+    /// The engine's reason.
+    Unavailable(String),
+}
+
+/// Leaves a request to another task, or refuses it while an earlier one waits there.
+pub(super) fn pass_on(ask: Ask, asks: &mpsc::Sender<Ask>) {
+    if let Err(TrySendError::Full(ask)) = asks.try_send(ask) {
+        drop(ask.send(Err(Refusal::UnderWay)));
+    }
 }
 
 impl From<Refusal> for Error {
@@ -37,6 +50,9 @@ impl From<Refusal> for Error {
             ),
             Refusal::NoRoom => {
                 Self::unavailable("the disk has no room for a second index; nothing was changed", FULL_FOR)
+            }
+            Refusal::Unavailable(reason) => {
+                Self::unavailable(format!("no rebuild was asked for: {reason}"), AWAY_FOR)
             }
         }
     }

@@ -18,7 +18,7 @@ use trawl_search::sources::builtin::Incompleteness;
 use super::{
     follower::Follower,
     rebuild::RebuildScan,
-    rebuild_request::Ask,
+    rebuild_request::{Ask, Refusal, pass_on},
     run::{Context, Outputs},
 };
 use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lease, store::Store};
@@ -35,6 +35,12 @@ const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 /// A leader that has not committed waiting changes for this long counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
 
+/// A rebuild that vanished counts as failed when no new leader has begun it again for this long.
+const FAILED_AFTER: Duration = Duration::from_secs(30);
+
+/// A leader that stops ends its write in flight within this time, or gives it up.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+
 const HEALTH_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(super) struct SharedRun {
@@ -48,6 +54,24 @@ pub(super) struct SharedRun {
     stop: CancellationToken,
     /// The leader's last position, and when it was first seen.
     seen: (i64, Instant),
+    seen_rebuild: SeenRebuild,
+}
+
+/// The leader's last rebuild, as a standby sees it.
+#[derive(Default)]
+struct SeenRebuild {
+    /// Number of its generation, and when it was last seen.
+    last: Option<(u64, Instant)>,
+}
+
+/// A standby's last look at the leader's commits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    /// Nothing is expected before the next change.
+    Level,
+    Behind,
+    /// The index has no commit, or the cluster did not answer.
+    Unknown,
 }
 
 impl SharedRun {
@@ -59,8 +83,17 @@ impl SharedRun {
         rebuild: bool,
         stop: CancellationToken,
     ) -> Self {
-        let (context, engine, asked) = (Arc::clone(context), engine.clone(), None);
-        Self { context, outputs, engine, asks, asked, rebuild, stop, seen: (0, Instant::now()) }
+        Self {
+            context: Arc::clone(context),
+            outputs,
+            engine: engine.clone(),
+            asks,
+            asked: None,
+            rebuild,
+            stop,
+            seen: (0, Instant::now()),
+            seen_rebuild: SeenRebuild::default(),
+        }
     }
 
     /// Serves the index before the first request where possible, and returns the work that goes on.
@@ -117,7 +150,13 @@ impl SharedRun {
     async fn lead(&mut self, term: Term) {
         let Term { follower, asks, lease, over } = term;
         tracing::info!("this replica fills the shared index");
-        let mut following = tokio::spawn(follower.run());
+        // Every step of a leader may be its last one.
+        let mut following = AbortOnDropHandle::new(tokio::spawn(follower.run()));
+        let hanging = async {
+            over.cancelled().await;
+            sleep(STOP_TIMEOUT).await;
+        };
+        tokio::pin!(hanging);
         // An ask without a receiver is not taken up.
         let mut wanted: Option<oneshot::Receiver<_>> = None;
         let mut looks = interval(LEASE_INTERVAL);
@@ -130,7 +169,11 @@ impl SharedRun {
                     }
                     break;
                 }
-                Some(ask) = self.asks.recv() => drop(asks.try_send(ask)),
+                () = &mut hanging => {
+                    tracing::warn!("a write to the shared index did not end and is given up");
+                    break;
+                }
+                Some(ask) = self.asks.recv() => pass_on(ask, &asks),
                 _ = looks.tick() => {
                     match lease.is_held().await {
                         Ok(true) => {}
@@ -147,7 +190,7 @@ impl SharedRun {
                 }
             }
         }
-        drop(wanted);
+        drop((wanted, following));
         tracing::info!("this replica no longer fills the shared index");
         give_back(lease).await;
     }
@@ -161,11 +204,11 @@ impl SharedRun {
         let mut positions = self.context.rows.store.positions();
         let until = Instant::now() + LEASE_INTERVAL;
         loop {
-            let is_level = self.take_commit().await;
-            let pause = if is_level { IDLE_INTERVAL } else { BEHIND_INTERVAL };
+            let look = self.take_commit().await;
+            let is_urgent = look == Look::Behind || self.asked.is_some() && look == Look::Level;
             tokio::select! {
-                () = sleep(pause) => {}
-                changed = positions.changed(), if is_level => if changed.is_err() { return },
+                () = sleep(if is_urgent { BEHIND_INTERVAL } else { IDLE_INTERVAL }) => {}
+                changed = positions.changed(), if look == Look::Level => if changed.is_err() { return },
                 Some(ask) = self.asks.recv() => self.want_rebuild(ask).await,
                 () = sleep_until(until) => return,
                 () = self.stop.cancelled() => return,
@@ -173,18 +216,20 @@ impl SharedRun {
         }
     }
 
-    /// Serves and announces the leader's last commit. Returns whether nothing is expected soon.
-    async fn take_commit(&mut self) -> bool {
+    /// Serves and announces the leader's last commit.
+    async fn take_commit(&mut self) -> Look {
         let Outputs { served, announcer } = &self.outputs;
-        let (searched, beside) = match self.engine.progress().await {
-            Ok(Some(SharedProgress { served: Some(searched), beside, .. })) => (searched, beside),
+        let (searched, beside, rebuild_wanted) = match self.engine.progress().await {
+            Ok(Some(SharedProgress { served: Some(searched), beside, rebuild_wanted })) => {
+                (searched, beside, rebuild_wanted)
+            }
             Ok(_) => {
                 served.withdraw("the index is not filled yet".to_owned());
-                return true;
+                return Look::Unknown;
             }
             Err(Failure::Foreign(reason)) => {
                 served.withdraw(reason);
-                return true;
+                return Look::Unknown;
             }
             Err(failure) => {
                 tracing::debug!(%failure, "the leader's commits are unknown");
@@ -194,7 +239,7 @@ impl SharedRun {
                 } else {
                     served.set_incompleteness(Some(&Incompleteness::Behind));
                 }
-                return true;
+                return Look::Unknown;
             }
         };
         let checkpoint = searched.checkpoint.as_ref();
@@ -210,11 +255,8 @@ impl SharedRun {
             self.seen.1 = Instant::now();
         }
         let is_stuck = self.seen.1.elapsed() >= STUCK_AFTER;
-        let rebuild = match (&beside, is_complete) {
-            (Some(_), _) => Rebuild::Beside,
-            (None, true) => Rebuild::None,
-            (None, false) => Rebuild::InPlace,
-        };
+        let beside_number = beside.as_ref().map(|beside| beside.number);
+        let rebuild = self.seen_rebuild.look(searched.number, beside_number, is_complete, Instant::now());
         let filled: &GenerationProgress = beside.as_ref().unwrap_or(&searched);
         let items = Arc::new(RebuildScan::progress_of(filled.note.as_deref()));
         let lack = if !is_complete {
@@ -230,18 +272,37 @@ impl SharedRun {
         if is_level && is_complete {
             announcer.catch_up();
         }
-        if rebuild != Rebuild::None
-            && let Some(asked) = self.asked.take()
-        {
+        // The leader has begun it, and may have ended it already.
+        if !rebuild_wanted && let Some(asked) = self.asked.take() {
             drop(asked.send(Ok(announcer.now())));
         }
-        is_level
+        if is_level { Look::Level } else { Look::Behind }
     }
 
     async fn want_rebuild(&mut self, ask: Ask) {
         match self.engine.want_rebuild().await {
             Ok(()) => self.asked = Some(ask),
-            Err(failure) => tracing::warn!(%failure, "the leader could not be asked for a rebuild"),
+            Err(failure) => drop(ask.send(Err(Refusal::Unavailable(failure.to_string())))),
+        }
+    }
+}
+
+impl SeenRebuild {
+    fn look(&mut self, searched: u64, beside: Option<u64>, is_complete: bool, now: Instant) -> Rebuild {
+        if let Some(number) = beside {
+            self.last = Some((number, now));
+            return Rebuild::Beside;
+        }
+        match self.last {
+            _ if !is_complete => Rebuild::InPlace,
+            Some((number, seen)) if number > searched => {
+                if now - seen < FAILED_AFTER {
+                    Rebuild::Beside
+                } else {
+                    Rebuild::Failed
+                }
+            }
+            Some(_) | None => Rebuild::None,
         }
     }
 }
@@ -336,5 +397,34 @@ impl Indexes for LeasedIndexes {
     async fn exchange(&mut self, indexes: BesideIndexes) -> std::result::Result<(), Failure> {
         self.check().await?;
         self.indexes.exchange(indexes).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::time::Instant;
+
+    use super::{FAILED_AFTER, Rebuild, SeenRebuild};
+
+    #[test]
+    fn rebuild_that_is_not_searched_has_failed_unless_a_leader_begins_it_again() {
+        let (mut seen, now) = (SeenRebuild::default(), Instant::now());
+        let mut look = |searched, beside, now| seen.look(searched, beside, true, now);
+        assert_eq!(look(1, None, now), Rebuild::None);
+        assert_eq!(look(1, Some(2), now), Rebuild::Beside);
+        assert_eq!(look(2, None, now), Rebuild::None);
+        assert_eq!(look(2, Some(3), now), Rebuild::Beside);
+        assert_eq!(look(2, None, now), Rebuild::Beside);
+        assert_eq!(look(2, Some(4), now + FAILED_AFTER), Rebuild::Beside);
+        assert_eq!(look(2, None, now + FAILED_AFTER), Rebuild::Beside);
+        assert_eq!(look(2, None, now + FAILED_AFTER * 2), Rebuild::Failed);
+        assert_eq!(look(2, Some(5), now + FAILED_AFTER * 2), Rebuild::Beside);
+        assert_eq!(look(5, None, now + FAILED_AFTER * 2), Rebuild::None);
+    }
+
+    #[test]
+    fn searched_index_that_is_not_complete_is_rebuilt_in_place() {
+        let look = SeenRebuild::default().look(1, None, false, Instant::now());
+        assert_eq!(look, Rebuild::InPlace);
     }
 }

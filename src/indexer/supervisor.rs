@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     progress::{Announcer, Freshness},
-    rebuild_request::Ask,
+    rebuild_request::{Ask, pass_on},
     run::{Context, EngineRun, Outputs},
 };
 use crate::{config::EngineKind, error::Error, index_progress::Progress};
@@ -90,29 +90,37 @@ impl Supervisor {
 
     async fn obey(&mut self, command: Command) {
         match command {
-            // A full queue means that one is asked for already; the asker gets no answer.
-            Command::Rebuild(ask) => drop(self.searched.asks.try_send(ask)),
-            Command::Move(to, answer) => drop(answer.send(self.begin_move(to).await)),
+            Command::Rebuild(ask) => pass_on(ask, &self.searched.asks),
+            Command::Move(to, answer) => match self.refusal(to) {
+                Some(refusal) => {
+                    let _gone = answer.send(Err(refusal));
+                }
+                None => self.begin_move(to, answer).await,
+            },
         }
     }
 
-    async fn begin_move(&mut self, to: EngineKind) -> Result<(), MoveRefusal> {
+    fn refusal(&self, to: EngineKind) -> Option<MoveRefusal> {
         if self.target.is_some() {
-            return Err(MoveRefusal::UnderWay);
+            Some(MoveRefusal::UnderWay)
+        } else if to == self.searched.kind {
+            Some(MoveRefusal::There)
+        } else if to == EngineKind::OpenSearch && self.context.cluster.is_none() {
+            Some(MoveRefusal::NoCluster)
+        } else {
+            None
         }
-        if to == self.searched.kind {
-            return Err(MoveRefusal::There);
-        }
-        if to == EngineKind::OpenSearch && self.context.cluster.is_none() {
-            return Err(MoveRefusal::NoCluster);
-        }
+    }
+
+    /// Answers before the target is opened, which may take long.
+    async fn begin_move(&mut self, to: EngineKind, answer: oneshot::Sender<Result<(), MoveRefusal>>) {
         let announcer = Announcer::new(self.context.rows.store.commits(), Freshness::default());
         let progress = announcer.subscribe();
         let outputs = Outputs { served: Arc::default(), announcer };
-        self.target = Some(EngineRun::start(&self.context, to, outputs, false).await);
         self.engines.send_modify(|engines| engines.target = Some((to, progress)));
+        let _gone = answer.send(Ok(()));
         tracing::info!(to = to.name(), "the index is being moved to another engine");
-        Ok(())
+        self.target = Some(EngineRun::start(&self.context, to, outputs, false).await);
     }
 
     /// Has searches answered by the target, which is level.

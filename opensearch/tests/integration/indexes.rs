@@ -41,7 +41,7 @@ fn progress_of_the_leader_is_read_by_every_replica() {
         assert!(is_unavailable(reader.documents().await, not_filled));
 
         let mut leader = installation.leader().await;
-        let empty = GenerationProgress { checkpoint: None, note: None };
+        let empty = GenerationProgress { number: 1, checkpoint: None, note: None };
         let progress = SharedProgress { served: Some(empty.clone()), beside: None, rebuild_wanted: false };
         assert_eq!(reader.progress().await.unwrap(), Some(progress.clone()));
         assert_eq!(search(&reader, &news(), "harbour").await.unwrap(), [""; 0]);
@@ -51,13 +51,15 @@ fn progress_of_the_leader_is_read_by_every_replica() {
         assert_eq!(reader.view().generation(), before, "nothing was committed");
         leader.sink().apply(vec![harbour("old")]).await.unwrap();
         leader.sink().commit(&checkpoint(1), Some("half".to_owned())).await.unwrap();
-        let served = GenerationProgress { checkpoint: Some(checkpoint(1)), note: Some("half".to_owned()) };
+        let note = Some("half".to_owned());
+        let served = GenerationProgress { checkpoint: Some(checkpoint(1)), note, ..empty.clone() };
         let progress = SharedProgress { served: Some(served), ..progress };
         assert_eq!(reader.progress().await.unwrap(), Some(progress.clone()));
         assert!(reader.view().generation() > before);
 
         leader.open_beside().await.unwrap();
-        let progress = SharedProgress { beside: Some(empty), ..progress };
+        let beside = Some(GenerationProgress { number: 2, ..empty });
+        let progress = SharedProgress { beside, ..progress };
         assert_eq!(reader.progress().await.unwrap(), Some(progress));
         let mut next = installation.leader().await;
         assert_eq!(next.sink().note(), Some("half"));

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use trawl::config::Engine;
 
 use crate::util::{
     caller::Caller,
@@ -19,6 +20,7 @@ struct World {
     servers: [Server; 2],
     acme: Caller,
     operator: Caller,
+    engine: Engine,
     /// Names the indexes.
     _unique: TempDir,
 }
@@ -26,7 +28,8 @@ struct World {
 impl World {
     async fn new(name: &str) -> Self {
         let unique = tempfile::tempdir().unwrap();
-        let environment = environment_of(&on_node(unique.path()));
+        let engine = on_node(unique.path());
+        let environment = environment_of(&engine);
         let settings: Vec<(&'static str, &str)> =
             environment.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let mut cluster = Cluster::new(name);
@@ -38,7 +41,7 @@ impl World {
         let application = cluster.application_with("acme", "application", &scopes).await;
         let operator = cluster.application("acme", "admin").await;
         let (acme, operator) = (first.caller(&application).await, first.caller(&operator).await);
-        Self { cluster, servers: [first, second], acme, operator, _unique: unique }
+        Self { cluster, servers: [first, second], acme, operator, engine, _unique: unique }
     }
 
     async fn put(&self, replica: usize, items: &[Value]) {
@@ -67,6 +70,14 @@ impl World {
         })
         .await;
     }
+}
+
+/// Grows with each rebuild.
+async fn searched_generation(world: &World) -> u64 {
+    let trawl::config::OpenSearch { urls, index_prefix, .. } = &world.engine.opensearch;
+    let state = format!("{}{index_prefix}-state/_doc/state", urls[0]);
+    let state: Value = reqwest::get(state).await.unwrap().json().await.unwrap();
+    state["_source"]["served"].as_u64().unwrap()
 }
 
 async fn wait_until_found(acme: &Caller, keyword: &str, count: u64) {
@@ -99,24 +110,27 @@ async fn rebuild_asked_at_any_replica_is_made_by_the_leader() {
     for asked in [1, 0] {
         world.wait_until_found(asked, "harbour", 900).await;
         let operator = at(&world.servers[asked], &world.operator);
-        let begun = operator.post_empty("/admin/v1/index/rebuild").await.ok();
-        assert_eq!(begun.data()["rebuilding"], true, "{}", begun.text);
+        let before = searched_generation(&world).await;
+        operator.post_empty("/admin/v1/index/rebuild").await.ok();
         for server in &world.servers {
             let operator = at(server, &world.operator);
             eventually("the end of the rebuild", async || {
                 let acme = at(server, &world.acme);
                 assert_eq!(acme.find("article", "harbour").await.len(), 900);
-                (operator.get("/admin/v1/index").await.ok().data()["rebuilding"] == false).then_some(())
+                let index = operator.get("/admin/v1/index").await.ok();
+                assert_eq!(index.data()["rebuildFailed"], false, "{}", index.text);
+                (index.data()["rebuilding"] == false).then_some(())
             })
             .await;
         }
+        assert!(searched_generation(&world).await > before);
     }
 }
 
 #[tokio::test]
 async fn leader_that_dies_is_replaced_and_loses_nothing() {
     let Some(_) = opensearch::node() else { return };
-    let World { cluster, servers: [first, second], acme, operator, _unique } =
+    let World { cluster, servers: [first, second], acme, operator, engine: _, _unique } =
         World::new("shared_death").await;
     let acme = at(&second, &acme);
     let items = many("i", "harbour", 2_000, 3);
