@@ -1,20 +1,26 @@
 //! `trawl index`: state, rebuild and move of a running server's full-text index.
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    process::ExitCode,
+    time::{Duration, Instant},
+};
 
 use bytes::Bytes;
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use reqwest::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    client::{ApiClient, ServerOptions},
+    client::{ApiClient, CallError, ServerOptions},
     exit::{WRONG_USAGE, fail, show},
 };
 use crate::config::EngineKind;
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
+
+/// A server that does not answer for this long ends the wait.
+const UNREACHABLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum IndexCommand {
@@ -89,7 +95,7 @@ impl IndexCommand {
             Err(error) => return fail(WRONG_USAGE, error),
         };
         let state = match &self {
-            Self::Status(_) => read(&client).await,
+            Self::Status(_) => read(&client).await.map_err(|error| error.to_string()),
             Self::Rebuild(_) => rebuild(&client).await,
             Self::Move(options) => move_to(&client, options.to).await,
         };
@@ -104,12 +110,13 @@ impl IndexCommand {
     }
 }
 
-async fn read(client: &ApiClient) -> Result<Value, String> {
+async fn read(client: &ApiClient) -> Result<Value, CallError> {
     call(client, Method::GET, &["admin", "v1", "index"], Bytes::new()).await
 }
 
 async fn rebuild(client: &ApiClient) -> Result<Value, String> {
-    call(client, Method::POST, &["admin", "v1", "index", "rebuild"], Bytes::new()).await?;
+    let begun = call(client, Method::POST, &["admin", "v1", "index", "rebuild"], Bytes::new()).await;
+    begun.map_err(|error| error.to_string())?;
     let state = wait(client, |state| {
         state.rebuilding.then_some((state.items_done, state.items_known, state.engine.message.clone()))
     });
@@ -124,7 +131,8 @@ async fn rebuild(client: &ApiClient) -> Result<Value, String> {
 
 async fn move_to(client: &ApiClient, to: EngineKind) -> Result<Value, String> {
     let body = json!({"to": to}).to_string();
-    call(client, Method::POST, &["admin", "v1", "index", "move"], body.into()).await?;
+    let begun = call(client, Method::POST, &["admin", "v1", "index", "move"], body.into()).await;
+    begun.map_err(|error| error.to_string())?;
     let state = wait(client, |state| {
         let moving = state.moving.as_ref()?;
         Some((moving.items_done, moving.items_known, moving.message.clone()))
@@ -139,23 +147,36 @@ async fn wait(
     client: &ApiClient,
     progress: impl Fn(&State) -> Option<(u64, u64, Option<String>)>,
 ) -> Result<Value, String> {
-    let bar = ProgressBar::new(0);
+    let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} items {msg}");
+    let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let mut answered = Instant::now();
     loop {
-        let state = read(client).await?;
-        let Some((done, known, message)) = progress(&parse(&state)?) else {
-            bar.finish_and_clear();
-            return Ok(state);
-        };
-        bar.set_length(known);
-        bar.set_position(done.min(known));
-        bar.set_message(message.unwrap_or_default());
+        match read(client).await {
+            Ok(state) => {
+                let Some((done, known, message)) = progress(&parse(&state)?) else {
+                    bar.finish_and_clear();
+                    return Ok(state);
+                };
+                answered = Instant::now();
+                bar.set_length(known);
+                bar.set_position(done.min(known));
+                bar.set_message(message.unwrap_or_default());
+            }
+            Err(error)
+                if (error.may_pass() || matches!(error, CallError::Busy { .. }))
+                    && answered.elapsed() < UNREACHABLE_TIMEOUT =>
+            {
+                bar.set_message(error.to_string());
+            }
+            Err(error) => return Err(error.to_string()),
+        }
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
 
-async fn call(client: &ApiClient, method: Method, path: &[&str], body: Bytes) -> Result<Value, String> {
-    let data = client.send::<Value>(method, path, body).await.map_err(|error| error.to_string())?;
-    data.ok_or_else(|| "the answer is not a trawl server's: it has no data".to_owned())
+async fn call(client: &ApiClient, method: Method, path: &[&str], body: Bytes) -> Result<Value, CallError> {
+    let data = client.send::<Value>(method, path, body).await?;
+    data.ok_or_else(|| CallError::Unreadable("it has no data".to_owned()))
 }
 
 fn parse(state: &Value) -> Result<State, String> {
