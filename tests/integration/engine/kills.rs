@@ -62,7 +62,7 @@ enum Paging {
     Relevance,
 }
 
-/// What an answer says of itself.
+/// Completeness of an answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Complete,

@@ -79,6 +79,50 @@ async fn cluster_that_is_away_is_named_and_never_passes_for_nothing_found() {
 }
 
 #[tokio::test]
+async fn missing_copies_are_told_of_and_hide_nothing() {
+    let Some(_) = opensearch::node() else { return };
+    let unique = tempfile::tempdir().unwrap();
+    let mut engine = on_node(unique.path());
+    // There is one node.
+    engine.opensearch.replicas = 1;
+    let app = TestApp::start_with(|config| config.engine = engine).await;
+    let acme = app.tenant("acme").await.caller;
+    app.put_contents(&acme, "article", &[item("a", "harbour", NEW_YEAR)]).await;
+    let engine = eventually("the missing copies at /readyz", async || {
+        let (status, engine) = readiness(&acme).await;
+        (status == 200 && engine["status"] == "degraded").then_some(engine)
+    });
+    let engine = engine.await;
+    let found = acme.search(&HARBOUR).await.ok();
+    assert_eq!((found.ids(), &found.body["partial"]), (vec!["a"], &false.into()));
+    let source = &found.body["sources"][0];
+    assert_eq!((&source["status"], &source["message"]), (&"ok".into(), &engine["message"]), "{source}");
+    assert!(engine["message"].as_str().unwrap().contains("copies"), "{engine}");
+    let metrics = acme.get("/metrics").await.text;
+    assert!(metrics.contains("trawl_engine_degraded 1"), "{metrics}");
+}
+
+#[tokio::test]
+async fn index_moves_away_from_a_cluster_that_is_away() {
+    let Some(node) = opensearch::node() else { return };
+    let relay = Relay::to(&node).await;
+    let (app, _unique) = over(&relay).await;
+    let (acme, operator) = (app.tenant("acme").await.caller, app.operator().await.caller);
+    app.put_contents(&acme, "article", &[item("a", "harbour", NEW_YEAR)]).await;
+    relay.cut();
+    acme.put("/v1/contents/article", &json!([item("b", "harbour", NEW_YEAR + 1)])).await.ok();
+    let moving = operator.post("/admin/v1/index/move", &json!({"to": "tantivy"})).await.ok();
+    assert_eq!(moving.data()["moving"]["to"], "tantivy", "{}", moving.text);
+    let engine = eventually("the embedded engine", async || {
+        let (_, engine) = readiness(&acme).await;
+        (engine["kind"] == "tantivy").then_some(engine)
+    });
+    assert_eq!(engine.await, json!({"kind": "tantivy", "status": "good", "message": null}));
+    eventually("readiness", async || (readiness(&acme).await.0 == 200).then_some(())).await;
+    assert_eq!(acme.search(&HARBOUR).await.ok().ids(), ["b", "a"]);
+}
+
+#[tokio::test]
 async fn server_starts_without_its_cluster_and_is_ready_once_it_is_there() {
     let Some(node) = opensearch::node() else { return };
     let relay = Relay::to(&node).await;

@@ -64,7 +64,8 @@ fn remove_indexes_of_ended_servers(node: &str, data: &Path, index_prefix: &str) 
     for (_, index_prefix) in over {
         let address = format!("{node}/{index_prefix}-*");
         let mut command = Command::new("curl");
-        command.args(["--silent", "--show-error", "--request", "DELETE", &address]).stdout(Stdio::null());
+        command.args(["--fail", "--silent", "--show-error", "--request", "DELETE", &address]);
+        command.stdout(Stdio::null());
         assert!(command.status().unwrap().success());
     }
 }
