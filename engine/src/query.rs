@@ -5,8 +5,10 @@
 //! words. Full-width quotes, minus and colon are the same. The last word also matches as a prefix.
 
 mod expansion;
+mod relaxation;
 
 pub use self::expansion::{MAX_SCANNED_WORDS, select_expansion};
+pub use self::relaxation::RelaxableKeyword;
 
 use crate::text::{Run, cut_to_length, fold, is_stop_word, query_words, runs, stem};
 
@@ -167,6 +169,13 @@ impl Query {
         query.clauses.retain(|clause| !clause.pieces.is_empty());
         query.words.retain(|word| word.quoted || !is_stop_word(&word.term));
         if query.words.is_empty() { self.clone() } else { query }
+    }
+
+    /// Drops unquoted stop words, unless fewer than two words remain: `he wei` is a name.
+    #[must_use]
+    pub fn without_asking_words(&self) -> Self {
+        let query = self.without_stop_words();
+        if query.words.len() < 2 { self.clone() } else { query }
     }
 
     /// Whether nothing is searched; such a query matches nothing.

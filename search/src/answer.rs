@@ -91,6 +91,14 @@ impl SourceCounts {
     }
 }
 
+/// How a search that found nothing was relaxed (decisions 12.1).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Relaxed {
+    /// The words that were left out.
+    pub left_out: Vec<String>,
+}
+
 /// One page of a module.
 #[derive(Debug)]
 pub struct SearchPage {
@@ -104,6 +112,8 @@ pub struct SearchPage {
     pub partial: bool,
     /// The corrected keyword (decisions 5.7).
     pub corrected: Option<String>,
+    /// Words that were left out, if all together find nothing (decisions 12.1).
+    pub relaxed: Option<Relaxed>,
     /// Reports of sources.
     pub sources: Vec<SourceReport>,
 }

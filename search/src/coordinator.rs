@@ -2,7 +2,7 @@ mod all_modules;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -10,14 +10,16 @@ use tokio::{
 };
 
 use crate::{
-    answer::{Failure, SearchPage, Status},
-    cursor::{self, Cursor, CursorKey},
+    answer::{Failure, Relaxed, SearchPage, Status},
+    cursor::{self, Cursor, CursorKey, Rewrite},
     error::{Error, Result},
     highlight,
     module::{Module, ModuleDirectory, SearchableModule},
     plan::plan,
+    relaxation::{Matches, relax},
     request::{ModuleSearch, Order, PageRequest, PageStart, SearchContext, SearchParameters, Viewer},
     rounds::SearchRounds,
+    source::Source,
 };
 
 pub use self::all_modules::{AllModules, AnswerReservation, ModuleAnswer};
@@ -98,34 +100,109 @@ struct PageContext {
 }
 
 impl PageContext {
-    /// Searches once more for similar words if nothing is found (decisions 5.7).
+    /// Searches once more for similar words if nothing is found, and then for fewer (decisions 5.7, 12.1).
     async fn answer(&self, module: &SearchableModule, page: &PageRequest) -> Result<SearchPage, Failure> {
+        let (answer, corrected) = self.answer_with_all_words(module, page).await?;
+        if self.may_be_relaxed(page, &answer) {
+            let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
+            if let Some(rewrite) = self.relax(&sources, corrected).await
+                && let Some(relaxed) = self.answer_instead(module, page, rewrite).await
+            {
+                return Ok(relaxed);
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Also returns the correction of a keyword that finds nothing.
+    async fn answer_with_all_words(
+        &self,
+        module: &SearchableModule,
+        page: &PageRequest,
+    ) -> Result<(SearchPage, Option<String>), Failure> {
         let binding = cursor::binding(&self.search, &module.module.id, page)?;
         let attempt = Attempt { context: self, module, page, binding: &binding };
         if let PageStart::Cursor(text) = &page.start {
             let opened = Cursor::open(text, &*self.cursor_key, &binding)?;
-            let corrected = opened.corrected.clone();
-            return attempt.run(Some(opened), corrected).await;
+            let rewrite = opened.rewrite.clone();
+            return Ok((attempt.run(Some(opened), rewrite).await?, None));
         }
-        let first = attempt.run(None, None).await?;
-        if finds_nothing(&first)
-            && let Ok(Some(corrected)) = timeout_at(self.search.deadline, self.correct(module)).await
-            && let Ok(second) = attempt.run(None, Some(corrected)).await
-            && (second.total > 0 || !second.items.is_empty())
-        {
-            return Ok(second);
+        let first = attempt.run(None, Rewrite::default()).await?;
+        if self.search.parameters.exact || !finds_nothing(&first) {
+            return Ok((first, None));
         }
-        Ok(first)
-    }
-
-    async fn correct(&self, module: &SearchableModule) -> Option<String> {
-        let SearchContext { viewer, parameters, .. } = &*self.search;
-        for source in module.sources.iter().filter(|source| !source.is_disabled()) {
-            if let Some(corrected) = source.correct(viewer, &parameters.keyword).await {
-                return Some(corrected);
+        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
+        let corrected = self.correct(&sources).await;
+        if corrected.is_some() {
+            let rewrite = Rewrite { corrected: corrected.clone(), relaxation: None };
+            if let Some(second) = self.answer_instead(module, page, rewrite).await {
+                return Ok((second, None));
             }
         }
-        None
+        Ok((first, corrected))
+    }
+
+    /// `None` if that finds nothing either.
+    async fn answer_instead(
+        &self,
+        module: &SearchableModule,
+        page: &PageRequest,
+        rewrite: Rewrite,
+    ) -> Option<SearchPage> {
+        let binding = cursor::binding(&self.search, &module.module.id, page).ok()?;
+        let attempt = Attempt { context: self, module, page, binding: &binding };
+        let answer = attempt.run(None, rewrite).await.ok()?;
+        (answer.total > 0 || !answer.items.is_empty()).then_some(answer)
+    }
+
+    async fn correct(&self, sources: &[&Arc<dyn Source>]) -> Option<String> {
+        let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
+        let correcting = async {
+            for source in sources.iter().filter(|source| !source.is_disabled()) {
+                if let Some(corrected) = source.correct(viewer, &parameters.keyword).await {
+                    return Some(corrected);
+                }
+            }
+            None
+        };
+        timeout_at(*deadline, correcting).await.ok().flatten()
+    }
+
+    /// Whether fewer words may be searched for.
+    fn may_be_relaxed(&self, page: &PageRequest, answer: &SearchPage) -> bool {
+        let SearchParameters { order, exact, .. } = &self.search.parameters;
+        let is_first = !matches!(page.start, PageStart::Cursor(_));
+        *order == Order::Time && !exact && is_first && finds_nothing(answer)
+    }
+
+    /// Leaves out words by what the sources count.
+    async fn relax(&self, sources: &[&Arc<dyn Source>], corrected: Option<String>) -> Option<Rewrite> {
+        let keyword = corrected.as_ref().unwrap_or(&self.search.parameters.keyword);
+        // A source may be in several modules.
+        let mut ids = HashSet::with_capacity(sources.len());
+        let counted = sources.iter().filter(|source| !source.is_disabled() && ids.insert(source.id()));
+        let matches = SourceMatches { search: &self.search, sources: counted.copied().collect() };
+        let relaxing = timeout_at(self.search.deadline, relax(keyword, &matches));
+        let relaxation = Some(relaxing.await.ok().flatten()?);
+        Some(Rewrite { corrected, relaxation })
+    }
+}
+
+/// Matches in sources that count them.
+struct SourceMatches<'a> {
+    search: &'a SearchContext,
+    sources: Vec<&'a Arc<dyn Source>>,
+}
+
+#[async_trait::async_trait]
+impl Matches for SourceMatches<'_> {
+    async fn count(&self, keyword: String) -> u64 {
+        let search = self.search.with_keyword(&keyword);
+        let mut count = 0;
+        for source in &self.sources {
+            count += source.count(search.clone()).await.unwrap_or(0);
+        }
+        count
     }
 }
 
@@ -144,18 +221,21 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    async fn run(self, opened: Option<Cursor>, corrected: Option<String>) -> Result<SearchPage, Failure> {
+    async fn run(self, opened: Option<Cursor>, rewrite: Rewrite) -> Result<SearchPage, Failure> {
         let Self { context, module, page, binding } = self;
-        let search = match &corrected {
-            Some(corrected) => Arc::new(context.search.corrected(corrected)),
+        let search = match rewrite.keyword() {
+            Some(keyword) => Arc::new(context.search.with_keyword(keyword)),
             None => Arc::clone(&context.search),
         };
         let plan = plan(&search.parameters, page, module, opened)?;
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         rounds.run().await;
-        let seal =
-            |cursor| Cursor { corrected: corrected.clone(), ..cursor }.seal(&*context.cursor_key, binding);
-        let answer = SearchPage { corrected: corrected.clone(), ..rounds.finish(seal)? };
+        let seal = |cursor| Cursor { rewrite: rewrite.clone(), ..cursor }.seal(&*context.cursor_key, binding);
+        let answer = rounds.finish(seal)?;
+        let Rewrite { corrected, relaxation } = rewrite;
+        let left_out = relaxation.map_or(Vec::new(), |relaxation| relaxation.left_out);
+        let relaxed = (!left_out.is_empty()).then_some(Relaxed { left_out });
+        let answer = SearchPage { corrected, relaxed, ..answer };
         if !search.parameters.highlight {
             return Ok(answer);
         }

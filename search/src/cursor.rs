@@ -15,12 +15,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     error::{Error, Result},
     loop_guard::{Fingerprint, LoopGuard, fingerprint},
+    relaxation::Relaxation,
     request::{Order, PageRequest, SearchContext},
     source::Position,
 };
 
 /// The dot distinguishes cursors from digits.
-const VERSION_PREFIX: &str = "v3.";
+const VERSION_PREFIX: &str = "v4.";
 
 /// Longest cursor, in bytes of text.
 ///
@@ -44,7 +45,15 @@ pub(crate) struct Cursor {
     pub(crate) lanes: Vec<LaneState>,
     /// Oldest first.
     pub(crate) seen: Vec<Fingerprint>,
+    pub(crate) rewrite: Rewrite,
+}
+
+/// The keyword that is searched for in place of one that finds nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rewrite {
     pub(crate) corrected: Option<String>,
+    /// Of the corrected one, if there is one.
+    pub(crate) relaxation: Option<Relaxation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +71,13 @@ pub(crate) struct SourceKey(Fingerprint);
 impl SourceKey {
     pub(crate) fn of(id: &str) -> Self {
         Self(fingerprint(id))
+    }
+}
+
+impl Rewrite {
+    pub(crate) fn keyword(&self) -> Option<&str> {
+        let relaxed = self.relaxation.as_ref().map(|relaxation| &relaxation.keyword);
+        relaxed.or(self.corrected.as_ref()).map(String::as_str)
     }
 }
 
@@ -101,6 +117,7 @@ pub(crate) fn binding(search: &SearchContext, module_id: &str, page: &PageReques
         module_id,
         &parameters.keyword,
         parameters.order == Order::Time,
+        parameters.exact,
         (filters.from, filters.to, &filters.author, &page.source),
     ))
     .map_err(Error::internal)

@@ -4,7 +4,7 @@
 //! merges their pages (`merge`). Modules come through [`ModuleDirectory`]; nothing here knows HTTP or the
 //! database.
 //!
-//! `plan`, `merge`, `cursor`, `loop_guard`, `duplicates` and `suspension` do no I/O.
+//! `plan`, `merge`, `cursor`, `loop_guard`, `duplicates`, `relaxation` and `suspension` do no I/O.
 
 mod answer;
 pub mod clock;
@@ -19,6 +19,7 @@ mod loop_guard;
 mod merge;
 mod module;
 mod plan;
+mod relaxation;
 mod request;
 mod rounds;
 mod settings;
@@ -30,7 +31,7 @@ mod testing;
 mod total;
 mod weight;
 
-pub use answer::{Failure, SearchPage, SourceCounts, SourceReport, Status};
+pub use answer::{Failure, Relaxed, SearchPage, SourceCounts, SourceReport, Status};
 pub use coordinator::{AllModules, AnswerReservation, Coordinator, ModuleAnswer};
 pub use cursor::CursorKey;
 pub use duplicates::Duplicates;

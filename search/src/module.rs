@@ -48,6 +48,15 @@ pub(crate) struct SearchableModule {
     pub(crate) sources: Vec<Arc<dyn Source>>,
 }
 
+impl SearchableModule {
+    /// Each source once, or the one of this id or name.
+    pub(crate) fn sources(&self, chosen: Option<&str>) -> impl Iterator<Item = &Arc<dyn Source>> {
+        let mut ids = HashSet::with_capacity(self.sources.len());
+        let each = self.sources.iter().filter(move |source| ids.insert(source.id()));
+        each.filter(move |source| chosen.is_none_or(|chosen| [source.id(), source.name()].contains(&chosen)))
+    }
+}
+
 /// A source of a tenant.
 pub enum TenantSource {
     /// Content of a module.

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     cursor::{Cursor, LaneState, SourceKey},
@@ -44,14 +44,7 @@ pub(crate) fn plan(
     cursor: Option<Cursor>,
 ) -> Result<Plan> {
     let chosen = page.source.as_deref();
-    // A source may be named twice.
-    let mut names = HashSet::with_capacity(module.sources.len());
-    let taking_part: Vec<&Arc<dyn Source>> = module
-        .sources
-        .iter()
-        .filter(|source| names.insert(source.id()))
-        .filter(|source| chosen.is_none_or(|chosen| [source.id(), source.name()].contains(&chosen)))
-        .collect();
+    let taking_part: Vec<&Arc<dyn Source>> = module.sources(chosen).collect();
     if let (Some(chosen), []) = (chosen, taking_part.as_slice()) {
         return Err(Error::NoSuchSource(chosen.to_owned()));
     }

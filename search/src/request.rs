@@ -20,6 +20,8 @@ pub struct SearchParameters {
     pub limit: usize,
     /// Whether matches are marked (decisions 5.7).
     pub highlight: bool,
+    /// Whether the keyword is searched for as typed, even if it finds nothing (decisions 12.1).
+    pub exact: bool,
     /// Time until the deadline.
     pub timeout: Duration,
     /// Caller's trace.
@@ -101,11 +103,15 @@ pub(crate) struct SearchContext {
 
 impl SearchContext {
     pub(crate) fn new(viewer: Viewer, parameters: SearchParameters, deadline: Instant) -> Self {
-        let query = Arc::new(Query::parse(&parameters.keyword));
+        let query = Query::parse(&parameters.keyword);
+        // Words that only ask are not required; relevance order weighs them by itself.
+        let is_loose = parameters.order == Order::Time && !parameters.exact;
+        let query = Arc::new(if is_loose { query.without_asking_words() } else { query });
         Self { viewer, parameters, query, deadline }
     }
 
-    pub(crate) fn corrected(&self, keyword: &str) -> Self {
+    /// The same search for another keyword.
+    pub(crate) fn with_keyword(&self, keyword: &str) -> Self {
         let parameters = SearchParameters { keyword: keyword.to_owned(), ..self.parameters.clone() };
         Self::new(self.viewer.clone(), parameters, self.deadline)
     }

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use crate::{
     answer::{Failure, SearchPage, SourceReport, Status},
-    cursor::{Cursor, LaneState, SourceKey},
+    cursor::{Cursor, LaneState, Rewrite, SourceKey},
     duplicates::note_also_in,
     error::Result,
     fan_out::{CallOutcome, FanOut, SourceCall, call_source},
@@ -281,9 +281,9 @@ impl SearchRounds {
         let cursor = if at_end {
             None
         } else {
-            Some(seal(Cursor { before: request.before, lanes, seen, corrected: None })?)
+            Some(seal(Cursor { before: request.before, lanes, seen, rewrite: Rewrite::default() })?)
         };
-        Ok(SearchPage { items, total, cursor, partial, corrected: None, sources: reports })
+        Ok(SearchPage { items, total, cursor, partial, corrected: None, relaxed: None, sources: reports })
     }
 }
 

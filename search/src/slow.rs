@@ -322,6 +322,7 @@ mod tests {
             cursor: None,
             partial: false,
             corrected: Some("unmentionable".to_owned()),
+            relaxed: None,
             sources,
         };
         let mut outcome = SearchOutcome::of(&Ok(page(vec![report("a", 5), report("b", 70)])));

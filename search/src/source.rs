@@ -30,6 +30,11 @@ pub(crate) trait Source: Send + Sync {
         None
     }
 
+    /// Counts the matches of a keyword, where that takes little.
+    async fn count(&self, _search: SearchContext) -> Option<u64> {
+        None
+    }
+
     /// The caller ends the wait at the deadline.
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure>;
 }

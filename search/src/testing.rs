@@ -27,6 +27,7 @@ pub(crate) fn parameters() -> SearchParameters {
         filters: Filters::default(),
         limit: 10,
         highlight: false,
+        exact: false,
         timeout: Duration::from_secs(2),
         trace: None,
     }

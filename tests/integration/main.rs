@@ -208,6 +208,7 @@ mod search {
     mod merge;
     mod paging;
     mod query;
+    mod relaxation;
     mod response_cache;
     mod source_tokens;
     mod suspension;

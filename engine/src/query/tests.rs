@@ -173,3 +173,13 @@ fn stop_words_are_dropped_unless_alone() {
     assert_eq!(without_stop_words("to be or not to be "), Query::parse("to be or not to be "));
     assert_eq!(without_stop_words("-the cost ").clauses, clauses("-the cost "));
 }
+
+#[test]
+fn asking_words_are_dropped_beside_two_others() {
+    let without = |keyword: &str| Query::parse(keyword).without_asking_words().clauses;
+    assert_eq!(without("when is the budget due"), clauses("budget due"));
+    assert_eq!(without("请问 报销流程 怎么 走"), clauses("报销流程 走"));
+    for name in ["he wei", "IT", "the report", "to be or not to be"] {
+        assert_eq!(without(name), clauses(name), "{name}");
+    }
+}

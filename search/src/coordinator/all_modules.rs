@@ -2,8 +2,10 @@
 //!
 //! Each module has a task of its own; calls begin in the modules' order. Modules without external sources
 //! have their own share of calls and never wait for an external system.
+//!
+//! Words are left out only if no module finds anything (decisions 12.1): until one does, modules without matches wait.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use futures::{
     StreamExt,
@@ -16,6 +18,7 @@ use tracing::Instrument;
 use super::PageContext;
 use crate::{
     answer::{Failure, SearchPage, SourceReport},
+    cursor::Rewrite,
     error::Error,
     module::{Module, SearchableModule},
     request::PageRequest,
@@ -33,8 +36,19 @@ const UNSENT_KIB: usize = 32 << 10;
 pub struct AllModules {
     count: usize,
     shared: Arc<Shared>,
-    answers: BoxStream<'static, ModuleAnswer>,
+    answers: BoxStream<'static, Answered>,
+    /// Without matches, while no module has any.
+    waiting: Vec<Answered>,
+    ready: VecDeque<ModuleAnswer>,
+    has_found: bool,
     _permit: OwnedSemaphorePermit,
+}
+
+struct Answered {
+    searchable: Arc<SearchableModule>,
+    answer: ModuleAnswer,
+    /// Of a keyword that finds nothing.
+    corrected: Option<String>,
 }
 
 impl AllModules {
@@ -50,7 +64,8 @@ impl AllModules {
         let builtin = answers(builtin, BUILTIN_CALLS, Arc::clone(&shared));
         let external = answers(external, EXTERNAL_CALLS, Arc::clone(&shared));
         let answers = stream::select(builtin, external).boxed();
-        Self { count: modules.len(), shared, answers, _permit: permit }
+        let (waiting, ready) = (Vec::new(), VecDeque::new());
+        Self { count: modules.len(), shared, answers, waiting, ready, has_found: false, _permit: permit }
     }
 
     /// Number of modules.
@@ -60,7 +75,37 @@ impl AllModules {
 
     /// Next complete answer; each comes by the deadline.
     pub async fn next(&mut self) -> Option<ModuleAnswer> {
-        self.answers.next().await.map(|answer| self.shared.reserve(answer))
+        loop {
+            if let Some(answer) = self.ready.pop_front() {
+                return Some(self.shared.reserve(answer));
+            }
+            match self.answers.next().await {
+                Some(answered) if !self.has_found && self.shared.may_be_relaxed(&answered) => {
+                    self.waiting.push(answered);
+                    continue;
+                }
+                Some(answered) => {
+                    let is_empty = |page: &SearchPage| page.items.is_empty();
+                    self.has_found |= answered.answer.result.as_ref().is_ok_and(|page| !is_empty(page));
+                    self.ready.push_back(answered.answer);
+                }
+                None if self.waiting.is_empty() => return None,
+                None => self.relax_all().await,
+            }
+            if self.has_found {
+                self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
+            }
+        }
+    }
+
+    async fn relax_all(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        self.has_found = true;
+        let rewrite = self.shared.relax(&waiting).await;
+        self.answers = match rewrite {
+            Some(rewrite) => relaxed(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed(),
+            None => stream::iter(waiting).boxed(),
+        };
     }
 }
 
@@ -89,11 +134,24 @@ struct Shared {
 }
 
 impl Shared {
-    async fn answer(&self, module: &SearchableModule) -> Result<SearchPage, Failure> {
+    async fn answer(&self, module: &SearchableModule) -> Result<(SearchPage, Option<String>), Failure> {
         if self.room.available_permits() == 0 {
             return Err(no_room());
         }
-        self.context.answer(module, &PageRequest::default()).await
+        self.context.answer_with_all_words(module, &PageRequest::default()).await
+    }
+
+    fn may_be_relaxed(&self, answered: &Answered) -> bool {
+        let result = answered.answer.result.as_ref();
+        result.is_ok_and(|page| self.context.may_be_relaxed(&PageRequest::default(), page))
+    }
+
+    /// One decision for all modules.
+    async fn relax(&self, answered: &[Answered]) -> Option<Rewrite> {
+        let sources: Vec<_> =
+            answered.iter().flat_map(|answered| answered.searchable.sources(None)).collect();
+        let corrected = answered.iter().find_map(|answered| answered.corrected.clone());
+        self.context.relax(&sources, corrected).await
     }
 
     fn reserve(&self, answer: ModuleAnswer) -> ModuleAnswer {
@@ -109,7 +167,7 @@ fn answers(
     modules: Vec<(usize, Arc<SearchableModule>)>,
     calls: usize,
     shared: Arc<Shared>,
-) -> impl Stream<Item = ModuleAnswer> + Send + 'static {
+) -> impl Stream<Item = Answered> + Send + 'static {
     let permits = Arc::new(Semaphore::new(calls));
     stream::iter(modules)
         .then(move |(place, module)| {
@@ -121,22 +179,51 @@ fn answers(
         .buffer_unordered(calls)
 }
 
+/// Searches modules without matches for fewer words.
+fn relaxed(
+    answered: Vec<Answered>,
+    rewrite: Arc<Rewrite>,
+    shared: Arc<Shared>,
+) -> impl Stream<Item = Answered> + Send + 'static {
+    let search = move |answered: Answered| {
+        let (rewrite, shared) = (Rewrite::clone(&rewrite), Arc::clone(&shared));
+        let searchable = Arc::clone(&answered.searchable);
+        let task =
+            async move { shared.context.answer_instead(&searchable, &PageRequest::default(), rewrite).await };
+        let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
+        async move {
+            match task.await {
+                Ok(Some(page)) => {
+                    Answered { answer: ModuleAnswer { result: Ok(page), ..answered.answer }, ..answered }
+                }
+                Ok(None) | Err(_) => answered,
+            }
+        }
+    };
+    stream::iter(answered).map(search).buffer_unordered(BUILTIN_CALLS)
+}
+
 /// A separate task isolates panics and slow work.
 fn start(
     place: usize,
     searchable: Arc<SearchableModule>,
     permits: Option<OwnedSemaphorePermit>,
     shared: Arc<Shared>,
-) -> impl Future<Output = ModuleAnswer> + Send + 'static {
-    let module = Arc::clone(&searchable.module);
+) -> impl Future<Output = Answered> + Send + 'static {
+    let (module, searched) = (Arc::clone(&searchable.module), Arc::clone(&searchable));
     let task = async move {
         let _permits = permits;
-        shared.answer(&searchable).await
+        shared.answer(&searched).await
     };
     let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
     async move {
-        let result = task.await.unwrap_or_else(|panic| Err(Error::internal(panic).into()));
-        ModuleAnswer { place, module, result, reservation: AnswerReservation::default() }
+        let (result, corrected) = match task.await {
+            Ok(Ok((page, corrected))) => (Ok(page), corrected),
+            Ok(Err(failure)) => (Err(failure), None),
+            Err(panic) => (Err(Error::internal(panic).into()), None),
+        };
+        let answer = ModuleAnswer { place, module, result, reservation: AnswerReservation::default() };
+        Answered { searchable, answer, corrected }
     }
 }
 

@@ -34,8 +34,12 @@ fn any_cursor() -> impl Strategy<Value = Cursor> {
         }
         LaneState { source: SourceKey::of(&source), position, consumed, total, guard }
     });
-    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), prop::option::of(".{0,10}"))
-        .prop_map(|(before, lanes, seen, corrected)| Cursor { before, lanes, seen, corrected })
+    let relaxation =
+        (".{0,10}", vec(".{0,4}", 0..4)).prop_map(|(keyword, left_out)| Relaxation { keyword, left_out });
+    let rewrite = (prop::option::of(".{0,10}"), prop::option::of(relaxation))
+        .prop_map(|(corrected, relaxation)| Rewrite { corrected, relaxation });
+    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite)
+        .prop_map(|(before, lanes, seen, rewrite)| Cursor { before, lanes, seen, rewrite })
 }
 
 proptest! {
@@ -89,6 +93,7 @@ fn binding_tells_searches_apart() {
         of(viewer(), "modul", parameters(), &first),
         with(SearchParameters { keyword: "words".to_owned(), ..parameters() }),
         with(SearchParameters { order: Order::Relevance, ..parameters() }),
+        with(SearchParameters { exact: true, ..parameters() }),
         filtered(Filters { from: Some(1), ..filters() }),
         filtered(Filters { to: Some(1), ..filters() }),
         filtered(Filters { author: Some("ann".to_owned()), ..filters() }),
@@ -128,21 +133,24 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
             state(Position::End),
         ],
         seen: vec![[1; 8]],
-        corrected: Some("w".to_owned()),
+        rewrite: Rewrite {
+            corrected: Some("w x".to_owned()),
+            relaxation: Some(Relaxation { keyword: "w ".to_owned(), left_out: vec!["x".to_owned()] }),
+        },
     };
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
         bytes,
         "AQEEungWv48Bz-oBEgF4AgGsAgHKl4ESyhu9ygG6eBa_jwHP6gIFAgGsAgHKl4ESyhu9ygG6eBa_jwHP6gMBAnAyAQ\
-         MOAWkCAawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBrAIBypeBEsobvcoBAQEBAQEBAQEBAQF3"
+         MOAWkCAawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBrAIBypeBEsobvcoBAQEBAQEBAQEBAQN3IHgBAncgAQF4"
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
     let page = PageRequest { source: Some("crm".to_owned()), ..PageRequest::default() };
     let bound = binding(&SearchContext::new(viewer(), parameters, Instant::now()), "m", &page).unwrap();
-    let expected = r#"[1,null,"m","word",true,[1,null,"ann","crm"]]"#;
+    let expected = r#"[1,null,"m","word",true,false,[1,null,"ann","crm"]]"#;
     assert_eq!(String::from_utf8(bound).unwrap(), expected);
-    assert_eq!(versioned(b"x"), b"v3.x");
+    assert_eq!(versioned(b"x"), b"v4.x");
 }
 
 fn lane(position: Position) -> LaneState {
@@ -155,7 +163,7 @@ fn lane(position: Position) -> LaneState {
 fn forty_usual_sources_fit_in_an_external_cursor() {
     let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
-    let text = Cursor { before: None, lanes, seen: Vec::new(), corrected: None }
+    let text = Cursor { before: None, lanes, seen: Vec::new(), rewrite: Rewrite::default() }
         .seal(&TestKey::new(1), b"context")
         .unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
@@ -164,7 +172,7 @@ fn forty_usual_sources_fit_in_an_external_cursor() {
 #[test]
 fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
-    let cursor = Cursor { before: None, lanes, seen: vec![[u8::MAX; 8]; 250], corrected: None };
+    let cursor = Cursor { before: None, lanes, seen: vec![[u8::MAX; 8]; 250], rewrite: Rewrite::default() };
     let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
@@ -199,7 +207,7 @@ fn longest_cursor_opens_and_a_longer_one_is_refused() {
         before: Some(i64::MIN),
         lanes: vec![longest.clone(); sources],
         seen: vec![[u8::MAX; 8]; seen],
-        corrected: None,
+        rewrite: Rewrite::default(),
     };
     for (fitting, seen) in [(41, 0), (37, MAX_SEEN)] {
         let text = cursor(fitting, seen).seal(&TestKey::new(1), b"context").unwrap();

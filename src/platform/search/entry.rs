@@ -52,7 +52,15 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
             (error.kind.status(), error.message, Vec::new())
         }
     };
-    let account = PageAccount { total: 0, count: 0, cursor: None, partial: true, corrected: None, sources };
+    let account = PageAccount {
+        total: 0,
+        count: 0,
+        cursor: None,
+        partial: true,
+        corrected: None,
+        relaxed: None,
+        sources,
+    };
     let failed = FailedModule { module, code, message, data: [], account };
     serde_json::to_string(&failed).map_err(Error::internal)
 }

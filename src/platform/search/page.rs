@@ -7,7 +7,7 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
-use trawl_search::{Highlight, SearchPage, SourceCounts, SourceReport};
+use trawl_search::{Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
 
 use crate::{
     error::{Error, Result},
@@ -44,6 +44,9 @@ pub(super) struct PageAccount {
     /// The corrected keyword that was searched instead; absent without a correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) corrected: Option<String>,
+    /// The words that were left out, as all together find nothing; absent if none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) relaxed: Option<Relaxed>,
     /// A report per source.
     pub(super) sources: Vec<SourceReport>,
 }
@@ -94,8 +97,8 @@ pub(super) struct ContentItemSchema {
 }
 
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
-    let SearchPage { items, total, cursor, partial, corrected, sources } = page;
-    let account = PageAccount { total, count: items.len(), cursor, partial, corrected, sources };
+    let SearchPage { items, total, cursor, partial, corrected, relaxed, sources } = page;
+    let account = PageAccount { total, count: items.len(), cursor, partial, corrected, relaxed, sources };
     write_envelope(head, items, |item| &item.json, &account)
 }
 

@@ -45,6 +45,10 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     highlight: Option<String>,
+    /// `true` searches for the keyword as typed: no word is corrected, left out or optional.
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>, default = false)]
+    exact: Option<String>,
     /// The deadline in milliseconds.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
@@ -104,6 +108,7 @@ impl RawParameters {
             to: query.to.or(body.to),
             author: query.author.or(body.author),
             highlight: query.highlight.or(body.highlight),
+            exact: query.exact.or(body.exact),
             timeout: query.timeout.or(body.timeout),
         })
     }
@@ -179,15 +184,6 @@ impl TermParameters {
                 )));
             }
         };
-        let highlight = match self.highlight.as_deref() {
-            None | Some("" | "false") => false,
-            Some("true") => true,
-            Some(other) => {
-                return Err(Error::bad_request(format!(
-                    "highlight: must be `true` or `false`, not {other:?}"
-                )));
-            }
-        };
         let filters = Filters {
             from: parse("from", self.from, &i64::MIN, &i64::MAX)?,
             to: parse("to", self.to, &i64::MIN, &i64::MAX)?,
@@ -198,7 +194,8 @@ impl TermParameters {
             order,
             filters,
             limit: parse("limit", self.limit, &1, &1_000)?.unwrap_or(DEFAULT_LIMIT),
-            highlight,
+            highlight: flag("highlight", self.highlight.as_deref())?,
+            exact: flag("exact", self.exact.as_deref())?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
             trace,
@@ -240,6 +237,14 @@ fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
         .parse()
         .map(PageStart::Before)
         .map_err(|_| Error::bad_request("cursor: digits must be epoch milliseconds"))
+}
+
+fn flag(name: &str, text: Option<&str>) -> Result<bool> {
+    match text {
+        None | Some("" | "false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(other) => Err(Error::bad_request(format!("{name}: must be `true` or `false`, not {other:?}"))),
+    }
 }
 
 fn parse<T: FromStr + PartialOrd + Display>(

@@ -107,7 +107,7 @@ async fn failed_search_is_kept_and_refused_one_is_not() {
     acme.caller.search(&[("moduleId", "all"), ("keyword", "harbour")]).await.fails_without_sources(502);
     acme.caller.search(&[("moduleId", "nothing"), ("keyword", "harbour")]).await.fails(404, "moduleId");
     acme.caller
-        .search(&[("moduleId", "all"), ("keyword", "harbour"), ("cursor", "v3.x")])
+        .search(&[("moduleId", "all"), ("keyword", "harbour"), ("cursor", "v4.x")])
         .await
         .fails(400, "");
     let answer = operator.get("/admin/v1/searches/slow").await.ok();

@@ -116,7 +116,8 @@ async fn file_is_found_by_name_folder_and_text() {
         assert_eq!(found(&mei, keyword).await, ["Q3_report-final 合同书v2.DOCX"], "{keyword}");
     }
     assert_eq!(found(&mei, "oranges").await, ["shopping.md"]);
-    for keyword in ["bananas", "tariff groceries", "author:omar tariff", "\"final harbour\"", "tariff -quays"]
+    for keyword in
+        ["bananas", "\"tariff groceries\"", "author:omar tariff", "\"final harbour\"", "tariff -quays"]
     {
         assert_eq!(count(&mei, keyword).await, 0, "{keyword}");
     }

@@ -162,7 +162,8 @@ impl World<'_> {
         for (who, caller) in self.callers.iter().enumerate() {
             for wanted in ["tide", "潮水", "amber", "cedar", "second"] {
                 let keyword = format!("{} {wanted}", self.word);
-                let parameters = [("moduleId", "file"), ("keyword", &keyword), ("limit", "1000")];
+                let parameters =
+                    [("moduleId", "file"), ("keyword", &keyword), ("limit", "1000"), ("exact", "true")];
                 let answer = caller.search(&parameters).await.ok();
                 let mut found: Vec<String> = answer.ids().into_iter().map(str::to_owned).collect();
                 found.sort();

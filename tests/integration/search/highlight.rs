@@ -180,10 +180,7 @@ async fn page_of_long_articles_is_highlighted() {
 async fn question_words_are_not_highlighted() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "What the harbour costs", 1)]).await;
-    for (sort, title) in [
-        ("relevance", "What the <em>harbour</em> <em>costs</em>"),
-        ("time", "<em>What</em> <em>the</em> <em>harbour</em> <em>costs</em>"),
-    ] {
+    for sort in ["relevance", "time"] {
         let parameters = [
             ("keyword", "what the harbour costs"),
             ("moduleId", "article"),
@@ -191,6 +188,7 @@ async fn question_words_are_not_highlighted() {
             ("sort", sort),
         ];
         let answer = acme.caller.search(&parameters).await.ok();
-        assert_eq!(answer.items()[0]["highlight"]["title"], title, "by {sort}");
+        let title = &answer.items()[0]["highlight"]["title"];
+        assert_eq!(title, "What the <em>harbour</em> <em>costs</em>", "by {sort}");
     }
 }

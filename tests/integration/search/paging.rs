@@ -238,22 +238,22 @@ async fn foreign_or_altered_cursor_is_400() {
     };
     search(&other.caller, &cursor).await.fails(400, "cursor");
 
-    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v3.").unwrap()).unwrap();
+    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v4.").unwrap()).unwrap();
     for place in 0..sealed.len() {
         let mut tampered = sealed.clone();
         tampered[place] ^= 1;
-        let tampered = format!("v3.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
+        let tampered = format!("v4.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
         search(&acme.caller, &tampered).await.fails(400, "cursor");
     }
     for wrong in [
-        "v2.",
-        "v3.AAAA",
-        &cursor.replacen("v3.", "v2.", 1),
+        "v3.",
+        "v4.AAAA",
+        &cursor.replacen("v4.", "v3.", 1),
         "null",
         &cursor[3..],
         &cursor[..cursor.len() - 4],
         &format!("{cursor}AAAA"),
-        &"v3.A".repeat(5_000),
+        &"v4.A".repeat(5_000),
     ] {
         search(&acme.caller, wrong).await.fails(400, "cursor");
     }

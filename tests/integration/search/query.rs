@@ -229,7 +229,8 @@ async fn typical_queries_find_the_intended_items() {
         ("crane", vec!["en"]),
         ("HARBOUR", vec!["en", "phrase"]),
         ("repair harbours", vec!["en"]),
-        ("harbour crane missing", vec![]),
+        // Words that no item holds together are left out.
+        ("harbour crane missing", vec!["en"]),
         ("起重机", vec!["zh"]),
         ("维修 码头", vec!["zh"]),
         ("机场", vec![]),
@@ -246,7 +247,7 @@ async fn typical_queries_find_the_intended_items() {
         ("harbour -crane", vec!["phrase"]),
         ("harbour -\"old harbour\"", vec!["en"]),
         ("harb", vec!["en", "phrase"]),
-        ("harb crane", vec![]),
+        ("harb crane", vec!["en"]),
         ("state-of-the-art", vec!["code"]),
         ("foo_bar", vec!["code"]),
     ] {
@@ -308,8 +309,7 @@ async fn no_query_is_a_syntax_error() {
     }
     for keyword in ["harbour AND", "(harbour)", "harbour^", "harbour\\", "+harbour", "𝕳𝖆𝖗𝖇𝖔𝖚𝖗"]
     {
-        let found = acme.caller.find("article", keyword).await;
-        assert_eq!(found.is_empty(), keyword == "harbour AND", "{keyword:?}");
+        assert_eq!(acme.caller.find("article", keyword).await, ["1"], "{keyword:?}");
     }
     let filler = format!("harbour {}", "ship ".repeat(49));
     for keyword in [filler.trim(), &"\"".repeat(256), &"-".repeat(256), &"a ".repeat(128), &"🚢".repeat(256)]

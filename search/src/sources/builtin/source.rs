@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     clock::now_millis,
-    request::{Order, Viewer},
+    request::{Order, SearchContext, Viewer},
     source::{
         FailureKind, Item, Position, PositionedItem, Source, SourceFailure, SourcePage, SourceRequest,
         TimeBound,
@@ -67,6 +67,12 @@ impl Source for BuiltinSource {
         let corrected = view.correct(&self.scope, &viewer.principals, keyword).await;
         // A failure costs the correction only.
         corrected.map_err(self.on_failure()).ok().flatten()
+    }
+
+    async fn count(&self, mut search: SearchContext) -> Option<u64> {
+        search.parameters.limit = 0;
+        let request = SourceRequest { search: Arc::new(search), whole_ties: None, before: None };
+        self.page(&request, &Position::Beginning).await.ok()?.total
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {

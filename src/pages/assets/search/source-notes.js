@@ -18,7 +18,8 @@ const SAID = { timeout: "state.timeout", unauthorized: "state.unauthorized", inv
 /**
  * The notes of an answer.
  *
- * @param {{code?: number, partial?: boolean, corrected?: string, sources?: object[]}} answer
+ * @param {{code?: number, partial?: boolean, corrected?: string, relaxed?: {leftOut: string[]},
+ *     sources?: object[]}} answer
  * @param {string} keyword
  * @param {number} now epoch milliseconds
  * @returns {Note[]}
@@ -38,6 +39,9 @@ export function notes(answer, keyword, now) {
     }
     if (answer.corrected) {
         found.push({ level: "hint", text: t("state.corrected", { wanted: keyword, shown: answer.corrected }), again: false });
+    }
+    if (answer.relaxed) {
+        found.push({ level: "hint", text: t("state.relaxed", { words: answer.relaxed.leftOut.join(", ") }), again: false });
     }
     return found;
 }

@@ -97,7 +97,7 @@ async fn suspended_source_shows_its_end_and_a_partial_result() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn empty_corrected_and_unsourced_searches_are_explained() {
+async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
     let all = SearchPage::start().await;
     all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/?q=harbuor").await;
@@ -105,6 +105,12 @@ async fn empty_corrected_and_unsourced_searches_are_explained() {
     assert_eq!(
         page.texts("[data-module=article] .note").await[0].trim(),
         "Nothing for “harbuor”. Showing “harbour”."
+    );
+    page.go("/?q=harbour+zzzzqqqq").await;
+    page.wait_until("document.querySelector('[data-module=article] .note')").await;
+    assert_eq!(
+        page.texts("[data-module=article] .note").await[0].trim(),
+        "Nothing holds all words. Left out: zzzzqqqq."
     );
     page.go("/?q=zzzzqqqq&author=Mei").await;
     page.wait_for_text("Every source was searched").await;

@@ -1,0 +1,174 @@
+//! Words that a search by time may leave out (decisions 12.1).
+
+use super::{RawClause, Target};
+use crate::text::{fold, is_ideograph, is_stop_word, query_words, runs};
+
+/// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
+const MIN_EXACT_CHARS: usize = 5;
+
+/// A keyword, parted into words that may be left out and the rest.
+///
+/// Quotes, exclusions, authors and exact tokens such as `C-2052` stay. Stop words are not part of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelaxableKeyword {
+    parts: Vec<Part>,
+    /// The last word may be unfinished.
+    is_open: bool,
+    has_stop_words: bool,
+    /// A quote or an exact token.
+    has_fixed_text: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Word(String),
+    Fixed(String),
+}
+
+impl RelaxableKeyword {
+    /// Parts any keyword.
+    pub fn read(keyword: &str) -> Self {
+        let (mut parts, mut has_stop_words, mut has_fixed_text) = (Vec::new(), false, false);
+        let mut rest = keyword.trim_start();
+        while !rest.is_empty() {
+            let (raw, after) = RawClause::read(rest);
+            if raw.target == Target::Text && !raw.exclude && !raw.quoted {
+                for token in tokens(raw.text) {
+                    if is_exact(token) {
+                        has_fixed_text = true;
+                        parts.push(Part::Fixed(token.to_owned()));
+                        continue;
+                    }
+                    for (word, is_stop_word) in runs(token).flat_map(|run| words_of(run.text())) {
+                        has_stop_words |= is_stop_word;
+                        if !is_stop_word {
+                            parts.push(Part::Word(word));
+                        }
+                    }
+                }
+            } else {
+                has_fixed_text |= raw.target == Target::Text && !raw.exclude;
+                parts.push(Part::Fixed(rest[..rest.len() - after.len()].trim_end().to_owned()));
+            }
+            rest = after.trim_start();
+        }
+        Self { parts, is_open: !keyword.ends_with(char::is_whitespace), has_stop_words, has_fixed_text }
+    }
+
+    /// Whether there are stop words, which are never kept.
+    pub fn has_stop_words(&self) -> bool {
+        self.has_stop_words
+    }
+
+    /// Whether a search without any of [`Self::words`] has a text to find.
+    pub fn has_fixed_text(&self) -> bool {
+        self.has_fixed_text
+    }
+
+    /// The words, as typed.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Word(word) => Some(word.as_str()),
+            Part::Fixed(_) => None,
+        })
+    }
+
+    /// The keyword with some of [`Self::words`], by their number.
+    pub fn keeping(&self, is_kept: impl Fn(usize) -> bool) -> String {
+        let mut keyword = String::new();
+        let (mut number, mut ends_early) = (0, true);
+        for part in &self.parts {
+            let (text, stays) = match part {
+                Part::Fixed(text) => (text, true),
+                Part::Word(word) => {
+                    number += 1;
+                    (word, is_kept(number - 1))
+                }
+            };
+            if stays {
+                keyword.push_str(text);
+                keyword.push(' ');
+            }
+            ends_early = !stays;
+        }
+        if self.is_open && !ends_early {
+            keyword.pop();
+        }
+        keyword
+    }
+}
+
+/// Parts of a clause: sequences of ASCII letters, digits and what joins them, and others.
+fn tokens(clause: &str) -> impl Iterator<Item = &str> {
+    let is_joined = |character: char| character.is_ascii_alphanumeric() || "-._@/+#:".contains(character);
+    let mut rest = clause;
+    std::iter::from_fn(move || {
+        let is_first_joined = is_joined(rest.chars().next()?);
+        let end = rest.find(|character| is_joined(character) != is_first_joined).unwrap_or(rest.len());
+        let (token, after) = rest.split_at(end);
+        rest = after;
+        Some(token)
+    })
+}
+
+/// Whether a token is one thing, such as a long number, a code or an e-mail address.
+fn is_exact(token: &str) -> bool {
+    let count = |is: fn(&char) -> bool| token.chars().filter(is).count();
+    let (digits, letters) = (count(char::is_ascii_digit), count(char::is_ascii_alphabetic));
+    let is_address = token.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
+    let is_code = letters > 0 && digits > 0 && letters + digits >= MIN_EXACT_CHARS;
+    is_address || is_code || digits >= MIN_EXACT_CHARS
+}
+
+/// Words of a run, as typed where folding keeps the number of characters, and whether each is a stop word.
+fn words_of(run: &str) -> Vec<(String, bool)> {
+    let folded = fold(run);
+    let typed: Vec<char> = run.chars().collect();
+    let folded_characters: Vec<char> = folded.chars().collect();
+    let words = query_words(&folded);
+    if words.len() == 1 && !folded_characters.first().is_some_and(|first| is_ideograph(*first)) {
+        return words.into_iter().map(|(_, word)| (run.to_owned(), is_stop_word(&word))).collect();
+    }
+    let shown = if typed.len() == folded_characters.len() { typed } else { folded_characters };
+    let is_single = |word: &str| word.chars().nth(1).is_none();
+    // Characters outside the dictionary are a phrase, as in a search.
+    words
+        .chunk_by(|(_, left), (_, right)| is_single(left) && is_single(right))
+        .filter_map(|chunk| {
+            let start = chunk.first()?.0;
+            let length: usize = chunk.iter().map(|(_, word)| word.chars().count()).sum();
+            let is_stop_word = matches!(chunk, [(_, word)] if is_stop_word(word));
+            Some((shown.get(start..start + length)?.iter().collect(), is_stop_word))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RelaxableKeyword;
+
+    #[test]
+    fn only_plain_words_may_be_left_out() {
+        let words = |keyword: &str| {
+            RelaxableKeyword::read(keyword).words().map(str::to_owned).collect::<Vec<String>>()
+        };
+        assert_eq!(words("when is the Budget due"), ["Budget", "due"]);
+        assert_eq!(words("报销流程怎么走"), ["报销", "流程", "走"]);
+        assert_eq!(words("state-of-the-art 2026 \"of the\" -draft author:chen"), ["state", "art", "2026"]);
+        assert_eq!(words("C-2052 XK7702B 138-0013-8000 a.b@example.com report N95"), ["report", "N95"]);
+        assert_eq!(
+            words("公共交通需佩戴N95口罩，MH370的碎片"),
+            ["公共交通", "需", "佩戴", "N95", "口罩", "碎片"]
+        );
+        assert_eq!(words(""), [""; 0]);
+    }
+
+    #[test]
+    fn kept_words_stand_between_what_stays() {
+        let keyword = RelaxableKeyword::read("blue -draft state-of-the-art \"the plan\" har");
+        assert_eq!(keyword.keeping(|_| true), "blue -draft state art \"the plan\" har");
+        assert_eq!(keyword.keeping(|number| number == 2), "-draft art \"the plan\" ");
+        assert_eq!(keyword.keeping(|number| number == 3), "-draft \"the plan\" har");
+        assert_eq!(RelaxableKeyword::read("报销流程 ").keeping(|number| number == 1), "流程 ");
+    }
+}
