@@ -192,6 +192,7 @@ mod scale {
     mod faulty_sources_under_load;
     #[path = "../../../engine/tests/suite/quality.rs"]
     mod quality;
+    mod questions;
     mod real_texts;
     mod relevance;
     mod systems;

@@ -16,18 +16,23 @@ use crate::util::{
 
 const ROWS: usize = 2_000;
 
-fn texts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/texts")
+fn data() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data")
 }
 
 fn first_rows(name: &str) -> Option<Vec<String>> {
-    let path = texts().join(format!("{name}.jsonl.zst"));
+    let lines = lines(&format!("texts/{name}.jsonl.zst"))?;
+    Some(lines.take(ROWS).collect())
+}
+
+/// Lines of a packed file; none and a note without it.
+pub(super) fn lines(file: &str) -> Option<impl Iterator<Item = String> + use<>> {
+    let path = data().join(file);
     let Ok(file) = File::open(&path) else {
         println!("skipped: there is no {}", path.display());
         return None;
     };
-    let lines = BufReader::new(zstd::Decoder::new(file).unwrap()).lines().take(ROWS);
-    Some(lines.map(|line| line.unwrap()).collect())
+    Some(BufReader::new(zstd::Decoder::new(file).unwrap()).lines().map(Result::unwrap))
 }
 
 /// At least `at_least` rows contain `word`.
