@@ -1,7 +1,7 @@
 use std::sync::mpsc;
 
 use futures::future::join_all;
-use tokio::runtime::Builder;
+use tokio::{runtime::Builder, task::JoinHandle};
 use trawl_engine::{Audience, Change, Checkpoint, Document, Engine as _, Query, Scope};
 use trawl_index::{EmbeddedEngine, Index, Options, Writer};
 
@@ -110,16 +110,32 @@ async fn each_field_makes_another_request() {
     }
 }
 
-#[tokio::test]
-async fn identical_concurrent_requests_share_one_search() {
+/// Keeps the only thread of searches busy until something is sent.
+fn hold_searches() -> (mpsc::Sender<()>, JoinHandle<Result<(), mpsc::RecvError>>) {
+    let (let_go, held) = mpsc::channel();
+    (let_go, tokio::task::spawn_blocking(move || held.recv()))
+}
+
+#[test]
+fn identical_concurrent_requests_share_one_search() {
+    let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
     let (index, mut writer) = index();
     put(&mut writer, 1, "a", 10);
     let cache = IndexPageCache::new(CacheSettings { bytes: 0, ..SETTINGS });
     let key = request("harbour quay");
-    let found = join_all((0..20).map(|_| get(&cache, &index, &key))).await;
-    assert!(found.iter().all(|page| Arc::ptr_eq(page, &found[0])));
-    assert!(cache.in_flight.is_empty());
-    assert!(!Arc::ptr_eq(&found[0], &get(&cache, &index, &key).await));
+    runtime.block_on(async {
+        let (let_go, busy) = hold_searches();
+        let mut waiting: Vec<_> = (0..20).map(|_| Box::pin(get(&cache, &index, &key))).collect();
+        for request in &mut waiting {
+            assert!(futures::poll!(request).is_pending());
+        }
+        let_go.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+        let found = join_all(waiting).await;
+        assert!(found.iter().all(|page| Arc::ptr_eq(page, &found[0])));
+        assert!(cache.in_flight.is_empty());
+        assert!(!Arc::ptr_eq(&found[0], &get(&cache, &index, &key).await));
+    });
 }
 
 #[test]
@@ -129,8 +145,7 @@ fn search_without_waiters_is_not_begun() {
     put(&mut writer, 1, "a", 10);
     let cache = IndexPageCache::new(SETTINGS);
     runtime.block_on(async {
-        let (let_go, held) = mpsc::channel::<()>();
-        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let (let_go, busy) = hold_searches();
         let key = request("harbour quay");
         let mut first = Box::pin(get(&cache, &index, &key));
         let mut second = Box::pin(get(&cache, &index, &key));
