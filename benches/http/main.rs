@@ -1,6 +1,6 @@
 //! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|merge|import|todos|objects|directory|files|replicas …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|engines|merge|import|todos|objects|directory|files|replicas …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -81,9 +81,10 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections: [Section; 9] = [
+    let sections: [Section; 10] = [
         ("pages", pages::run),
         ("freshness", writes::freshness),
+        ("engines", writes::freshness_of_engines),
         ("merge", writes::freshness_while_merging),
         ("import", writes::import),
         ("todos", todos::run),

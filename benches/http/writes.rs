@@ -26,6 +26,8 @@ use crate::{
 };
 
 const WRITES_A_SECOND: u64 = 1_000;
+/// Of the comparison of engines.
+const ENGINE_WRITES_A_SECOND: u64 = 200;
 const WRITERS: u64 = 64;
 /// Every n-th write.
 const SEARCHED: u64 = 20;
@@ -63,18 +65,6 @@ fn measure_freshness(
 ) {
     let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(prepared);
-    let run = FreshnessRun {
-        trawl: &trawl,
-        token: &token,
-        acknowledged: RefCell::default(),
-        found: RefCell::default(),
-    };
-    let started = Instant::now();
-    block_on(run.write_all(scale.freshness));
-    let took = started.elapsed();
-    let acknowledged = Samples::new(run.acknowledged.take(), took);
-    let found = Samples::new(run.found.take(), took);
-
     writeln!(report, "\n## From acknowledged to found\n");
     writeln!(
         report,
@@ -84,13 +74,70 @@ fn measure_freshness(
         LOOK_EVERY.as_millis(),
     );
     writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
+    write_freshness(scale, WRITES_A_SECOND, &trawl, &token, "", report);
+}
+
+/// The embedded engine and a node of OpenSearch, in turns.
+pub(crate) fn freshness_of_engines(scale: &Scale, report: &mut Report) {
+    let Ok(node) = std::env::var("TRAWL_TEST_OPENSEARCH") else {
+        writeln!(report, "Skipped: TRAWL_TEST_OPENSEARCH names no node.");
+        return;
+    };
+    let documents = imported(scale.import, CHINESE, &texts::chinese());
+    writeln!(report, "\n## From acknowledged to found, by engine\n");
+    writeln!(
+        report,
+        "{ENGINE_WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {} documents that were imported over \
+         HTTP. Every {SEARCHED}th is searched for, every {} ms. Milliseconds. Bar: ≤ 200 ms median over OpenSearch.\n",
+        scale.freshness.as_secs(),
+        documents.len(),
+        LOOK_EVERY.as_millis(),
+    );
+    writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
+    let prefix = format!("bench-{}", std::process::id());
+    let over_opensearch = [
+        ("ENGINE__KIND", "opensearch"),
+        ("ENGINE__OPENSEARCH__URLS", node.as_str()),
+        ("ENGINE__OPENSEARCH__INDEX_PREFIX", prefix.as_str()),
+        ("ENGINE__OPENSEARCH__REPLICAS", "0"),
+    ];
+    for (name, settings) in [("embedded: ", &[][..]), ("OpenSearch: ", &over_opensearch)] {
+        let prepared = corpus::prepare(0);
+        let trawl = Server::trawl(prepared.directory.path(), settings);
+        let token = trawl.token(&prepared);
+        let took = import_into(&trawl, &token, CHINESE, &documents).as_secs_f64();
+        write_freshness(scale, ENGINE_WRITES_A_SECOND, &trawl, &token, name, report);
+        writeln!(report, "| {name}imported | | | | {:.0} |", documents.len() as f64 / took);
+    }
+    let indexes = format!("{}/{prefix}-*", node.trim_end_matches('/'));
+    let deleted =
+        std::process::Command::new("curl").args(["--silent", "--request", "DELETE", &indexes]).output();
+    assert!(deleted.unwrap().status.success());
+}
+
+fn write_freshness(
+    scale: &Scale,
+    writes_a_second: u64,
+    trawl: &Server,
+    token: &str,
+    prefix: &str,
+    report: &mut Report,
+) {
+    let (acknowledged, found) = (RefCell::default(), RefCell::default());
+    let run = FreshnessRun { writes_a_second, trawl, token, acknowledged, found };
+    let started = Instant::now();
+    block_on(run.write_all(scale.freshness));
+    let took = started.elapsed();
+    let acknowledged = Samples::new(run.acknowledged.take(), took);
+    let found = Samples::new(run.found.take(), took);
     for (name, samples) in [("due → acknowledged", &acknowledged), ("acknowledged → found", &found)] {
         let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| millis(samples.quantile(share)));
-        writeln!(report, "| {name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
+        writeln!(report, "| {prefix}{name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
     }
 }
 
 struct FreshnessRun<'a> {
+    writes_a_second: u64,
     trawl: &'a Server,
     token: &'a str,
     acknowledged: RefCell<Vec<Duration>>,
@@ -99,13 +146,13 @@ struct FreshnessRun<'a> {
 
 impl FreshnessRun<'_> {
     async fn write_all(&self, time: Duration) {
-        let writes = WRITES_A_SECOND * time.as_secs();
+        let writes = self.writes_a_second * time.as_secs();
         let start = tokio::time::Instant::now() + Duration::from_millis(100);
         join_all((0..WRITERS).map(|writer| async move {
             let mut connection = Connection::open(self.trawl.address).await;
             let mut looking = Connection::open(self.trawl.address).await;
             for number in (writer..writes).step_by(usize::try_from(WRITERS).unwrap()) {
-                let due = start + Duration::from_micros(number * 1_000_000 / WRITES_A_SECOND);
+                let due = start + Duration::from_micros(number * 1_000_000 / self.writes_a_second);
                 sleep_until(due).await;
                 connection.call(&self.write(number)).await;
                 let acknowledged = tokio::time::Instant::now();
@@ -171,15 +218,7 @@ pub(crate) fn import(scale: &Scale, report: &mut Report) {
     for (name, module, texts) in
         [("Chinese", CHINESE, texts::chinese()), ("English", ENGLISH, texts::english())]
     {
-        let scope = Scope::new(1, module);
-        let documents: Vec<Document> = (0..scale.import)
-            .map(|number| {
-                let mut document = corpus::document(&scope, &texts, number);
-                document.title.push(' ');
-                document.title.push_str(IMPORTED);
-                document
-            })
-            .collect();
+        let documents = imported(scale.import, module, &texts);
         let [over_http, indexing, rows] =
             [import_over_http(module, &documents), bare_index(&documents), bare_inserts(module, &documents)]
                 .map(|took| documents.len() as f64 / took.as_secs_f64());
@@ -192,15 +231,31 @@ pub(crate) fn import(scale: &Scale, report: &mut Report) {
     }
 }
 
+fn imported(count: usize, module: &str, texts: &[String]) -> Vec<Document> {
+    let scope = Scope::new(1, module);
+    let document = |number: usize| {
+        let mut document = corpus::document(&scope, texts, number);
+        document.title.push(' ');
+        document.title.push_str(IMPORTED);
+        document
+    };
+    (0..count).map(document).collect()
+}
+
 fn import_over_http(module: &str, documents: &[Document]) -> Duration {
     let prepared = corpus::prepare(0);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
+    import_into(&trawl, &token, module, documents)
+}
+
+/// Until all is found.
+fn import_into(trawl: &Server, token: &str, module: &str, documents: &[Document]) -> Duration {
     let target = |method, path: String, body, expected: String| Target {
         address: trawl.address,
         method,
         path,
-        token: Some(token.clone()),
+        token: Some(token.to_owned()),
         body,
         expected,
     };
