@@ -28,6 +28,9 @@ pub(crate) trait Matches: Sync {
 pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relaxation> {
     let keyword = RelaxableKeyword::read(keyword);
     let count = keyword.words().count();
+    if count == 1 && !keyword.has_stop_words() && !keyword.has_fixed_text() {
+        return None;
+    }
     let mut by_rarity = Vec::new();
     for word in 0..count.min(MAX_WORDS) {
         let count = matches.count(keyword.keeping(|number| number == word)).await;
