@@ -29,18 +29,20 @@ impl RelaxableKeyword {
     /// Parts any keyword.
     pub fn read(keyword: &str) -> Self {
         let (mut parts, mut has_stop_words, mut has_fixed_text) = (Vec::new(), false, false);
+        let mut ends_with_stop_word = false;
         let mut rest = keyword.trim_start();
         while !rest.is_empty() {
             let (raw, after) = RawClause::read(rest);
             if raw.target == Target::Text && !raw.exclude && !raw.quoted {
                 for token in tokens(raw.text) {
                     if is_exact(token) {
-                        has_fixed_text = true;
+                        (has_fixed_text, ends_with_stop_word) = (true, false);
                         parts.push(Part::Fixed(token.to_owned()));
                         continue;
                     }
                     for (word, is_stop_word) in runs(token).flat_map(|run| words_of(run.text())) {
                         has_stop_words |= is_stop_word;
+                        ends_with_stop_word = is_stop_word;
                         if !is_stop_word {
                             parts.push(Part::Word(word));
                         }
@@ -52,7 +54,8 @@ impl RelaxableKeyword {
             }
             rest = after.trim_start();
         }
-        Self { parts, is_open: !keyword.ends_with(char::is_whitespace), has_stop_words, has_fixed_text }
+        let is_open = !keyword.ends_with(char::is_whitespace) && !ends_with_stop_word;
+        Self { parts, is_open, has_stop_words, has_fixed_text }
     }
 
     /// Whether there are stop words, which are never kept.
@@ -123,13 +126,12 @@ fn is_exact(token: &str) -> bool {
 /// Words of a run, as typed where folding keeps the number of characters, and whether each is a stop word.
 fn words_of(run: &str) -> Vec<(String, bool)> {
     let folded = fold(run);
-    let typed: Vec<char> = run.chars().collect();
-    let folded_characters: Vec<char> = folded.chars().collect();
     let words = query_words(&folded);
-    if words.len() == 1 && !folded_characters.first().is_some_and(|first| is_ideograph(*first)) {
-        return words.into_iter().map(|(_, word)| (run.to_owned(), is_stop_word(&word))).collect();
+    if !folded.chars().all(is_ideograph) {
+        return vec![(run.to_owned(), matches!(words.as_slice(), [(_, word)] if is_stop_word(word)))];
     }
-    let shown = if typed.len() == folded_characters.len() { typed } else { folded_characters };
+    let (typed, folded): (Vec<char>, Vec<char>) = (run.chars().collect(), folded.chars().collect());
+    let shown = if typed.len() == folded.len() { typed } else { folded };
     let is_single = |word: &str| word.chars().nth(1).is_none();
     // Characters outside the dictionary are a phrase, as in a search.
     words
@@ -160,6 +162,7 @@ mod tests {
             words("公共交通需佩戴N95口罩，MH370的碎片"),
             ["公共交通", "需", "佩戴", "N95", "口罩", "碎片"]
         );
+        assert_eq!(words("½ﬁ ｶﾅ國際"), ["½ﬁ", "ｶﾅ", "國際"]);
         assert_eq!(words(""), [""; 0]);
     }
 
@@ -170,5 +173,6 @@ mod tests {
         assert_eq!(keyword.keeping(|number| number == 2), "-draft art \"the plan\" ");
         assert_eq!(keyword.keeping(|number| number == 3), "-draft \"the plan\" har");
         assert_eq!(RelaxableKeyword::read("报销流程 ").keeping(|number| number == 1), "流程 ");
+        assert_eq!(RelaxableKeyword::read("the plan of").keeping(|_| true), "plan ");
     }
 }
