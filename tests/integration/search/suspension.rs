@@ -100,7 +100,8 @@ async fn every_cause_has_its_threshold_and_first_pause() {
         (Reply::Body("<html>".to_owned()), "invalid", 5, 5_000),
         (Reply::Silent, "timeout", 5, 1_000),
     ] {
-        let timeout = if reply == Reply::Silent { 50 } else { 10_000 };
+        // Long enough for the call to arrive on a busy machine.
+        let timeout = if reply == Reply::Silent { 500 } else { 10_000 };
         let own_limit = |_: &ExternalSystem, registration| with(registration, "timeoutMs", timeout);
         let setup = SuspendedSource::start_with(own_limit).await;
         setup.system.set_reply(reply);
