@@ -100,46 +100,41 @@ struct PageContext {
 }
 
 impl PageContext {
-    /// Searches once more for similar words if nothing is found, and then for fewer (decisions 5.7, 12.1).
+    /// Searches for similar words if nothing is found, and then for fewer (decisions 5.7, 12.1).
     async fn answer(&self, module: &SearchableModule, page: &PageRequest) -> Result<SearchPage, Failure> {
-        let (answer, corrected) = self.answer_with_all_words(module, page).await?;
-        if self.may_be_relaxed(page, &answer) {
-            let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
-            if let Some(rewrite) = self.relax(&sources, corrected).await
-                && let Some(relaxed) = self.answer_instead(module, page, rewrite).await
-            {
-                return Ok(relaxed);
-            }
+        let answer = self.answer_as_typed(module, page).await?;
+        if matches!(page.start, PageStart::Cursor(_)) || !self.may_be_rewritten(&answer) {
+            return Ok(answer);
+        }
+        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
+        let corrected = self.correct(&sources).await;
+        if let Some(rewrite) = &corrected
+            && let Some(instead) = self.answer_instead(module, page, rewrite.clone()).await
+        {
+            return Ok(instead);
+        }
+        if let Some(rewrite) = self.relax(&sources, corrected.unwrap_or_default()).await
+            && let Some(instead) = self.answer_instead(module, page, rewrite).await
+        {
+            return Ok(instead);
         }
         Ok(answer)
     }
 
-    /// Also returns the correction of a keyword that finds nothing.
-    async fn answer_with_all_words(
+    /// Later pages stay with the keyword of their cursor.
+    async fn answer_as_typed(
         &self,
         module: &SearchableModule,
         page: &PageRequest,
-    ) -> Result<(SearchPage, Option<String>), Failure> {
+    ) -> Result<SearchPage, Failure> {
         let binding = cursor::binding(&self.search, &module.module.id, page)?;
         let attempt = Attempt { context: self, module, page, binding: &binding };
-        if let PageStart::Cursor(text) = &page.start {
-            let opened = Cursor::open(text, &*self.cursor_key, &binding)?;
-            let rewrite = opened.rewrite.clone();
-            return Ok((attempt.run(Some(opened), rewrite).await?, None));
-        }
-        let first = attempt.run(None, Rewrite::default()).await?;
-        if self.search.parameters.exact || !finds_nothing(&first) {
-            return Ok((first, None));
-        }
-        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
-        let corrected = self.correct(&sources).await;
-        if corrected.is_some() {
-            let rewrite = Rewrite { corrected: corrected.clone(), relaxation: None };
-            if let Some(second) = self.answer_instead(module, page, rewrite).await {
-                return Ok((second, None));
-            }
-        }
-        Ok((first, corrected))
+        let PageStart::Cursor(text) = &page.start else {
+            return attempt.run(None, Rewrite::default()).await;
+        };
+        let opened = Cursor::open(text, &*self.cursor_key, &binding)?;
+        let rewrite = opened.rewrite.clone();
+        attempt.run(Some(opened), rewrite).await
     }
 
     /// `None` if that finds nothing either.
@@ -155,7 +150,13 @@ impl PageContext {
         (answer.total > 0 || !answer.items.is_empty()).then_some(answer)
     }
 
-    async fn correct(&self, sources: &[&Arc<dyn Source>]) -> Option<String> {
+    /// Whether another keyword may find more.
+    fn may_be_rewritten(&self, answer: &SearchPage) -> bool {
+        !self.search.parameters.exact && finds_nothing(answer)
+    }
+
+    /// Replaces words by what the first source proposes.
+    async fn correct(&self, sources: &[&Arc<dyn Source>]) -> Option<Rewrite> {
         let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
         let correcting = async {
             for source in sources.iter().filter(|source| !source.is_disabled()) {
@@ -165,26 +166,23 @@ impl PageContext {
             }
             None
         };
-        timeout_at(*deadline, correcting).await.ok().flatten()
+        let corrected = timeout_at(*deadline, correcting).await.ok().flatten()?;
+        Some(Rewrite { corrected: Some(corrected), relaxation: None })
     }
 
-    /// Whether fewer words may be searched for.
-    fn may_be_relaxed(&self, page: &PageRequest, answer: &SearchPage) -> bool {
-        let SearchParameters { order, exact, .. } = &self.search.parameters;
-        let is_first = !matches!(page.start, PageStart::Cursor(_));
-        *order == Order::Time && !exact && is_first && finds_nothing(answer)
-    }
-
-    /// Leaves out words by what the sources count.
-    async fn relax(&self, sources: &[&Arc<dyn Source>], corrected: Option<String>) -> Option<Rewrite> {
-        let keyword = corrected.as_ref().unwrap_or(&self.search.parameters.keyword);
+    /// Leaves out words, by what the sources count. Relevance order requires none.
+    async fn relax(&self, sources: &[&Arc<dyn Source>], corrected: Rewrite) -> Option<Rewrite> {
+        let SearchContext { parameters, deadline, .. } = &*self.search;
+        if parameters.order == Order::Relevance {
+            return None;
+        }
+        let keyword = corrected.keyword().unwrap_or(&parameters.keyword);
         // A source may be in several modules.
         let mut ids = HashSet::with_capacity(sources.len());
         let counted = sources.iter().filter(|source| !source.is_disabled() && ids.insert(source.id()));
         let matches = SourceMatches { search: &self.search, sources: counted.copied().collect() };
-        let relaxing = timeout_at(self.search.deadline, relax(keyword, &matches));
-        let relaxation = Some(relaxing.await.ok().flatten()?);
-        Some(Rewrite { corrected, relaxation })
+        let relaxation = timeout_at(*deadline, relax(keyword, &matches)).await.ok().flatten()?;
+        Some(Rewrite { relaxation: Some(relaxation), ..corrected })
     }
 }
 

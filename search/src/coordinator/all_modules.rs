@@ -3,7 +3,8 @@
 //! Each module has a task of its own; calls begin in the modules' order. Modules without external sources
 //! have their own share of calls and never wait for an external system.
 //!
-//! Words are left out only if no module finds anything (decisions 12.1): until one does, modules without matches wait.
+//! Words are corrected and left out only if no module finds anything (decisions 12.1). Until one does, modules without
+//! matches wait.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -40,15 +41,22 @@ pub struct AllModules {
     /// Without matches, while no module has any.
     waiting: Vec<Answered>,
     ready: VecDeque<ModuleAnswer>,
-    has_found: bool,
+    stage: Stage,
     _permit: OwnedSemaphorePermit,
 }
 
 struct Answered {
     searchable: Arc<SearchableModule>,
     answer: ModuleAnswer,
-    /// Of a keyword that finds nothing.
-    corrected: Option<String>,
+}
+
+/// The keyword that modules are searched for.
+#[derive(PartialEq, Eq)]
+enum Stage {
+    Typed,
+    Corrected(Rewrite),
+    /// No other keyword follows.
+    Last,
 }
 
 impl AllModules {
@@ -65,7 +73,7 @@ impl AllModules {
         let external = answers(external, EXTERNAL_CALLS, Arc::clone(&shared));
         let answers = stream::select(builtin, external).boxed();
         let (waiting, ready) = (Vec::new(), VecDeque::new());
-        Self { count: modules.len(), shared, answers, waiting, ready, has_found: false, _permit: permit }
+        Self { count: modules.len(), shared, answers, waiting, ready, stage: Stage::Typed, _permit: permit }
     }
 
     /// Number of modules.
@@ -80,30 +88,43 @@ impl AllModules {
                 return Some(self.shared.reserve(answer));
             }
             match self.answers.next().await {
-                Some(answered) if !self.has_found && self.shared.may_be_relaxed(&answered) => {
+                Some(answered) if self.stage != Stage::Last && self.shared.may_be_rewritten(&answered) => {
                     self.waiting.push(answered);
                     continue;
                 }
                 Some(answered) => {
-                    let is_empty = |page: &SearchPage| page.items.is_empty();
-                    self.has_found |= answered.answer.result.as_ref().is_ok_and(|page| !is_empty(page));
+                    if answered.answer.result.as_ref().is_ok_and(|page| !page.items.is_empty()) {
+                        self.stage = Stage::Last;
+                    }
                     self.ready.push_back(answered.answer);
                 }
                 None if self.waiting.is_empty() => return None,
-                None => self.relax_all().await,
+                None => self.rewrite_all().await,
             }
-            if self.has_found {
+            if self.stage == Stage::Last {
                 self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
             }
         }
     }
 
-    async fn relax_all(&mut self) {
+    /// One decision for all modules, as none has found anything.
+    async fn rewrite_all(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
-        self.has_found = true;
-        let rewrite = self.shared.relax(&waiting).await;
+        let sources: Vec<_> = waiting.iter().flat_map(|answered| answered.searchable.sources(None)).collect();
+        let context = &self.shared.context;
+        let rewrite = match std::mem::replace(&mut self.stage, Stage::Last) {
+            Stage::Typed => match context.correct(&sources).await {
+                Some(corrected) => {
+                    self.stage = Stage::Corrected(corrected.clone());
+                    Some(corrected)
+                }
+                None => context.relax(&sources, Rewrite::default()).await,
+            },
+            Stage::Corrected(corrected) => context.relax(&sources, corrected).await,
+            Stage::Last => None,
+        };
         self.answers = match rewrite {
-            Some(rewrite) => relaxed(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed(),
+            Some(rewrite) => answers_instead(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed(),
             None => stream::iter(waiting).boxed(),
         };
     }
@@ -134,24 +155,15 @@ struct Shared {
 }
 
 impl Shared {
-    async fn answer(&self, module: &SearchableModule) -> Result<(SearchPage, Option<String>), Failure> {
+    async fn answer(&self, module: &SearchableModule) -> Result<SearchPage, Failure> {
         if self.room.available_permits() == 0 {
             return Err(no_room());
         }
-        self.context.answer_with_all_words(module, &PageRequest::default()).await
+        self.context.answer_as_typed(module, &PageRequest::default()).await
     }
 
-    fn may_be_relaxed(&self, answered: &Answered) -> bool {
-        let result = answered.answer.result.as_ref();
-        result.is_ok_and(|page| self.context.may_be_relaxed(&PageRequest::default(), page))
-    }
-
-    /// One decision for all modules.
-    async fn relax(&self, answered: &[Answered]) -> Option<Rewrite> {
-        let sources: Vec<_> =
-            answered.iter().flat_map(|answered| answered.searchable.sources(None)).collect();
-        let corrected = answered.iter().find_map(|answered| answered.corrected.clone());
-        self.context.relax(&sources, corrected).await
+    fn may_be_rewritten(&self, answered: &Answered) -> bool {
+        answered.answer.result.as_ref().is_ok_and(|page| self.context.may_be_rewritten(page))
     }
 
     fn reserve(&self, answer: ModuleAnswer) -> ModuleAnswer {
@@ -179,8 +191,8 @@ fn answers(
         .buffer_unordered(calls)
 }
 
-/// Searches modules without matches for fewer words.
-fn relaxed(
+/// Searches modules without matches for another keyword.
+fn answers_instead(
     answered: Vec<Answered>,
     rewrite: Arc<Rewrite>,
     shared: Arc<Shared>,
@@ -217,13 +229,9 @@ fn start(
     };
     let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
     async move {
-        let (result, corrected) = match task.await {
-            Ok(Ok((page, corrected))) => (Ok(page), corrected),
-            Ok(Err(failure)) => (Err(failure), None),
-            Err(panic) => (Err(Error::internal(panic).into()), None),
-        };
+        let result = task.await.unwrap_or_else(|panic| Err(Error::internal(panic).into()));
         let answer = ModuleAnswer { place, module, result, reservation: AnswerReservation::default() };
-        Answered { searchable, answer, corrected }
+        Answered { searchable, answer }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Spelling correction (decisions 5.7).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::util::{
+    all_modules::module_entry,
     app::TestApp,
     external::{ExternalSystem, with},
     items::{item, many},
@@ -99,15 +100,22 @@ async fn correction_is_sent_to_sources_only_when_none_has_results() {
 }
 
 #[tokio::test]
-async fn search_of_all_modules_corrects_each_module_separately() {
+async fn search_of_all_modules_is_corrected_only_if_no_module_finds_anything() {
     let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 3)]).await;
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
     app.put_contents(&acme.caller, "news", &[item("2", "harbuor", 3)]).await;
-    let answer = acme.caller.post("/contents/search/all", &json!({"keyword": "harbuor"})).await.ok();
-    let of = |code: &str| {
-        let entry = answer.items().iter().find(|entry| entry["module"]["code"] == code).unwrap();
-        (entry["data"][0]["id"].clone(), entry.get("corrected").cloned())
-    };
-    assert_eq!(of("article"), (json!("1"), Some(json!("harbour"))));
-    assert_eq!(of("news"), (json!("2"), None));
+    for (keyword, article, news) in [
+        ("harbuor", (Value::Null, Value::Null), (json!("2"), Value::Null)),
+        ("budgte", (json!("1"), json!("budget")), (Value::Null, Value::Null)),
+    ] {
+        for sort in ["time", "relevance"] {
+            let parameters = json!({"keyword": keyword, "sort": sort});
+            let answer = acme.caller.post("/contents/search/all", &parameters).await.ok();
+            let of = |code: &str| {
+                let entry = module_entry(answer.items(), code);
+                (entry["data"][0]["id"].clone(), entry["corrected"].clone())
+            };
+            assert_eq!((of("article"), of("news")), (article.clone(), news.clone()), "{keyword} by {sort}");
+        }
+    }
 }
