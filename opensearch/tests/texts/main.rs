@@ -55,7 +55,7 @@ fn texts_are_answered_alike(steps: Steps) {
 
 #[test]
 fn sampled_questions_are_answered_alike() {
-    texts_are_answered_alike(Steps { queries: 60, documents: 150 });
+    texts_are_answered_alike(Steps { queries: 150, documents: 400 });
 }
 
 #[test]
