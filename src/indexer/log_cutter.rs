@@ -17,7 +17,9 @@ const KEPT_ENTRIES: i64 = 20_000;
 /// Entries removed per write, so that other writes are not delayed.
 const CUT_ENTRIES: u64 = 2_000;
 
-/// Progress of all engines that follow the change log in this process: during a move there are two.
+/// Progress of all engines of this process that follow the change log.
+///
+/// During a move there are two.
 #[derive(Clone, Default)]
 pub(super) struct Followed(Arc<Mutex<Vec<watch::Receiver<Progress>>>>);
 

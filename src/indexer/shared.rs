@@ -35,7 +35,9 @@ const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 /// A leader that has not committed waiting changes for this long counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
 
-/// A rebuild that vanished counts as failed when no new leader has begun it again for this long.
+/// Time after which a rebuild that vanished counts as failed.
+///
+/// A new leader begins an interrupted one again before.
 const FAILED_AFTER: Duration = Duration::from_secs(30);
 
 /// A leader that stops ends its write in flight within this time, or gives it up.
@@ -407,7 +409,7 @@ mod tests {
     use super::{FAILED_AFTER, Rebuild, SeenRebuild};
 
     #[test]
-    fn rebuild_that_is_not_searched_has_failed_unless_a_leader_begins_it_again() {
+    fn vanished_rebuild_has_failed_unless_begun_again() {
         let (mut seen, now) = (SeenRebuild::default(), Instant::now());
         let mut look = |searched, beside, now| seen.look(searched, beside, true, now);
         assert_eq!(look(1, None, now), Rebuild::None);

@@ -114,7 +114,7 @@ fn tokens(clause: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a token is one thing, such as a long number, a code or an e-mail address.
+/// Whether a token is a long number, a code or an e-mail address.
 fn is_exact(token: &str) -> bool {
     let count = |is: fn(&char) -> bool| token.chars().filter(is).count();
     let (digits, letters) = (count(char::is_ascii_digit), count(char::is_ascii_alphabetic));
@@ -123,7 +123,9 @@ fn is_exact(token: &str) -> bool {
     is_address || is_code || digits >= MIN_EXACT_CHARS
 }
 
-/// Words of a run, as typed where folding keeps the number of characters, and whether each is a stop word.
+/// Words of a run, and whether each is a stop word.
+///
+/// They are as typed where folding keeps the number of characters.
 fn words_of(run: &str) -> Vec<(String, bool)> {
     let folded = fold(run);
     let words = query_words(&folded);

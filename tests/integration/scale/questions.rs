@@ -19,7 +19,7 @@ struct Texts {
 }
 
 #[tokio::test]
-async fn chinese_questions_with_a_matching_word_find_something_by_time() {
+async fn chinese_questions_find_something_by_time() {
     let texts = [
         Texts { file: "texts/zh_news_xwlb.jsonl.zst", step: 8, rows: 2_000 },
         Texts { file: "texts/zh_weibo_hot_search.jsonl.zst", step: 200, rows: 2_500 },
@@ -28,7 +28,7 @@ async fn chinese_questions_with_a_matching_word_find_something_by_time() {
 }
 
 #[tokio::test]
-async fn english_questions_with_a_matching_word_find_something_by_time() {
+async fn english_questions_find_something_by_time() {
     let texts = [
         Texts { file: "texts/en_news_twir_items.jsonl.zst", step: 40, rows: 1_500 },
         Texts { file: "texts/en_feed_ietf_comments.jsonl.zst", step: 20, rows: 1_500 },

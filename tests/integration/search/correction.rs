@@ -100,7 +100,7 @@ async fn correction_is_sent_to_sources_only_when_none_has_results() {
 }
 
 #[tokio::test]
-async fn search_of_all_modules_is_corrected_only_if_no_module_finds_anything() {
+async fn search_of_all_modules_is_corrected_only_without_matches() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
     app.put_contents(&acme.caller, "news", &[item("2", "harbuor", 3)]).await;

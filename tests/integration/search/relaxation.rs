@@ -119,7 +119,7 @@ async fn external_sources_are_asked_for_the_words_that_stay() {
 }
 
 #[tokio::test]
-async fn search_of_all_modules_leaves_out_words_only_if_no_module_finds_all() {
+async fn search_of_all_modules_is_relaxed_only_without_matches() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
     app.put_contents(&acme.caller, "news", &[item("2", "harbour", 2), item("3", "quay budget", 1)]).await;
