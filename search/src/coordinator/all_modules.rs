@@ -197,11 +197,16 @@ fn answers_instead(
     rewrite: Arc<Rewrite>,
     shared: Arc<Shared>,
 ) -> impl Stream<Item = Answered> + Send + 'static {
+    let permits = Arc::new(Semaphore::new(EXTERNAL_CALLS));
     let search = move |answered: Answered| {
         let (rewrite, shared) = (Rewrite::clone(&rewrite), Arc::clone(&shared));
         let searchable = Arc::clone(&answered.searchable);
-        let task =
-            async move { shared.context.answer_instead(&searchable, &PageRequest::default(), rewrite).await };
+        let module_calls = u32::try_from(searchable.sources.len().clamp(1, EXTERNAL_CALLS)).unwrap_or(1);
+        let permits = Arc::clone(&permits).acquire_many_owned(module_calls);
+        let task = async move {
+            let _permits = permits.await;
+            shared.context.answer_instead(&searchable, &PageRequest::default(), rewrite).await
+        };
         let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
         async move {
             match task.await {
