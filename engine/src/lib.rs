@@ -25,6 +25,6 @@ pub use highlight::{Extent, Highlighter};
 pub use item::{Text, Texts};
 pub use page::{Hit, Page};
 pub use query::Query;
-pub use request::{Request, Start, TimePosition};
+pub use request::{RankedScope, Request, Start, TimePosition};
 pub use sink::{BesideIndexes, Indexes, OpenedIndex, Sink};
 pub use text::fold;

@@ -1,9 +1,13 @@
 //! Pages.
 
+use std::sync::Arc;
+
+use crate::relevance::QueryStatistics;
+
 /// Found document.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// Unique within the scope.
+    /// Unique within its scope.
     pub id: String,
     /// Epoch milliseconds.
     pub display_time: i64,
@@ -11,6 +15,10 @@ pub struct Hit {
     pub item: String,
     /// See [`Document::title_is_name`](crate::Document::title_is_name).
     pub title_is_name: bool,
+    /// In relevance order: 0 for [`Request::scope`](crate::Request::scope), 1 for the first of `beside`.
+    pub scope: usize,
+    /// In relevance order; comparable between scopes that are ranked together.
+    pub score: f32,
 }
 
 /// Page of hits.
@@ -18,10 +26,14 @@ pub struct Hit {
 pub struct Page {
     /// In requested order.
     pub hits: Vec<Hit>,
-    /// All visible matches within `from`, `to` and `author`.
+    /// All visible matches of the request's scope within `from`, `to` and `author`.
     pub total: u64,
+    /// Those of the scopes that are ranked beside it.
+    pub totals_beside: Vec<u64>,
     /// Whether hits follow.
     pub more: bool,
     /// Whether further hits share the last `display_time` beyond `whole_ties`.
     pub cut: bool,
+    /// In relevance order, if a word is searched.
+    pub statistics: Option<Arc<QueryStatistics>>,
 }

@@ -3,11 +3,13 @@
 //! An engine ranks all matches by BM25 of the [`WeightedWords`]. The best [`RESCORED_MATCHES`] are rescored, raised by
 //! feedback and by [`freshness`]; the number is fixed, so pages join without gaps.
 
+mod estimation;
 mod feedback;
 pub mod parameters;
 mod rescoring;
 mod words;
 
+pub use self::estimation::{QueryStatistics, ScoreEstimator};
 pub use self::feedback::{FeedbackCandidate, FeedbackDocument, FeedbackTerm, feedback_candidates};
 pub use self::parameters::RESCORED_MATCHES;
 pub use self::rescoring::{PairCount, Saturation};

@@ -53,11 +53,29 @@ pub enum Start {
     ///
     /// Matches have any content word and every required phrase.
     Relevance {
-        /// Hits to skip.
+        /// Hits of the scope to skip.
         skip: usize,
+        /// Further modules, ranked with the first as if all were one.
+        beside: Vec<RankedScope>,
         /// Epoch milliseconds.
         now: i64,
     },
+}
+
+impl Start {
+    /// Relevance order of one module.
+    pub const fn relevance(skip: usize, now: i64) -> Self {
+        Self::Relevance { skip, beside: Vec::new(), now }
+    }
+}
+
+/// A further module of a request in relevance order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RankedScope {
+    /// Of the same tenant.
+    pub scope: Arc<Scope>,
+    /// Hits of it to skip.
+    pub skip: usize,
 }
 
 /// Position in time order.

@@ -46,7 +46,7 @@ type WeightedCache<K, V> = Cache<K, V, EntryWeight>;
 pub(crate) struct TotalKey {
     scope: Scope,
     query: Query,
-    by_relevance: bool,
+    any_of: u64,
     viewer: u64,
     from: Option<i64>,
     to: Option<i64>,
@@ -57,8 +57,8 @@ pub(crate) struct TotalKey {
 pub(crate) struct TotalKeyRef<'a> {
     pub(crate) scope: &'a Scope,
     pub(crate) query: &'a Query,
-    /// Any content word matches.
-    pub(crate) by_relevance: bool,
+    /// Hash of the terms of which a match has one, in relevance order; else 0.
+    pub(crate) any_of: u64,
     /// 0 without principals.
     pub(crate) viewer: u64,
     pub(crate) from: Option<i64>,
@@ -69,7 +69,7 @@ pub(crate) struct TotalKeyRef<'a> {
 impl Equivalent<TotalKey> for TotalKeyRef<'_> {
     fn equivalent(&self, key: &TotalKey) -> bool {
         self.viewer == key.viewer
-            && self.by_relevance == key.by_relevance
+            && self.any_of == key.any_of
             && self.from == key.from
             && self.to == key.to
             && self.author == key.author.as_deref()
@@ -83,7 +83,7 @@ impl TotalKeyRef<'_> {
         TotalKey {
             scope: self.scope.clone(),
             query: self.query.clone(),
-            by_relevance: self.by_relevance,
+            any_of: self.any_of,
             viewer: self.viewer,
             from: self.from,
             to: self.to,

@@ -61,7 +61,14 @@ fn stored_length(length: u32) -> u32 {
 pub(crate) fn read_hit(hit: &mut Value) -> Option<Hit> {
     let Source { item, title_is_name } = serde_json::from_value(hit["_source"].take()).ok()?;
     let [.., display_time, id] = hit["sort"].as_array()?.as_slice() else { return None };
-    Some(Hit { id: id.as_str()?.to_owned(), display_time: display_time.as_i64()?, item, title_is_name })
+    Some(Hit {
+        id: id.as_str()?.to_owned(),
+        display_time: display_time.as_i64()?,
+        item,
+        title_is_name,
+        scope: 0,
+        score: 0.0,
+    })
 }
 
 #[cfg(test)]

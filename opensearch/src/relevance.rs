@@ -7,23 +7,28 @@ mod clauses;
 mod ranking;
 mod statistics;
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
+use std::sync::Arc;
 
-use futures::future::try_join3;
+use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
 use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
-use trawl_engine::relevance::{FeedbackDocument, RESCORED_MATCHES, feedback_candidates, freshness};
-use trawl_engine::{Failure, Hit, Page, Request};
+use trawl_engine::relevance::{
+    FeedbackDocument, FeedbackTerm, Frequencies, RESCORED_MATCHES, feedback_candidates, freshness,
+};
+use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 
 use self::clauses::{Counts, Lengths, NamedClauses, Part};
-pub(crate) use self::ranking::Ranking;
+use self::ranking::{RankedModule, Ranking};
 use self::statistics::Statistics;
 use crate::document::{document_id, read_hit};
-use crate::query::halves;
+use crate::query::{halves, matches};
+use crate::time_order;
 use crate::view::{OpenSearchView, hits_of, total_of};
 
-/// Best matches of OpenSearch that get the scope's own order.
+/// Best matches of OpenSearch in a module that get the order of the request's scopes.
 ///
 /// More than [`RESCORED_MATCHES`], as OpenSearch takes mean lengths from all scopes of an index. The number is fixed, so pages
 /// join without gaps.
@@ -32,6 +37,8 @@ const REORDERED_MATCHES: usize = 400;
 /// One of the best matches.
 struct RankedDocument {
     id: String,
+    /// Its place in the request.
+    module: usize,
     display_time: i64,
     score: f32,
     lengths: Lengths,
@@ -39,12 +46,13 @@ struct RankedDocument {
 }
 
 impl RankedDocument {
-    fn read(found: &Value, named: &NamedClauses<'_>) -> Option<Self> {
+    fn read(module: usize, found: &Value, named: &NamedClauses<'_>) -> Option<Self> {
         let [.., display_time, id] = found["sort"].as_array()?.as_slice() else { return None };
         let length = |field: &str| u32::try_from(found["fields"][field][0].as_u64()?).ok();
         let lengths = Lengths { body: length("body_length")?, title: length("title_length")? };
         Some(Self {
             id: id.as_str()?.to_owned(),
+            module,
             display_time: display_time.as_i64()?,
             score: 0.0,
             lengths,
@@ -55,72 +63,167 @@ impl RankedDocument {
     fn count(&self, part: Part) -> u32 {
         self.counts.get(&part).copied().unwrap_or(0)
     }
+
+    /// By score, time and id.
+    fn compare(&self, other: &Self) -> Ordering {
+        let by_score = other.score.total_cmp(&self.score);
+        let by_time = by_score.then_with(|| other.display_time.cmp(&self.display_time));
+        by_time.then_with(|| self.id.cmp(&other.id))
+    }
 }
 
-/// The page of a request in relevance order, with the total.
+/// The page after the skipped matches of each scope, at the time `now`.
 pub(crate) async fn page(
     view: &OpenSearchView,
     request: &Request,
-    ranking: &Ranking,
-    matches: &Value,
     skip: usize,
+    beside: &[RankedScope],
     now: i64,
 ) -> Result<Page, Failure> {
-    let count =
-        json!({"query": ranking.counted_matches(request, matches), "size": 0, "track_total_hits": true});
-    if request.limit == 0 {
-        let total = total_of(&view.search_one(request, &count).await?)?;
-        return Ok(Page { total, more: (skip as u64) < total, ..Page::default() });
+    if request.query.is_empty() {
+        return Ok(Page::default());
     }
-    let is_rescored = skip < RESCORED_MATCHES;
-    let ranked = async |ranks: Range<usize>, is_counted: bool| {
-        if ranks.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (query, named) = ranking.scored_matches(request, matches, is_counted);
-        let search = json!({
-            "query": query, "from": ranks.start, "size": ranks.len(), "track_total_hits": false,
-            "sort": ["_score", {"display_time": "desc"}, {"id": "asc"}],
-        });
-        documents(view, request, search, &named).await
+    let ranking = Ranking::read(view, request, skip, beside).await?;
+    let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
+    // What cannot match in one module cannot match in another.
+    let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(Page::default()) };
+    if ranking.words.is_empty() {
+        return newest(view, request.limit, &ranking.modules, &matches).await;
+    }
+    let count = async |(module, matches): (&RankedModule, &Value)| {
+        let query = ranking.counted_matches(module, matches);
+        let count = json!({"query": query, "size": 0, "track_total_hits": true});
+        total_of(&view.search_one(&module.request, &count).await?)
     };
-    let end = skip.saturating_add(request.limit);
-    let reordered = if skip < REORDERED_MATCHES { 0..REORDERED_MATCHES } else { 0..0 };
-    let (counted, mut best, others) = try_join3(
-        view.search_one(request, &count),
-        ranked(reordered, is_rescored),
-        ranked(skip.max(REORDERED_MATCHES)..end, false),
-    )
-    .await?;
-    let total = total_of(&counted)?;
-    for document in &mut best {
+    let in_modules = || ranking.modules.iter().zip(&matches);
+    let counted = try_join_all(in_modules().map(count));
+    if request.limit == 0 {
+        return Ok(page_of(Vec::new(), counted.await?, &ranking.modules));
+    }
+    let is_alone = beside.is_empty();
+    let is_rescored = skip < RESCORED_MATCHES || !is_alone;
+    let best = in_modules().enumerate().map(async |(number, (module, matches))| {
+        let reordered = if is_alone && skip >= REORDERED_MATCHES { 0 } else { REORDERED_MATCHES };
+        let others = module.skip.max(REORDERED_MATCHES)..module.skip.saturating_add(request.limit);
+        let (mut best, others) = try_join(
+            ranked(view, &ranking, (number, module), matches, 0..reordered, is_rescored),
+            ranked(view, &ranking, (number, module), matches, others, false),
+        )
+        .await?;
+        best.sort_by(RankedDocument::compare);
+        best.extend(others);
+        let best = best.into_iter().scan(f32::MAX, |least, document| {
+            *least = least.min(document.score);
+            Some(RankedDocument { score: *least, ..document })
+        });
+        Ok::<_, Failure>((best.collect::<VecDeque<_>>(), module.skip.min(reordered)))
+    });
+    let (totals, best) = try_join(counted, try_join_all(best)).await?;
+    let (best, mut skipped): (Vec<_>, Vec<_>) = best.into_iter().unzip();
+    let mut best = merge(best);
+    let mut hits = Hits { view, modules: &ranking.modules, read: HashMap::new() };
+    if is_rescored {
+        let rescored = best.len().min(RESCORED_MATCHES);
+        let (best, others) = best.split_at_mut(rescored);
+        rescore(&mut hits, &ranking, best, now).await?;
+        let least = best.last().map_or(f32::MAX, |document| document.score);
+        for document in others {
+            document.score = document.score.min(least);
+        }
+    }
+    best.retain(|document| {
+        let left = &mut skipped[document.module];
+        let is_skipped = *left > 0;
+        *left -= usize::from(is_skipped);
+        !is_skipped
+    });
+    best.truncate(request.limit);
+    let page = page_of(hits.take(&best).await?, totals, &ranking.modules);
+    Ok(Page { statistics: Some(Arc::new(ranking.into_statistics())), ..page })
+}
+
+/// All matches are equal, so the newest come first.
+async fn newest(
+    view: &OpenSearchView,
+    limit: usize,
+    modules: &[RankedModule],
+    matches: &[Value],
+) -> Result<Page, Failure> {
+    let pages = modules.iter().zip(matches).enumerate().map(async |(scope, (module, matches))| {
+        let limit = module.skip.saturating_add(limit);
+        let request = Request { limit, ..module.request.clone() };
+        let page = time_order::page(view, &request, matches, None, None).await?;
+        let hits = page.hits.into_iter().skip(module.skip).map(move |hit| Hit { scope, ..hit });
+        Ok::<_, Failure>((hits.collect::<Vec<Hit>>(), page.total))
+    });
+    let (hits, totals): (Vec<_>, Vec<_>) = try_join_all(pages).await?.into_iter().unzip();
+    let mut hits = hits.concat();
+    hits.sort_by(|left, right| {
+        right.display_time.cmp(&left.display_time).then_with(|| left.id.cmp(&right.id))
+    });
+    hits.truncate(limit);
+    Ok(page_of(hits, totals, modules))
+}
+
+fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> Page {
+    let more = totals.iter().zip(modules).enumerate().any(|(scope, (total, module))| {
+        let shown = hits.iter().filter(|hit| hit.scope == scope).count();
+        (module.skip.saturating_add(shown) as u64) < *total
+    });
+    let mut totals = totals.into_iter();
+    let total = totals.next().unwrap_or(0);
+    Page { hits, total, totals_beside: totals.collect(), more, ..Page::default() }
+}
+
+/// Matches of a module at these ranks of OpenSearch, with their scores.
+async fn ranked(
+    view: &OpenSearchView,
+    ranking: &Ranking,
+    (number, module): (usize, &RankedModule),
+    matches: &Value,
+    ranks: Range<usize>,
+    is_counted: bool,
+) -> Result<Vec<RankedDocument>, Failure> {
+    if ranks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (query, named) = ranking.scored_matches(module, matches, is_counted);
+    let search = json!({
+        "query": query, "from": ranks.start, "size": ranks.len(), "track_total_hits": false,
+        "sort": ["_score", {"display_time": "desc"}, {"id": "asc"}],
+    });
+    let mut documents = documents(view, (number, module), search, &named).await?;
+    for document in &mut documents {
         document.score = ranking.score(document);
     }
-    sort(&mut best);
-    let mut hits = Hits { view, request, read: HashMap::new() };
-    if is_rescored {
-        let count = best.len().min(RESCORED_MATCHES);
-        rescore(&mut hits, ranking, &mut best[..count], now).await?;
-    }
-    let page = best.iter().skip(skip).chain(&others).take(request.limit);
-    let page: Vec<&str> = page.map(|document| document.id.as_str()).collect();
-    let end = skip.saturating_add(page.len());
-    Ok(Page { hits: hits.take(&page).await?, total, more: (end as u64) < total, cut: false })
+    Ok(documents)
 }
 
 /// Runs a search with named clauses, and reads what they say of its hits.
 async fn documents(
     view: &OpenSearchView,
-    request: &Request,
+    (number, module): (usize, &RankedModule),
     mut search: Value,
     named: &NamedClauses<'_>,
 ) -> Result<Vec<RankedDocument>, Failure> {
     // Items are read of the few that need them.
     search["stored_fields"] = "_none_".into();
     search["docvalue_fields"] = json!(["body_length", "title_length"]);
-    let found = hits_of(view.search_with_scores(request, search).await?)?;
-    let documents = found.iter().map(|hit| RankedDocument::read(hit, named)).collect::<Option<_>>();
+    let found = hits_of(view.search_with_scores(&module.request, search).await?)?;
+    let documents = found.iter().map(|hit| RankedDocument::read(number, hit, named)).collect::<Option<_>>();
     documents.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
+}
+
+/// Merges matches of modules, and keeps the order within each.
+fn merge(mut modules: Vec<VecDeque<RankedDocument>>) -> Vec<RankedDocument> {
+    let mut merged = Vec::with_capacity(modules.iter().map(VecDeque::len).sum());
+    loop {
+        let fronts = modules.iter().enumerate().filter_map(|(place, module)| Some((place, module.front()?)));
+        let Some((place, _)) = fronts.min_by(|(_, left), (_, right)| left.compare(right)) else {
+            return merged;
+        };
+        merged.extend(modules[place].pop_front());
+    }
 }
 
 async fn rescore(
@@ -132,14 +235,14 @@ async fn rescore(
     for document in best.iter_mut() {
         document.score = ranking.rescored(document);
     }
-    sort(best);
+    best.sort_by(RankedDocument::compare);
     if ranking.words.takes_feedback(best.len()) {
         add_feedback(hits, ranking, best).await?;
     }
     for document in best.iter_mut() {
         document.score *= freshness(now, document.display_time);
     }
-    sort(best);
+    best.sort_by(RankedDocument::compare);
     Ok(())
 }
 
@@ -148,13 +251,13 @@ async fn add_feedback(
     ranking: &Ranking,
     best: &mut [RankedDocument],
 ) -> Result<(), Failure> {
-    let (view, request) = (hits.view, hits.request);
+    let view = hits.view;
     let first = &best[..best.len().min(FEEDBACK_DOCUMENTS)];
-    hits.read(first.iter().map(|document| document.id.as_str())).await?;
+    hits.read(first).await?;
     let read: Vec<FeedbackDocument> = first
         .iter()
         .filter_map(|document| {
-            let item = &hits.read.get(&document.id)?.item;
+            let item = &hits.read.get(&(document.module, document.id.clone()))?.item;
             Some(FeedbackDocument::read(item, document.score, document.lengths.body))
         })
         .collect();
@@ -162,35 +265,34 @@ async fn add_feedback(
     if candidates.is_empty() {
         return Ok(());
     }
-    let prefix = &ranking.prefix;
-    let mut terms = vec![prefix.marker().to_owned()];
-    terms.extend(candidates.iter().map(|candidate| prefix.term(&candidate.word)));
-    let statistics = Statistics::read(view, request, &terms, &[]).await?;
-    let words = candidates.iter().map(|candidate| candidate.word.as_str());
-    let mut frequencies = statistics.frequencies(prefix, words);
-    frequencies.documents = ranking.documents;
+    let words: Vec<&str> = candidates.iter().map(|candidate| candidate.word.as_str()).collect();
+    let statistics = ranking.modules.iter().map(async |module| {
+        let mut terms = vec![module.prefix.marker().to_owned()];
+        terms.extend(words.iter().map(|word| module.prefix.term(word)));
+        Statistics::read(view, &module.request, &terms, &[]).await
+    });
+    let statistics = try_join_all(statistics).await?;
+    let mut frequencies = Frequencies::default();
+    for (module, statistics) in ranking.modules.iter().zip(&statistics) {
+        frequencies.add(statistics.frequencies(&module.prefix, words.iter().copied()));
+    }
+    frequencies.documents = ranking.typed.documents;
     let feedback = ranking.words.feedback_terms(candidates, &frequencies);
 
-    let mut named = NamedClauses::new(&statistics);
-    let mut should = Vec::new();
-    for half in halves(&request.principals) {
-        for (number, term) in feedback.iter().enumerate() {
-            let part = Part::Feedback(number);
-            should.extend(named.plain_term(part, half.body, &prefix.term(&term.word)));
-        }
-    }
-    let scope_prefix = request.scope.prefix();
-    let ids = best.iter().map(|document| document_id(&scope_prefix, &document.id));
-    let search = json!({
-        "query": {"bool": {"filter": {"ids": {"values": ids.collect::<Vec<_>>()}}, "should": should}},
-        "size": best.len(), "track_total_hits": false,
-        "sort": [{"display_time": "desc"}, {"id": "asc"}],
+    let modules = ranking.modules.iter().zip(&statistics).enumerate();
+    let counted = modules.map(|(number, (module, statistics))| {
+        let of_module = best.iter().filter(|document| document.module == number);
+        let ids: Vec<&str> = of_module.map(|document| document.id.as_str()).collect();
+        count_feedback(view, (number, module), statistics, &feedback, ids)
     });
-    let counted = documents(view, request, search, &named).await?;
-    let counted: HashMap<&str, &RankedDocument> =
-        counted.iter().map(|document| (document.id.as_str(), document)).collect();
+    let counted = try_join_all(counted).await?;
+    let counted: HashMap<(usize, &str), &RankedDocument> = counted
+        .iter()
+        .flatten()
+        .map(|document| ((document.module, document.id.as_str()), document))
+        .collect();
     for document in best {
-        let Some(counted) = counted.get(document.id.as_str()) else { continue };
+        let Some(counted) = counted.get(&(document.module, document.id.as_str())) else { continue };
         for (number, term) in feedback.iter().enumerate() {
             let count = counted.count(Part::Feedback(number));
             if count > 0 {
@@ -201,45 +303,73 @@ async fn add_feedback(
     Ok(())
 }
 
-/// Documents of a search by their ids, read once.
+/// Counts terms of the feedback in documents of a module.
+async fn count_feedback(
+    view: &OpenSearchView,
+    (number, module): (usize, &RankedModule),
+    statistics: &Statistics,
+    feedback: &[FeedbackTerm],
+    ids: Vec<&str>,
+) -> Result<Vec<RankedDocument>, Failure> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut named = NamedClauses::new(statistics);
+    let mut should = Vec::new();
+    for half in halves(&module.request.principals) {
+        for (number, term) in feedback.iter().enumerate() {
+            let part = Part::Feedback(number);
+            should.extend(named.plain_term(part, half.body, &module.prefix.term(&term.word)));
+        }
+    }
+    let scope_prefix = module.request.scope.prefix();
+    let documents: Vec<String> = ids.iter().map(|id| document_id(&scope_prefix, id)).collect();
+    let search = json!({
+        "query": {"bool": {"filter": {"ids": {"values": documents}}, "should": should}},
+        "size": ids.len(), "track_total_hits": false,
+        "sort": [{"display_time": "desc"}, {"id": "asc"}],
+    });
+    self::documents(view, (number, module), search, &named).await
+}
+
+/// Hits by the place of their module and their ids, read once.
 struct Hits<'a> {
     view: &'a OpenSearchView,
-    request: &'a Request,
-    read: HashMap<String, Hit>,
+    modules: &'a [RankedModule],
+    read: HashMap<(usize, String), Hit>,
 }
 
 impl Hits<'_> {
-    async fn read(&mut self, ids: impl Iterator<Item = &str>) -> Result<(), Failure> {
-        let prefix = self.request.scope.prefix();
-        let missing = ids.filter(|id| !self.read.contains_key(*id));
-        let missing: Vec<String> = missing.map(|id| document_id(&prefix, id)).collect();
-        if missing.is_empty() {
-            return Ok(());
-        }
-        let search = json!({
-            "query": {"ids": {"values": missing}}, "size": missing.len(), "track_total_hits": false,
-            "sort": [{"display_time": "desc"}, {"id": "asc"}],
-        });
-        for mut hit in hits_of(self.view.search_one(self.request, &search).await?)? {
-            if let Some(hit) = read_hit(&mut hit) {
-                self.read.insert(hit.id.clone(), hit);
+    async fn read(&mut self, documents: &[RankedDocument]) -> Result<(), Failure> {
+        let reading = self.modules.iter().enumerate().map(async |(number, module)| {
+            let prefix = module.request.scope.prefix();
+            let missing = documents.iter().filter(|document| {
+                document.module == number && !self.read.contains_key(&(number, document.id.clone()))
+            });
+            let missing: Vec<String> = missing.map(|document| document_id(&prefix, &document.id)).collect();
+            if missing.is_empty() {
+                return Ok(Vec::new());
             }
-        }
+            let search = json!({
+                "query": {"ids": {"values": missing}}, "size": missing.len(), "track_total_hits": false,
+                "sort": [{"display_time": "desc"}, {"id": "asc"}],
+            });
+            let found = hits_of(self.view.search_one(&module.request, &search).await?)?;
+            let hits = found.into_iter().filter_map(|mut hit| read_hit(&mut hit));
+            Ok::<_, Failure>(hits.map(|hit| Hit { scope: number, ..hit }).collect::<Vec<Hit>>())
+        });
+        let read = try_join_all(reading).await?.concat();
+        self.read.extend(read.into_iter().map(|hit| ((hit.scope, hit.id.clone()), hit)));
         Ok(())
     }
 
-    /// In the order of the ids; those that were removed meanwhile are left out.
-    async fn take(mut self, ids: &[&str]) -> Result<Vec<Hit>, Failure> {
-        self.read(ids.iter().copied()).await?;
-        Ok(ids.iter().filter_map(|id| self.read.remove(*id)).collect())
+    /// In the order of the documents; those that were removed meanwhile are left out.
+    async fn take(mut self, documents: &[RankedDocument]) -> Result<Vec<Hit>, Failure> {
+        self.read(documents).await?;
+        let hit = |document: &RankedDocument| {
+            let hit = self.read.remove(&(document.module, document.id.clone()))?;
+            Some(Hit { score: document.score, ..hit })
+        };
+        Ok(documents.iter().filter_map(hit).collect())
     }
-}
-
-/// By score, time and id.
-fn sort(documents: &mut [RankedDocument]) {
-    documents.sort_by(|left, right| {
-        let by_score = right.score.total_cmp(&left.score);
-        let by_time = by_score.then_with(|| right.display_time.cmp(&left.display_time));
-        by_time.then_with(|| left.id.cmp(&right.id))
-    });
 }

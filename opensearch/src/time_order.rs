@@ -27,15 +27,15 @@ pub(crate) async fn page(
     let total = total_of(&counted)?;
     let mut hits = hits(found)?;
     if hits.len() <= request.limit {
-        return Ok(Page { hits, total, more: false, cut: false });
+        return Ok(page_of(hits, total, false, false));
     }
     let following = hits.pop();
     let (Some(last), Some(following), Some(cap)) = (hits.last(), following, whole_ties) else {
-        return Ok(Page { hits, total, more: true, cut: false });
+        return Ok(page_of(hits, total, true, false));
     };
     let time = last.display_time;
     if following.display_time != time {
-        return Ok(Page { hits, total, more: true, cut: false });
+        return Ok(page_of(hits, total, true, false));
     }
     let in_page = hits.iter().rev().take_while(|hit| hit.display_time == time).count();
     let mut left = cap.saturating_sub(in_page);
@@ -47,19 +47,23 @@ pub(crate) async fn page(
         let count = read.len();
         for hit in read {
             if hit.display_time != time {
-                return Ok(Page { hits, total, more: true, cut: false });
+                return Ok(page_of(hits, total, true, false));
             }
             if left == 0 {
-                return Ok(Page { hits, total, more: true, cut: true });
+                return Ok(page_of(hits, total, true, true));
             }
             hits.push(hit);
             left -= 1;
         }
         if count < size {
-            return Ok(Page { hits, total, more: false, cut: false });
+            return Ok(page_of(hits, total, false, false));
         }
         chunk *= 4;
     }
+}
+
+fn page_of(hits: Vec<Hit>, total: u64, more: bool, cut: bool) -> Page {
+    Page { hits, total, more, cut, ..Page::default() }
 }
 
 fn newest(matches: &Value, after: Option<&TimePosition>, size: usize) -> Value {

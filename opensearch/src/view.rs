@@ -13,7 +13,7 @@ use crate::correction;
 use crate::engine::OpenSearch;
 use crate::layout::Generation;
 use crate::query::matches;
-use crate::relevance::{self, Ranking};
+use crate::relevance;
 use crate::state::{KnownState, not_filled};
 use crate::time_order;
 
@@ -59,26 +59,13 @@ impl View for OpenSearchView {
 
 impl OpenSearchView {
     async fn page(&self, request: &Request) -> Result<Page, Failure> {
-        let nothing = || Ok(Page::default());
         match &request.start {
             Start::Time { after, whole_ties } => {
-                let Some(matches) = matches(request, None) else { return nothing() };
+                let Some(matches) = matches(request, None) else { return Ok(Page::default()) };
                 time_order::page(self, request, &matches, after.as_ref(), *whole_ties).await
             }
-            Start::Relevance { skip, now } => {
-                if request.query.is_empty() {
-                    return nothing();
-                }
-                let ranking = Ranking::read(self, request).await?;
-                let Some(matches) = matches(request, Some(&ranking.words)) else { return nothing() };
-                if ranking.words.is_empty() {
-                    // All matches are equal, so the newest come first.
-                    let request = Request { limit: skip.saturating_add(request.limit), ..request.clone() };
-                    let mut page = time_order::page(self, &request, &matches, None, None).await?;
-                    page.hits.drain(..(*skip).min(page.hits.len()));
-                    return Ok(page);
-                }
-                relevance::page(self, request, &ranking, &matches, *skip, *now).await
+            Start::Relevance { skip, beside, now } => {
+                relevance::page(self, request, *skip, beside, *now).await
             }
         }
     }

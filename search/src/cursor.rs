@@ -21,7 +21,7 @@ use crate::{
 };
 
 /// The dot distinguishes cursors from digits.
-const VERSION_PREFIX: &str = "v4.";
+const VERSION_PREFIX: &str = "v5.";
 
 /// Longest cursor, in bytes of text.
 ///
@@ -39,7 +39,7 @@ pub trait CursorKey: Send + Sync {
     fn open(&self, context: &[u8], sealed: &[u8]) -> Option<Vec<u8>>;
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Cursor {
     pub(crate) before: Option<i64>,
     pub(crate) lanes: Vec<LaneState>,
@@ -56,11 +56,13 @@ pub(crate) struct Rewrite {
     pub(crate) relaxation: Option<Relaxation>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaneState {
     pub(crate) source: SourceKey,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
+    /// By relevance: of the consumed items of an external source.
+    pub(crate) least_estimate: Option<f32>,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,
 }

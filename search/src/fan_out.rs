@@ -1,11 +1,11 @@
-//! Concurrent requests to several sources. Failures, panics and lateness cost their own source only.
+//! Concurrent calls of several sources. Failures, panics and lateness cost their own source only.
 //!
 //! All requests share the search's task and one timer; large answers are parsed elsewhere. The search's deadline is the only limit here.
 
 #[cfg(test)]
 mod tests;
 
-use std::{mem, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
+use std::{collections::VecDeque, mem, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
@@ -17,7 +17,14 @@ use crate::{
     sources::builtin,
 };
 
+/// A call of one source, or of several that are ranked together.
 pub(crate) struct SourceCall {
+    pub(crate) sources: Vec<CalledSource>,
+    /// Ranked with them, and not asked for items.
+    pub(crate) ended: Vec<CalledSource>,
+}
+
+pub(crate) struct CalledSource {
     pub(crate) place: usize,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) position: Position,
@@ -29,10 +36,12 @@ pub(crate) struct CallOutcome {
     pub(crate) took: Duration,
 }
 
-/// At most one request for each source.
+/// At most one call of each source.
 pub(crate) struct FanOut {
     request: Arc<SourceRequest>,
-    running: FuturesUnordered<BoxFuture<'static, CallOutcome>>,
+    running: FuturesUnordered<BoxFuture<'static, Vec<CallOutcome>>>,
+    /// Of a call of several sources.
+    arrived: VecDeque<CallOutcome>,
     timer: Pin<Box<Sleep>>,
     in_flight: Vec<(usize, Instant)>,
 }
@@ -40,11 +49,13 @@ pub(crate) struct FanOut {
 impl FanOut {
     pub(crate) fn new(request: Arc<SourceRequest>) -> Self {
         let timer = Box::pin(sleep_until(request.search.deadline));
-        Self { request, running: FuturesUnordered::new(), timer, in_flight: Vec::new() }
+        let (running, arrived) = (FuturesUnordered::new(), VecDeque::new());
+        Self { request, running, arrived, timer, in_flight: Vec::new() }
     }
 
     pub(crate) fn begin(&mut self, call: SourceCall) {
-        self.in_flight.push((call.place, Instant::now()));
+        let now = Instant::now();
+        self.in_flight.extend(call.sources.iter().map(|called| (called.place, now)));
         self.running.push(call_source(Arc::clone(&self.request), call, None).boxed());
     }
 
@@ -60,19 +71,30 @@ impl FanOut {
         if self.timer.deadline() != until {
             self.timer.as_mut().reset(until);
         }
-        let outcome = tokio::select! {
-            // The timer comes first: many answers may be ready, and each takes time to read.
-            biased;
-            () = &mut self.timer => return None,
-            Some(outcome) = self.running.next() => outcome,
-        };
-        self.in_flight.retain(|(place, _)| *place != outcome.place);
-        Some(outcome)
+        loop {
+            if let Some(outcome) = self.arrived.pop_front() {
+                self.in_flight.retain(|(place, _)| *place != outcome.place);
+                return Some(outcome);
+            }
+            let outcomes = tokio::select! {
+                // The timer comes first: many answers may be ready, and each takes time to read.
+                biased;
+                () = &mut self.timer => return None,
+                Some(outcomes) = self.running.next() => outcomes,
+            };
+            let in_flight = &self.in_flight;
+            let is_awaited =
+                |outcome: &CallOutcome| in_flight.iter().any(|(place, _)| *place == outcome.place);
+            self.arrived.extend(outcomes.into_iter().filter(is_awaited));
+        }
     }
 
     pub(crate) fn give_up(&mut self, place: usize) -> Option<CallOutcome> {
         let number = self.in_flight.iter().position(|(other, _)| *other == place)?;
         let (place, since) = self.in_flight.swap_remove(number);
+        if let Some(arrived) = self.arrived.iter().position(|outcome| outcome.place == place) {
+            return self.arrived.remove(arrived);
+        }
         let took = since.elapsed();
         Some(CallOutcome { place, result: Err(SourceFailure::timed_out(took)), took })
     }
@@ -82,15 +104,15 @@ pub(crate) fn call_source(
     request: Arc<SourceRequest>,
     call: SourceCall,
     limit: Option<Instant>,
-) -> impl Future<Output = CallOutcome> {
+) -> impl Future<Output = Vec<CallOutcome>> {
     let span = source_span(&call);
     let ended = span.clone();
     let asking = async move {
         let started = Instant::now();
         let guard = SpanGuard { span: ended, started, deadline: request.search.deadline };
-        let outcome = ask(request, call, started, limit).await;
-        guard.end(&outcome);
-        outcome
+        let outcomes = ask(request, call, started, limit).await;
+        guard.end(&outcomes);
+        outcomes
     };
     asking.instrument(span)
 }
@@ -100,28 +122,48 @@ async fn ask(
     call: SourceCall,
     started: Instant,
     limit: Option<Instant>,
-) -> CallOutcome {
-    let SourceCall { place, source, position } = call;
-    let page = AssertUnwindSafe(async { source.page(&request, &position).await }).catch_unwind();
+) -> Vec<CallOutcome> {
+    let pages = AssertUnwindSafe(pages(&request, &call)).catch_unwind();
     let ended = match limit {
-        Some(limit) => timeout_at(limit, page).await,
-        None => Ok(page.await),
+        Some(limit) => timeout_at(limit, pages).await,
+        None => Ok(pages.await),
     };
     let result = match ended {
         Ok(Ok(result)) => result,
         Ok(Err(_panic)) => Err(SourceFailure::panicked()),
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
-    CallOutcome { place, result, took: started.elapsed() }
+    let took = started.elapsed();
+    let places = call.sources.iter().map(|called| called.place);
+    match result {
+        Ok(pages) => {
+            places.zip(pages).map(|(place, page)| CallOutcome { place, result: Ok(page), took }).collect()
+        }
+        Err(failure) => {
+            places.map(|place| CallOutcome { place, result: Err(failure.clone()), took }).collect()
+        }
+    }
+}
+
+/// One page of each source.
+async fn pages(request: &SourceRequest, call: &SourceCall) -> Result<Vec<SourcePage>, SourceFailure> {
+    if let ([CalledSource { source, position, .. }], []) = (call.sources.as_slice(), call.ended.as_slice()) {
+        return Ok(vec![source.page(request, position).await?]);
+    }
+    let called = call.sources.iter().chain(&call.ended);
+    let builtin = called.filter_map(|called| Some((called.source.as_builtin()?, &called.position)));
+    let together: Vec<_> = builtin.collect();
+    builtin::ranked_together(request, &together).await
 }
 
 /// The span omits the keyword.
 fn source_span(call: &SourceCall) -> Span {
+    let ids: Vec<&str> = call.sources.iter().map(|called| called.source.id()).collect();
     tracing::debug_span!(
         "source",
-        source = call.source.id(),
-        place = call.place,
-        otel.kind = if builtin::is_id(call.source.id()) { "internal" } else { "client" },
+        source = ids.join(","),
+        place = call.sources.first().map(|called| called.place),
+        otel.kind = if ids.iter().all(|id| builtin::is_id(id)) { "internal" } else { "client" },
         otel.status_code = Empty,
         status = Empty,
         took_ms = Empty,
@@ -136,7 +178,9 @@ struct SpanGuard {
 }
 
 impl SpanGuard {
-    fn end(mut self, outcome: &CallOutcome) {
+    /// Sources that are called together end alike.
+    fn end(mut self, outcomes: &[CallOutcome]) {
+        let Some(outcome) = outcomes.first() else { return };
         let status = match &outcome.result {
             Ok(page) if page.broken.is_some() => Status::Invalid,
             Ok(_) => Status::Ok,

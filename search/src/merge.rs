@@ -60,6 +60,7 @@ impl PageLength {
 pub(crate) struct FinishedLane {
     pub(crate) position: Position,
     pub(crate) consumed: usize,
+    pub(crate) least_estimate: Option<f32>,
     /// A failed lane may have more.
     pub(crate) misses_items: bool,
 }
@@ -146,8 +147,15 @@ impl Merge {
         !self.lanes[place].pending.is_empty()
     }
 
+    /// `None` at the end, or after a failure.
     pub(crate) fn next_position(&self, place: usize) -> Option<Position> {
-        self.lanes[place].next.clone()
+        let lane = &self.lanes[place];
+        lane.next.clone().filter(|_| !lane.failed)
+    }
+
+    /// Counts consumed and pending items, those of earlier pages too.
+    pub(crate) fn known_items(&self, place: usize) -> usize {
+        self.lanes[place].consumed.saturating_add(self.lanes[place].pending.len())
     }
 
     pub(crate) fn time_bound(&self, place: usize) -> TimeBound {
@@ -187,6 +195,7 @@ impl Merge {
                 _ => lane.position,
             },
             consumed: lane.consumed,
+            least_estimate: lane.least_estimate,
             misses_items,
         });
         MergedPage {

@@ -21,6 +21,7 @@ pub(crate) struct PlannedLane {
     pub(crate) source: Arc<dyn Source>,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
+    pub(crate) least_estimate: Option<f32>,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,
 }
@@ -74,13 +75,14 @@ fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> Plann
     let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
     let source = Arc::clone(source);
     match known {
-        Some(LaneState { position, consumed, total, guard, .. }) => {
-            PlannedLane { source, position, consumed, total, guard }
+        Some(LaneState { position, consumed, least_estimate, total, guard, .. }) => {
+            PlannedLane { source, position, consumed, least_estimate, total, guard }
         }
         None => PlannedLane {
             source,
             position: Position::Beginning,
             consumed: 0,
+            least_estimate: None,
             total: None,
             guard: LoopGuard::default(),
         },

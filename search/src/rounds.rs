@@ -1,22 +1,26 @@
 //! Rounds of requests until the page is full, all sources end, or time is up.
 
-use std::{sync::Arc, time::Duration};
+use std::{mem, sync::Arc, time::Duration};
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
+use trawl_engine::relevance::{QueryStatistics, ScoreEstimator};
 
 use crate::{
     answer::{Failure, SearchPage, SourceReport, Status},
+    clock::this_hour,
     cursor::{Cursor, LaneState, Rewrite, SourceKey},
     duplicates::note_also_in,
     error::Result,
-    fan_out::{CallOutcome, FanOut, SourceCall, call_source},
+    fan_out::{CallOutcome, CalledSource, FanOut, SourceCall, call_source},
     loop_guard::LoopGuard,
     merge::{Lane, Merge, MergedPage, ReleasedItem},
     plan::{Plan, PlannedLane},
-    request::SearchContext,
+    request::{Order, SearchContext},
     source::{
-        FailureKind, Item, Pause, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound,
+        FailureKind, Item, Pause, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
+        SourceRequest, TimeBound,
     },
+    sources::builtin,
     total,
 };
 
@@ -44,20 +48,69 @@ pub(crate) struct SearchRounds {
     request: Arc<SourceRequest>,
     merge: Merge,
     sources: Vec<SourceProgress>,
+    /// Places of the sources that are ranked as one.
+    together: Vec<usize>,
+    estimation: Estimation,
     disabled: Vec<(usize, Arc<dyn Source>)>,
     absent: Vec<LaneState>,
     source_pages: usize,
 }
 
+/// How items of other systems are estimated beside those of the index.
+enum Estimation {
+    /// In time order, or with one source.
+    Unneeded,
+    /// Pages wait until the index has told its statistics, or failed.
+    Waiting(Vec<CallOutcome>),
+    By(ScoreEstimator),
+}
+
 impl SearchRounds {
     pub(crate) fn new(plan: Plan, search: Arc<SearchContext>, source_pages: usize) -> Self {
         let Plan { lanes: planned, disabled, length, before, absent, seen } = plan;
-        let lane = |lane: &PlannedLane| Lane::at(lane.position.clone(), lane.consumed, lane.source.weight());
+        let lane = |lane: &PlannedLane| {
+            let weight = lane.source.weight();
+            Lane::at(lane.position.clone(), lane.consumed, lane.least_estimate, weight)
+        };
         let lanes = planned.iter().map(lane).collect();
         let merge = Merge::new(search.parameters.order, length, lanes, seen);
         let request = Arc::new(SourceRequest { search, whole_ties: length.largest_tie(), before });
-        let sources = planned.into_iter().map(SourceProgress::new).collect();
-        Self { request, merge, sources, disabled, absent, source_pages }
+        let sources: Vec<_> = planned.into_iter().map(SourceProgress::new).collect();
+        let mut rounds = Self {
+            request,
+            merge,
+            sources,
+            together: Vec::new(),
+            estimation: Estimation::Unneeded,
+            disabled,
+            absent,
+            source_pages,
+        };
+        let SearchContext { parameters, query, .. } = &*rounds.request.search;
+        // Without words, all items are equal.
+        if parameters.order == Order::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
+            let places = 0..rounds.sources.len();
+            rounds.together = places.filter(|place| rounds.is_builtin(*place)).collect();
+            rounds.estimation = Estimation::Waiting(Vec::new());
+        }
+        rounds
+    }
+
+    /// At the end of the index, its statistics are asked for alone.
+    async fn prepare_estimation(&mut self) {
+        let goes_on = |place: &usize| self.merge.next_position(*place).is_some();
+        if matches!(self.estimation, Estimation::Unneeded) || self.together.iter().any(goes_on) {
+            return;
+        }
+        let sources = self.together.iter().map(|place| &self.sources[*place].planned.source);
+        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
+        let asking = builtin::statistics(&self.request, &sources);
+        let statistics = timeout_at(self.request.search.deadline, asking).await.ok().flatten();
+        self.estimate_by(statistics.as_deref());
+    }
+
+    fn is_builtin(&self, place: usize) -> bool {
+        self.sources[place].planned.source.as_builtin().is_some()
     }
 
     /// The first round asks all sources, later ones those that the page needs.
@@ -67,12 +120,14 @@ impl SearchRounds {
         if self.sources.len() == 1 {
             return self.run_single().await;
         }
+        self.prepare_estimation().await;
         let deadline = self.request.search.deadline;
         let now = Instant::now();
         let late_from = now + deadline.saturating_duration_since(now) / LATE_AFTER_PART;
         let mut fan_out = FanOut::new(Arc::clone(&self.request));
         loop {
-            let needed = self.merge.advance();
+            let mut needed = self.merge.advance();
+            needed.retain(|place| !self.holds(*place));
             // Each report needs a first answer, even if the page does not.
             let is_silent = |place: &usize| {
                 self.sources[*place].status.is_none() && fan_out.is_asking(*place) && !needed.contains(place)
@@ -83,6 +138,10 @@ impl SearchRounds {
                 return;
             }
             if Instant::now() >= deadline {
+                if matches!(&self.estimation, Estimation::Waiting(held) if !held.is_empty()) {
+                    self.estimate_by(None);
+                    continue;
+                }
                 for place in open {
                     let failed = self.sources[place].failed_ahead.take();
                     match failed.or_else(|| fan_out.give_up(place)) {
@@ -102,8 +161,9 @@ impl SearchRounds {
             if Instant::now() >= deadline {
                 self.give_up(place);
             } else if let Some(call) = self.next_call(place) {
-                let outcome = call_source(Arc::clone(&self.request), call, Some(deadline)).await;
-                self.take_outcome(outcome);
+                for outcome in call_source(Arc::clone(&self.request), call, Some(deadline)).await {
+                    self.take_outcome(outcome);
+                }
             }
         }
     }
@@ -149,10 +209,12 @@ impl SearchRounds {
     }
 
     fn read_ahead(&mut self, fan_out: &mut FanOut) {
-        for place in self.merge.lanes_to_read_ahead(|place| fan_out.is_asking(place)) {
+        let is_late = |place| fan_out.is_asking(place) || self.holds(place);
+        for place in self.merge.lanes_to_read_ahead(is_late) {
             let source = &self.sources[place];
             // Too many pages fail a source only when they are needed.
             if source.failed_ahead.is_none()
+                && !fan_out.is_asking(place)
                 && source.pages < self.source_pages
                 && let Some(call) = self.next_call(place)
             {
@@ -162,6 +224,25 @@ impl SearchRounds {
     }
 
     fn next_call(&mut self, place: usize) -> Option<SourceCall> {
+        if !self.together.contains(&place) {
+            return Some(SourceCall { sources: vec![self.next_page(place)?], ended: Vec::new() });
+        }
+        let (mut sources, mut ended) = (Vec::new(), Vec::new());
+        for place in self.together.clone() {
+            match self.next_page(place) {
+                Some(called) => sources.push(called),
+                None => ended.push(CalledSource {
+                    place,
+                    source: Arc::clone(&self.sources[place].planned.source),
+                    position: Position::AfterRank(self.merge.known_items(place)),
+                }),
+            }
+        }
+        (!sources.is_empty()).then_some(SourceCall { sources, ended })
+    }
+
+    fn next_page(&mut self, place: usize) -> Option<CalledSource> {
+        let position = self.merge.next_position(place)?;
         let source = &mut self.sources[place];
         if source.pages >= self.source_pages {
             source.message = Some(format!("read {} pages without finishing this one", source.pages));
@@ -169,8 +250,33 @@ impl SearchRounds {
             return None;
         }
         source.pages += 1;
-        let position = self.merge.next_position(place)?;
-        Some(SourceCall { place, source: Arc::clone(&source.planned.source), position })
+        Some(CalledSource { place, source: Arc::clone(&source.planned.source), position })
+    }
+
+    /// Whether an answer of the source waits to be estimated.
+    fn holds(&self, place: usize) -> bool {
+        matches!(&self.estimation, Estimation::Waiting(held) if held.iter().any(|outcome| outcome.place == place))
+    }
+
+    /// Takes what was held, too.
+    fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
+        let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
+        if let Estimation::Waiting(held) = mem::replace(&mut self.estimation, Estimation::By(estimator)) {
+            for outcome in held {
+                self.take_outcome(outcome);
+            }
+        }
+    }
+
+    fn estimate(&self, place: usize, page: &mut SourcePage) {
+        if let Estimation::By(estimator) = &self.estimation
+            && !self.is_builtin(place)
+        {
+            let now = this_hour();
+            for PositionedItem { item, relevance, .. } in &mut page.items {
+                *relevance = Relevance::Estimated(estimator.score(&item.json, item.display_time, now));
+            }
+        }
     }
 
     fn give_up(&mut self, place: usize) {
@@ -180,10 +286,21 @@ impl SearchRounds {
     }
 
     fn take_outcome(&mut self, outcome: CallOutcome) {
+        let place = outcome.place;
+        let is_builtin = self.is_builtin(place);
+        match (&mut self.estimation, &outcome.result) {
+            (Estimation::Waiting(_), page) if is_builtin => {
+                let statistics = page.as_ref().ok().and_then(|page| page.statistics.clone());
+                self.estimate_by(statistics.as_deref());
+            }
+            (Estimation::Waiting(held), Ok(_)) => return held.push(outcome),
+            _ => {}
+        }
         let CallOutcome { place, result, took } = outcome;
         self.sources[place].took += took;
         match result {
             Ok(mut page) => {
+                self.estimate(place, &mut page);
                 self.drop_repeated(place, &mut page);
                 self.check_order(place, &mut page);
                 let source = &mut self.sources[place];
@@ -275,6 +392,7 @@ impl SearchRounds {
             guard: source.guard_at(&lane.position),
             position: lane.position,
             consumed: lane.consumed,
+            least_estimate: lane.least_estimate,
             total: source.total,
         });
         let lanes = states.chain(absent).collect();

@@ -1,9 +1,11 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use trawl_engine::relevance::QueryStatistics;
 
 use crate::{
     request::{SearchContext, Viewer},
+    sources::builtin::BuiltinSource,
     weight::Weight,
 };
 
@@ -19,6 +21,11 @@ pub(crate) trait Source: Send + Sync {
     /// Answers name a disabled source, searches skip it.
     fn is_disabled(&self) -> bool {
         false
+    }
+
+    /// Sources of the index are ranked together.
+    fn as_builtin(&self) -> Option<&BuiltinSource> {
+        None
     }
 
     fn weight(&self) -> Weight {
@@ -98,6 +105,22 @@ pub struct Item {
 pub(crate) struct PositionedItem {
     pub(crate) item: Item,
     pub(crate) after: Position,
+    pub(crate) relevance: Relevance,
+}
+
+/// Relevance of an item, before its source is weighed. Time order has none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Relevance {
+    /// By the index; `rank` counts from 0 over all sources that are ranked together.
+    Scored { score: f32, rank: usize },
+    /// Estimated for an item in its source's own order.
+    Estimated(f32),
+}
+
+impl Default for Relevance {
+    fn default() -> Self {
+        Self::Estimated(1.0)
+    }
 }
 
 /// Filtered and ordered.
@@ -106,6 +129,10 @@ pub(crate) struct SourcePage {
     pub(crate) items: Vec<PositionedItem>,
     pub(crate) next: Option<Position>,
     pub(crate) bound: TimeBound,
+    /// Of later items at most; `None`: no more than the last item's.
+    pub(crate) least_relevance: Option<Relevance>,
+    /// By which items of other sources are estimated.
+    pub(crate) statistics: Option<Arc<QueryStatistics>>,
     pub(crate) total: Option<u64>,
     /// A group of equal times was cut (decisions 5.3).
     pub(crate) tie_cut: bool,

@@ -1,9 +1,17 @@
-//! Reciprocal rank fusion: an item scores weight / (60 + rank), compared exactly.
+//! Scores of items, compared between sources.
+//!
+//! A score of the index counts as it is. An estimated one also falls with the item's rank in its source, as in reciprocal rank
+//! fusion: by 61 / (60 + rank).
 
-use std::{cmp::Ordering, ops::RangeInclusive};
+use std::{
+    cmp::{Ordering, Reverse},
+    ops::RangeInclusive,
+};
+
+use crate::source::Relevance;
 
 /// Cormack, Clarke and Büttcher, 2009.
-const DAMPING: u64 = 60;
+const DAMPING: f64 = 60.0;
 
 /// A source's weight in relevance order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +51,37 @@ impl Weight {
         f64::from(self.0) / 1_000.0
     }
 
-    pub(crate) fn score_at(self, rank: usize) -> Score {
-        let rank = u64::try_from(rank).unwrap_or(u64::MAX);
-        Score { weight: self.0, divisor: rank.saturating_add(DAMPING) }
+    /// Score of an item with this rank in its source, from 1.
+    #[expect(clippy::cast_precision_loss, reason = "a rank")]
+    pub(crate) fn score(self, relevance: Relevance, rank_in_source: usize) -> Score {
+        let weight = f64::from(self.0);
+        match relevance {
+            Relevance::Scored { score, rank } => Score { value: weight * f64::from(score), rank },
+            // Only the division rounds, so equal fractions stay equal.
+            Relevance::Estimated(score) => Score {
+                value: weight * f64::from(score) * (DAMPING + 1.0) / (DAMPING + rank_in_source as f64),
+                rank: 0,
+            },
+        }
     }
 }
 
-/// The greater fraction is more relevant.
+/// The greater score is more relevant; of equal ones, the lesser rank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Score {
-    weight: u32,
-    divisor: u64,
+    value: f64,
+    rank: usize,
+}
+
+impl Score {
+    /// Of a source that was not asked yet.
+    pub(crate) const UNKNOWN: Self = Self { value: f64::INFINITY, rank: 0 };
 }
 
 impl Ord for Score {
     fn cmp(&self, other: &Self) -> Ordering {
-        let product = |score: &Self, divisor: u64| u128::from(score.weight) * u128::from(divisor);
-        product(self, other.divisor).cmp(&product(other, self.divisor))
+        let by_value = self.value.total_cmp(&other.value);
+        by_value.then_with(|| Reverse(self.rank).cmp(&Reverse(other.rank)))
     }
 }
 
@@ -95,13 +117,16 @@ mod tests {
         assert_eq!(Weight::from_thousandths(i64::MAX), Weight(100_000));
     }
 
+    fn score_at(weight: Weight, rank: usize) -> Score {
+        weight.score(Relevance::default(), rank)
+    }
+
     #[test]
     fn equal_fractions_are_equal_scores() {
         // 2 / (60 + 62) = 1 / (60 + 1)
-        assert_eq!(Weight(2_000).score_at(62), Weight::ONE.score_at(1));
-        assert!(Weight(2_000).score_at(61) > Weight::ONE.score_at(1));
-        assert!(Weight(2_000).score_at(63) < Weight::ONE.score_at(1));
-        assert!(Weight(10).score_at(usize::MAX) < Weight(10).score_at(usize::MAX - 100));
+        assert_eq!(score_at(Weight(2_000), 62), score_at(Weight::ONE, 1));
+        assert!(score_at(Weight(2_000), 61) > score_at(Weight::ONE, 1));
+        assert!(score_at(Weight(2_000), 63) < score_at(Weight::ONE, 1));
     }
 
     proptest! {
@@ -120,7 +145,7 @@ mod tests {
         fn better_rank_or_greater_weight_scores_higher(
             left in (10u32..=100_000, 1usize..100_000), right in (10u32..=100_000, 1usize..100_000),
         ) {
-            let score = |(weight, rank): (u32, usize)| Weight(weight).score_at(rank);
+            let score = |(weight, rank): (u32, usize)| score_at(Weight(weight), rank);
             let as_fraction = |(weight, rank): (u32, usize)| f64::from(weight) / (60.0 + f64::from(u32::try_from(rank).unwrap()));
             let (left_fraction, right_fraction) = (as_fraction(left), as_fraction(right));
             if (left_fraction - right_fraction).abs() > 1e-9 {

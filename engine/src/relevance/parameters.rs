@@ -50,6 +50,11 @@ pub const MIN_FEEDBACK_WORDS: usize = 3;
 /// More frequent words, one of this many documents, are not used.
 pub const MAX_FEEDBACK_SHARE: u64 = 10;
 
+/// Of an item that is not in the index.
+pub const ESTIMATED_CHARS: usize = 400;
+/// Share of a missing word's worth, as it may stand in a text that was not sent.
+pub const UNSEEN_SHARE: f32 = 0.2;
+
 /// Gain of a new document, as a share of its score.
 pub const FRESHNESS_WEIGHT: f32 = 0.15;
 /// 90 days.

@@ -28,7 +28,7 @@ pub struct WordPrefix<'a> {
 }
 
 /// Document frequencies in one scope.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Frequencies {
     /// Documents of the scope.
     pub documents: u64,
@@ -40,6 +40,14 @@ impl Frequencies {
     /// Documents with the term.
     pub fn of(&self, term: &str) -> u64 {
         self.by_term.get(term).copied().unwrap_or(0)
+    }
+
+    /// Adds those of another scope.
+    pub fn add(&mut self, other: Self) {
+        self.documents += other.documents;
+        for (term, documents) in other.by_term {
+            *self.by_term.entry(term).or_insert(0) += documents;
+        }
     }
 }
 

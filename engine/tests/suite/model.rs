@@ -372,12 +372,11 @@ fn check_whole_ties(
 
 fn check_relevance(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
     let mut expected = case.expected(model, true);
-    let whole =
-        SearchCase { limit: 1_000, ..case.clone() }.search(snapshot, Start::Relevance { skip: 0, now: 0 });
+    let whole = SearchCase { limit: 1_000, ..case.clone() }.search(snapshot, Start::relevance(0, 0));
     let whole: Vec<(i64, String)> = ids(&whole).collect();
     let mut seen = Vec::new();
     loop {
-        let page = case.search(snapshot, Start::Relevance { skip: seen.len(), now: 0 });
+        let page = case.search(snapshot, Start::relevance(seen.len(), 0));
         seen.extend(ids(&page));
         prop_assert_eq!(page.total, expected.len() as u64);
         prop_assert_eq!(page.more, seen.len() < expected.len());

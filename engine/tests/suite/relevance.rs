@@ -1,16 +1,17 @@
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use trawl_engine::{Change, Document, Page, Scope, Start};
+use trawl_engine::{Change, Document, Page, RankedScope, Scope, Start};
 
 use crate::engine_under_test::{Index, Snapshot};
-use crate::support::{BEST, commit, document, found, ids, index_of, page, put, ranked, remove};
+use crate::support::{BEST, commit, document, found, ids, index_of, news, page, put, ranked, remove};
 
 fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {
     Document { brief: brief.to_owned(), display_time, ..document(id, "") }
 }
 
 fn page_from(snapshot: &Snapshot, keyword: &str, skip: usize, limit: usize) -> Page {
-    page(snapshot, keyword, Start::Relevance { skip, now: 0 }, limit)
+    page(snapshot, keyword, Start::relevance(skip, 0), limit)
 }
 
 /// Checks that all pages together are the total, without repetition.
@@ -145,7 +146,7 @@ fn freshness_decides_between_equal_documents_only() {
         at("new", "budget of the harbour", 1_000),
         at("newest", "a harbour without anything to spend", 1_000),
     ]);
-    let start = Start::Relevance { skip: 0, now: 1_000 * 86_400_000 };
+    let start = Start::relevance(0, 1_000 * 86_400_000);
     assert_eq!(ids(page(&index.snapshot(), "harbour budget ", start, 10)), ["new", "old", "newest"]);
 }
 
@@ -183,4 +184,61 @@ fn title_outranks_repeated_words_of_a_text() {
     assert_eq!(best.total, 4);
     assert_eq!(found(&index, "\"quay and crane\"").len(), 2, "a phrase of a text");
     assert_eq!(found(&index, "\"report tide\"").len(), 0, "none that begins in the title");
+}
+
+/// Matches that each engine ranks by the statistics of the request's scopes alone.
+const ALIKE: usize = 400;
+
+/// Documents with 0 to 4 occurrences of three words, in texts of differing lengths.
+fn spread_documents(scope_of: impl Fn(usize) -> Scope) -> Vec<Document> {
+    let text = |number: usize| {
+        let words = [("heat ", 5), ("flow ", 7), ("copper ", 11)];
+        let repeated: String = words.map(|(word, of)| word.repeat(number * number % of % 5)).concat();
+        format!("{repeated}{}", "and other words ".repeat(number % 13))
+    };
+    let of = |number: usize| Document {
+        scope: scope_of(number),
+        item: format!(r#"{{"brief":"{}"}}"#, text(number)),
+        ..with_brief(&format!("{number:04}"), -i64::try_from(number).unwrap(), &text(number))
+    };
+    (0..700).map(of).collect()
+}
+
+#[test]
+fn modules_ranked_together_rank_like_one() {
+    let together =
+        |number: usize| Scope::new(7, ["news", "article", "feed"][(number % 10).saturating_sub(7)]);
+    let (one, _one_writer) = index_of(spread_documents(|_| news()));
+    let (three, _three_writer) = index_of(spread_documents(together));
+    for (keyword, length) in [("heat flow in copper ", 90), ("copp", 41), ("flow -heat ", 300)] {
+        let expected = page(&one.snapshot(), keyword, BEST, 1_000);
+        let mut skips = [0; 3];
+        let (mut seen, mut scores) = (Vec::new(), Vec::new());
+        loop {
+            let beside = |place: usize, module: &str| RankedScope {
+                scope: Arc::new(Scope::new(7, module)),
+                skip: skips[place],
+            };
+            let beside = vec![beside(1, "article"), beside(2, "feed")];
+            let page =
+                page(&three.snapshot(), keyword, Start::Relevance { skip: skips[0], beside, now: 0 }, length);
+            assert_eq!(page.total + page.totals_beside.iter().sum::<u64>(), expected.total, "{keyword}");
+            for hit in &page.hits {
+                skips[hit.scope] += 1;
+                assert_eq!(together(hit.id.parse().unwrap()).module, ["news", "article", "feed"][hit.scope]);
+                seen.push(hit.id.clone());
+                scores.push(hit.score);
+            }
+            if !page.more {
+                break;
+            }
+        }
+        assert!(scores.is_sorted_by(|left, right| left >= right), "{keyword}");
+        let mut expected = ids(expected);
+        let best = seen.len().min(ALIKE);
+        assert_eq!(seen[..best], expected[..best], "{keyword}");
+        seen.sort();
+        expected.sort();
+        assert_eq!(seen, expected, "{keyword}");
+    }
 }

@@ -7,7 +7,7 @@ use trawl_engine::{Audience, Change, Checkpoint, Document, Page, Query, Request,
 use crate::engine_under_test::{Index, Snapshot, Writer, empty_index};
 
 pub(crate) const NEWEST: Start = Start::Time { after: None, whole_ties: None };
-pub(crate) const BEST: Start = Start::Relevance { skip: 0, now: 0 };
+pub(crate) const BEST: Start = Start::relevance(0, 0);
 
 pub(crate) fn news() -> Scope {
     Scope::new(7, "news")

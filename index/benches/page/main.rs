@@ -112,7 +112,7 @@ fn other_rows(snapshot: &Snapshot, scope: &Arc<Scope>) {
         let newest = || page(Start::Time { after: None, whole_ties: None });
         let again = || search(snapshot, scope, Query::parse(keyword), None, LIMIT).hits.len();
         let [newest, again] = measure([&newest, &again], 300);
-        let [relevance] = measure([&|| page(Start::Relevance { skip: 0, now: 0 })], 60);
+        let [relevance] = measure([&|| page(Start::relevance(0, 0))], 60);
         println!(
             "| | | other `{keyword}` | {total} | 1 | {newest}; total remembered: {again}; \
              by relevance: {relevance} | | | | |"

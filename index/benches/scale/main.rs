@@ -199,7 +199,7 @@ impl CorpusBench<'_> {
         let first = measure::measure(Rounds::FIRST, clear_caches, || page(start));
         let again = measure::measure(Rounds::AGAIN, || {}, || page(start));
         let at_once = case.is_at_once(snapshot, self.scope, start);
-        let best = Start::Relevance { skip: 0, now: 0 };
+        let best = Start::relevance(0, 0);
         let relevance = (self.by_relevance && case.place == cases::PageStart::First).then(|| {
             [
                 measure::measure(Rounds::FIRST, clear_caches, || page(&best)),

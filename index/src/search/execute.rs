@@ -3,12 +3,11 @@ use trawl_engine::{Page, Request, Start};
 use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
 use super::plan::Plan;
-use super::ranking::Ranking;
 use super::stored::read_hit;
+use super::time_order::TimePage;
 use super::viewer_scope::ViewerScope;
 use super::{relevance, time_order};
 use crate::Error;
-use crate::segment_cache::TotalKeyRef;
 use crate::view::IndexView;
 
 /// Each hit is read from the document store.
@@ -43,46 +42,23 @@ fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -
     if request.query.is_empty() {
         return Ok(Page::default());
     }
+    let (after, whole_ties) = match &request.start {
+        Start::Time { after, whole_ties } => (after.as_ref(), *whole_ties),
+        Start::Relevance { skip, beside, now } => {
+            return relevance::page(view, request, *skip, beside, *now, budget);
+        }
+    };
     let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
-    let ranking = match request.start {
-        Start::Relevance { .. } => Some(Ranking::read(&scope, request, budget)?),
-        Start::Time { .. } => None,
-    };
-    let plan = Plan::new(&scope, request, ranking.as_ref().map(|ranking| &ranking.words), budget)?;
+    let plan = Plan::new(&scope, request, None, budget)?;
     let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
-    let key = TotalKeyRef {
-        scope: &request.scope,
-        query: &request.query,
-        by_relevance: ranking.is_some(),
-        viewer: scope.viewer.as_ref().map_or(0, |viewer| viewer.number),
-        from: request.from,
-        to: request.to,
-        author: request.author.as_deref(),
-    };
-    let total = matches.total(view, &key, budget)?;
-    let (found, more, cut) = match (&request.start, &ranking) {
-        (Start::Time { after, whole_ties }, _) => {
-            let after = after.as_ref();
-            let page = time_order::collect(view, &matches, after, *whole_ties, request.limit, budget)?;
-            (page.found, page.more, page.cut)
-        }
-        (Start::Relevance { skip, now }, Some(ranking)) if !ranking.words.is_empty() => {
-            let found = relevance::collect(&scope, ranking, request, *skip, *now, budget)?;
-            let end = skip.saturating_add(found.len());
-            (found, (end as u64) < total, false)
-        }
-        // All matches are equal, so the newest come first.
-        (Start::Relevance { skip, .. }, _) => {
-            let limit = skip.saturating_add(request.limit);
-            let page = time_order::collect(view, &matches, None, None, limit, budget)?;
-            (page.found.into_iter().skip(*skip).collect(), page.more, false)
-        }
-    };
+    let total = matches.total(view, &scope.total_key(request, &request.scope, 0), budget)?;
+    let TimePage { found, more, cut } =
+        time_order::collect(view, &matches, after, whole_ties, request.limit, budget)?;
     let mut hits = Vec::with_capacity(found.len());
     for found in found {
         let hit = read_hit(view, found)?;
         budget.take(hit.item.len() as u64 / BYTES_PER_STEP)?;
         hits.push(hit);
     }
-    Ok(Page { hits, total, more, cut })
+    Ok(Page { hits, total, more, cut, ..Page::default() })
 }

@@ -3,7 +3,9 @@ use std::collections::BTreeMap;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, Term};
 use trawl_engine::Request;
-use trawl_engine::relevance::{Frequencies, Saturation, TypedWords, WeightedWords, WordPrefix};
+use trawl_engine::relevance::{
+    Frequencies, QueryStatistics, Saturation, TypedWords, WeightedWords, WordPrefix,
+};
 use trawl_engine::text::HEADING;
 
 use super::budget::{SearchError, StepBudget};
@@ -11,26 +13,38 @@ use super::prefix_expansion;
 use super::statistics::ScopeStatistics;
 use super::viewer_scope::ViewerScope;
 use crate::Error;
+use crate::view::IndexView;
 
+/// Words of a request, weighed over all of its scopes.
 pub(super) struct Ranking<'a> {
     pub(super) words: WeightedWords,
     pub(super) statistics: ScopeStatistics<'a>,
+    typed: Frequencies,
 }
 
 impl<'a> Ranking<'a> {
     pub(super) fn read(
-        scope: &ViewerScope<'a>,
+        scopes: &[ViewerScope<'a>],
+        view: &'a IndexView,
         request: &Request,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {
-        let statistics = ScopeStatistics::collect(scope.view, &scope.prefix)?;
-        let typed = TypedWords::of(&request.query);
-        let frequencies = frequencies(scope, &statistics, typed.terms())?;
-        let expansion = match typed.prefix() {
-            Some(prefix) => expansion(scope, prefix, budget)?,
-            None => BTreeMap::new(),
-        };
-        Ok(Self { words: typed.weigh(&frequencies, expansion), statistics })
+        let statistics = ScopeStatistics::collect(view, scopes)?;
+        let words = TypedWords::of(&request.query);
+        let typed = frequencies(scopes, &statistics, words.terms())?;
+        let mut expanded = BTreeMap::new();
+        if let Some(prefix) = words.prefix() {
+            for scope in scopes {
+                add_expansion(scope, prefix, budget, &mut expanded)?;
+            }
+        }
+        Ok(Self { words: words.weigh(&typed, expanded), statistics, typed })
+    }
+
+    /// For items that are ranked beside those of the index.
+    pub(super) fn into_statistics(self) -> QueryStatistics {
+        let (mean_length, mean_title_length) = self.statistics.mean_lengths();
+        QueryStatistics { frequencies: self.typed, mean_length, mean_title_length }
     }
 
     pub(super) fn saturation(&self) -> Saturation {
@@ -38,27 +52,30 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Document frequencies of terms in both halves of the scope.
+/// Document frequencies of terms in both halves of all scopes.
 pub(super) fn frequencies<'t>(
-    scope: &ViewerScope<'_>,
+    scopes: &[ViewerScope<'_>],
     statistics: &ScopeStatistics<'_>,
     terms: impl Iterator<Item = &'t str>,
 ) -> Result<Frequencies, Error> {
     let mut frequencies = Frequencies { documents: statistics.documents(), ..Frequencies::default() };
     for term in terms {
-        let documents = statistics.doc_freq(&scope.term(scope.view.fields.open.body, term))?;
+        let mut documents = 0;
+        for scope in scopes {
+            documents += statistics.doc_freq(&scope.term(scope.view.fields.open.body, term))?;
+        }
         frequencies.by_term.insert(term.to_owned(), documents);
     }
     Ok(frequencies)
 }
 
-/// Frequencies of words that begin with the prefix, in the halves that the viewer may see.
-fn expansion(
+/// Adds frequencies of words that begin with the prefix, in the halves that the viewer may see.
+fn add_expansion(
     scope: &ViewerScope<'_>,
     WordPrefix { stem, start }: WordPrefix<'_>,
     budget: &mut StepBudget,
-) -> Result<BTreeMap<String, u64>, SearchError> {
-    let mut found: BTreeMap<String, u64> = BTreeMap::new();
+    found: &mut BTreeMap<String, u64>,
+) -> Result<(), SearchError> {
     for texts in scope.halves() {
         let expansion = prefix_expansion::expand(scope.view, texts.body, &scope.prefix, start, stem, budget)?;
         for term in &expansion.terms {
@@ -68,23 +85,23 @@ fn expansion(
                 scope.view.document_frequency(term)?;
         }
     }
-    Ok(found)
+    Ok(())
 }
 
-/// Document frequencies of query words, for the engine.
+/// Document frequencies of query words in the terms of one scope, for the engine.
 pub(super) struct WordStatistics<'a> {
-    pub(super) scope: &'a ScopeStatistics<'a>,
+    pub(super) scopes: &'a ScopeStatistics<'a>,
     pub(super) words: &'a WeightedWords,
     pub(super) prefix: &'a str,
 }
 
 impl Bm25StatisticsProvider for WordStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.scope.total_num_tokens(field)
+        self.scopes.total_num_tokens(field)
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.scope.total_num_docs()
+        self.scopes.total_num_docs()
     }
 
     /// Text and title share a frequency, and so do prefix words; whole names have 1.
@@ -98,6 +115,6 @@ impl Bm25StatisticsProvider for WordStatistics<'_> {
         let known = self.words.indexed.iter().find(|known| known.term == word);
         let prefix_frequency =
             self.words.prefix_words.as_ref().map_or(1, |prefix_frequency| prefix_frequency.documents);
-        Ok(known.map_or(prefix_frequency, |known| known.documents).min(self.scope.documents()))
+        Ok(known.map_or(prefix_frequency, |known| known.documents).min(self.scopes.documents()))
     }
 }

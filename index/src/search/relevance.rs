@@ -8,40 +8,110 @@ mod first_pass;
 mod rescore;
 mod scored;
 
-use trawl_engine::Request;
-use trawl_engine::relevance::{RESCORED_MATCHES, freshness};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+use trawl_engine::relevance::{RESCORED_MATCHES, WeightedWords, freshness};
+use trawl_engine::{Hit, Page, RankedScope, Request};
 
 use self::rescore::Rescorer;
-use self::scored::sort;
+use self::scored::{Scored, sort};
 use super::budget::{SearchError, StepBudget};
+use super::matches::Matches;
+use super::plan::Plan;
 use super::ranking::Ranking;
-use super::stored::Match;
+use super::stored::read_hit;
+use super::time_order;
 use super::viewer_scope::ViewerScope;
+use crate::Error;
+use crate::view::IndexView;
 
-/// After `skip` matches, at the time `now`.
-pub(super) fn collect(
-    scope: &ViewerScope<'_>,
-    ranking: &Ranking<'_>,
+/// The page after the skipped matches of each scope, at the time `now`.
+pub(super) fn page(
+    view: &IndexView,
     request: &Request,
     skip: usize,
+    beside: &[RankedScope],
     now: i64,
     budget: &mut StepBudget,
-) -> Result<Vec<Match>, SearchError> {
-    if request.limit == 0 || ranking.words.cannot_match() {
-        return Ok(Vec::new());
-    }
-    let limit = skip.saturating_add(request.limit).max(RESCORED_MATCHES);
-    let mut best = first_pass::collect(scope, ranking, request, limit, budget)?;
-    if skip < RESCORED_MATCHES {
-        let count = best.len().min(RESCORED_MATCHES);
-        let looked_at = &mut best[..count];
-        Rescorer::new(scope, ranking).score(looked_at)?;
-        sort(scope.view, looked_at)?;
-        feedback::add(scope, ranking, looked_at)?;
-        for scored in looked_at.iter_mut() {
-            scored.score *= freshness(now, scored.found.display_time);
+) -> Result<Page, SearchError> {
+    let keys = || std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope));
+    let skips: Vec<usize> = std::iter::once(skip).chain(beside.iter().map(|beside| beside.skip)).collect();
+    let scopes: Vec<ViewerScope<'_>> =
+        keys().map(|key| ViewerScope::new(view, key, &request.principals)).collect::<Result<_, _>>()?;
+    let ranking = Ranking::read(&scopes, view, request, budget)?;
+    let reach = skips.iter().fold(request.limit, |reach, skip| reach.saturating_add(*skip));
+
+    let any_of = hash_of_terms(&ranking.words);
+    let mut totals = Vec::with_capacity(scopes.len());
+    let mut best: Vec<Scored> = Vec::new();
+    for (number, (scope, key)) in scopes.iter().zip(keys()).enumerate() {
+        let plan = Plan::new(scope, request, Some(&ranking.words), budget)?;
+        let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
+        totals.push(matches.total(view, &scope.total_key(request, key, any_of), budget)?);
+        if ranking.words.is_empty() {
+            // All matches are equal, so the newest come first.
+            let newest = time_order::collect(view, &matches, None, None, reach, budget)?.found;
+            let texts = view.fields.open;
+            best.extend(newest.into_iter().map(|found| Scored { score: 0.0, found, texts, scope: number }));
         }
-        sort(scope.view, looked_at)?;
     }
-    Ok(best.into_iter().skip(skip).take(request.limit).map(|scored| scored.found).collect())
+    if ranking.words.is_empty() {
+        sort(view, &mut best)?;
+    } else if request.limit > 0 && !ranking.words.cannot_match() {
+        best = first_pass::collect(view, &scopes, &ranking, request, reach.max(RESCORED_MATCHES), budget)?;
+        // Which of the rescored matches are skipped depends on their final order, except in one scope.
+        if skip < RESCORED_MATCHES || !beside.is_empty() {
+            rescore(view, &scopes, &ranking, now, &mut best)?;
+        }
+    }
+
+    let mut left = skips.clone();
+    let mut hits = Vec::with_capacity(request.limit.min(best.len()));
+    for Scored { score, found, scope, .. } in best {
+        if left[scope] > 0 {
+            left[scope] -= 1;
+        } else if hits.len() < request.limit {
+            hits.push(Hit { scope, score, ..read_hit(view, found)? });
+        }
+    }
+    let more = totals.iter().zip(&skips).enumerate().any(|(number, (total, skip))| {
+        let shown = hits.iter().filter(|hit| hit.scope == number).count();
+        (skip.saturating_add(shown) as u64) < *total
+    });
+    let statistics = (!ranking.words.is_empty()).then(|| Arc::new(ranking.into_statistics()));
+    let mut totals = totals.into_iter();
+    let total = totals.next().unwrap_or(0);
+    Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
+}
+
+/// Refines the order of the best matches; the others stay below.
+fn rescore(
+    view: &IndexView,
+    scopes: &[ViewerScope<'_>],
+    ranking: &Ranking<'_>,
+    now: i64,
+    matches: &mut [Scored],
+) -> Result<(), Error> {
+    let (best, others) = matches.split_at_mut(matches.len().min(RESCORED_MATCHES));
+    Rescorer::new(view, scopes, ranking).score(best)?;
+    sort(view, best)?;
+    feedback::add(view, scopes, ranking, best)?;
+    for scored in best.iter_mut() {
+        scored.score *= freshness(now, scored.found.display_time);
+    }
+    sort(view, best)?;
+    if let Some(Scored { score: least, .. }) = best.last() {
+        for scored in others {
+            scored.score = scored.score.min(*least);
+        }
+    }
+    Ok(())
+}
+
+/// Totals depend on the words that select matches, which may differ between sets of scopes.
+fn hash_of_terms(words: &WeightedWords) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    words.matching_terms().for_each(|term| term.hash(&mut hasher));
+    hasher.finish().max(1)
 }

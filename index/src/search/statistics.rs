@@ -1,10 +1,11 @@
-//! Statistics of one scope; other tenants must not change them.
+//! Statistics of the scopes of a request; other tenants must not change them.
 
 use tantivy::postings::TermInfo;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, IndexRecordOption, Term};
 use tantivy::{DocSet, TERMINATED};
 
+use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::schema::TextFields;
 use crate::segment_cache::ScopeLengths;
@@ -22,11 +23,12 @@ pub(super) struct ScopeStatistics<'a> {
 }
 
 impl<'a> ScopeStatistics<'a> {
-    pub(super) fn collect(view: &'a IndexView, prefix: &str) -> Result<Self, Error> {
+    pub(super) fn collect(view: &'a IndexView, scopes: &[ViewerScope<'_>]) -> Result<Self, Error> {
         let mut statistics = Self { view, documents: 0, body_tokens: 0, title_tokens: 0 };
-        for texts in [view.fields.open, view.fields.restricted] {
-            let marker = Term::from_field_text(texts.body, prefix);
-            statistics.add_half(texts, &marker)?;
+        for scope in scopes {
+            for texts in [view.fields.open, view.fields.restricted] {
+                statistics.add_half(texts, &scope.term(texts.body, ""))?;
+            }
         }
         Ok(statistics)
     }

@@ -22,6 +22,8 @@ pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
         display_time: found.display_time,
         item: String::new(),
         title_is_name: false,
+        scope: 0,
+        score: 0.0,
     };
     for (field, text) in stored.0 {
         if field == view.fields.id {

@@ -1,9 +1,9 @@
 use tantivy::schema::{Field, Term};
-use trawl_engine::Scope;
+use trawl_engine::{Request, Scope};
 
 use crate::Error;
 use crate::schema::{Fields, TextFields};
-use crate::segment_cache::Viewer;
+use crate::segment_cache::{TotalKeyRef, Viewer};
 use crate::view::IndexView;
 
 pub(super) struct ViewerScope<'a> {
@@ -27,6 +27,24 @@ impl<'a> ViewerScope<'a> {
     pub(super) fn halves(&self) -> impl Iterator<Item = TextFields> {
         let Fields { open, restricted, .. } = self.view.fields;
         std::iter::once(open).chain(self.viewer.is_some().then_some(restricted))
+    }
+
+    /// `any_of`: a hash of the terms of which a match has one; 0 in time order.
+    pub(super) fn total_key<'r>(
+        &self,
+        request: &'r Request,
+        scope: &'r Scope,
+        any_of: u64,
+    ) -> TotalKeyRef<'r> {
+        TotalKeyRef {
+            scope,
+            query: &request.query,
+            any_of,
+            viewer: self.viewer.as_ref().map_or(0, |viewer| viewer.number),
+            from: request.from,
+            to: request.to,
+            author: request.author.as_deref(),
+        }
     }
 
     pub(super) fn term(&self, field: Field, word: &str) -> Term {

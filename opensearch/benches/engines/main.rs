@@ -135,7 +135,7 @@ impl Bench {
         );
         let [embedded, opensearch] = self.views();
         for keyword in QUESTIONS {
-            let best = Start::Relevance { skip: 0, now: 0 };
+            let best = Start::relevance(0, 0);
             let total = self.request(keyword, best.clone(), 0, None);
             let total = self.runtime.block_on(embedded.search(&total)).unwrap().total;
             let new = || self.request(keyword, best.clone(), LIMIT, Some(self.next_bound()));

@@ -1,6 +1,7 @@
 //! Words of a request, weighed, and the scores that they give.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
@@ -9,10 +10,11 @@ use trawl_engine::relevance::parameters::{
     HEADING_WEIGHT, MAX_POSITIONS, NEAR_POSITIONS, TITLE_WEIGHT, WHOLE_NAME_WEIGHT,
 };
 use trawl_engine::relevance::{
-    PairCount, Saturation, TypedWords, WeightedWords, WordPair, WordPrefix, inverse_document_frequency,
+    Frequencies, PairCount, QueryStatistics, Saturation, TypedWords, WeightedWords, WordPair, WordPrefix,
+    inverse_document_frequency,
 };
 use trawl_engine::text::HEADING;
-use trawl_engine::{Failure, Request};
+use trawl_engine::{Failure, RankedScope, Request};
 
 use super::RankedDocument;
 use super::clauses::{NamedClauses, Part, only_counted};
@@ -21,23 +23,43 @@ use crate::query::{HalfFields, any, halves, term};
 use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
-/// Words of a request, weighed by the frequencies of its scope.
-pub(crate) struct Ranking {
-    pub(crate) words: WeightedWords,
-    pub(super) prefix: TermPrefix,
-    /// Of the scope.
-    pub(super) documents: u64,
+/// Words of a request, weighed by the frequencies of all its scopes.
+pub(super) struct Ranking {
+    pub(super) words: WeightedWords,
+    pub(super) typed: Frequencies,
     pub(super) body: Saturation,
     title: Saturation,
-    pub(super) statistics: Statistics,
+    pub(super) modules: Vec<RankedModule>,
 }
 
-impl Ranking {
-    pub(crate) async fn read(view: &OpenSearchView, request: &Request) -> Result<Self, Failure> {
+/// A scope of a request.
+pub(super) struct RankedModule {
+    /// For this scope alone.
+    pub(super) request: Request,
+    pub(super) skip: usize,
+    pub(super) prefix: TermPrefix,
+    statistics: Statistics,
+    expansion: BTreeMap<String, u64>,
+    lengths: [TextLengths; 2],
+}
+
+/// Of the whole texts or the titles of a scope.
+#[derive(Debug, Clone, Copy)]
+struct TextLengths {
+    words: f64,
+    documents: f64,
+}
+
+impl RankedModule {
+    async fn read(
+        view: &OpenSearchView,
+        request: Request,
+        skip: usize,
+        typed: &TypedWords<'_>,
+    ) -> Result<Self, Failure> {
         let prefix = TermPrefix::new(&request.scope);
-        let typed = TypedWords::of(&request.query);
         let starting = match typed.prefix() {
-            Some(WordPrefix { start, .. }) => words_starting_with(view, request, &prefix, start).await?,
+            Some(WordPrefix { start, .. }) => words_starting_with(view, &request, &prefix, start).await?,
             None => Vec::new(),
         };
         let mut body = vec![prefix.marker().to_owned()];
@@ -47,44 +69,77 @@ impl Ranking {
             typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
         let lengths = json!({
             "query": term("scope", prefix.marker()), "size": 0, "track_total_hits": false,
-            "aggs": {"body": {"avg": {"field": "body_length"}}, "title": {"avg": {"field": "title_length"}}},
+            "aggs": {"body": {"stats": {"field": "body_length"}}, "title": {"stats": {"field": "title_length"}}},
         });
-        let statistics = Statistics::read(view, request, &body, &title);
-        let (statistics, lengths) = try_join(statistics, view.search_one(request, &lengths)).await?;
-
-        let frequencies = statistics.frequencies(&prefix, typed.terms());
-        let documents = frequencies.documents;
+        let statistics = Statistics::read(view, &request, &body, &title);
+        let (statistics, lengths) = try_join(statistics, view.search_one(&request, &lengths)).await?;
         let expansion = match typed.prefix() {
             Some(WordPrefix { stem, .. }) => expansion(&statistics, &prefix, &starting, stem),
             None => BTreeMap::new(),
         };
-        let mean = |field: &str| lengths["aggregations"][field]["value"].as_f64().unwrap_or(1.0);
-        #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "mean lengths")]
-        let (body, title) = (mean("body") as f32, mean("title").max(1.0 / documents.max(1) as f64) as f32);
-        Ok(Self {
-            words: typed.weigh(&frequencies, expansion),
-            prefix,
-            documents,
-            body: Saturation { mean_length: body },
+        let lengths = ["body", "title"].map(|field| {
+            let of_field = &lengths["aggregations"][field];
+            let [words, documents] = ["sum", "count"].map(|value| of_field[value].as_f64().unwrap_or(0.0));
+            TextLengths { words, documents }
+        });
+        Ok(Self { request, skip, prefix, statistics, expansion, lengths })
+    }
+}
+
+impl Ranking {
+    pub(super) async fn read(
+        view: &OpenSearchView,
+        request: &Request,
+        skip: usize,
+        beside: &[RankedScope],
+    ) -> Result<Self, Failure> {
+        let words = TypedWords::of(&request.query);
+        let beside = beside.iter().map(|RankedScope { scope, skip }| (scope, *skip));
+        let modules = std::iter::once((&request.scope, skip)).chain(beside).map(|(scope, skip)| {
+            let request = Request { scope: Arc::clone(scope), ..request.clone() };
+            RankedModule::read(view, request, skip, &words)
+        });
+        let modules = try_join_all(modules).await?;
+        let mut typed = Frequencies::default();
+        let mut expansion: BTreeMap<String, u64> = BTreeMap::new();
+        for module in &modules {
+            typed.add(module.statistics.frequencies(&module.prefix, words.terms()));
+            for (word, documents) in &module.expansion {
+                *expansion.entry(word.clone()).or_insert(0) += documents;
+            }
+        }
+        let saturation = |field: usize| {
+            let sum = |of: fn(&TextLengths) -> f64| -> f64 {
+                modules.iter().map(|module| of(&module.lengths[field])).sum()
+            };
+            let (words, documents) = (sum(|lengths| lengths.words), sum(|lengths| lengths.documents));
             // It is a divisor, and there may be no title.
-            title: Saturation { mean_length: title },
-            statistics,
-        })
+            #[expect(clippy::cast_possible_truncation, reason = "a mean length")]
+            Saturation { mean_length: (words.max(1.0) / documents.max(1.0)) as f32 }
+        };
+        let (body, title) = (saturation(0), saturation(1));
+        Ok(Self { words: words.weigh(&typed, expansion), typed, body, title, modules })
     }
 
-    /// Scores `matches`, and names what scores; `is_counted` names what further steps count, too.
+    /// For items that are ranked beside those of the index.
+    pub(super) fn into_statistics(self) -> QueryStatistics {
+        let Self { typed: frequencies, body, title, .. } = self;
+        QueryStatistics { frequencies, mean_length: body.mean_length, mean_title_length: title.mean_length }
+    }
+
+    /// Scores `matches` of a module, and names what scores; `is_counted` names what further steps count, too.
     pub(super) fn scored_matches<'a>(
         &'a self,
-        request: &Request,
+        module: &'a RankedModule,
         matches: &Value,
         is_counted: bool,
     ) -> (Value, NamedClauses<'a>) {
-        let mut named = NamedClauses::new(&self.statistics);
+        let mut named = NamedClauses::new(&module.statistics);
         let (mut scored, mut counted) = (Vec::new(), Vec::new());
-        for half in halves(&request.principals) {
-            self.add_scored(half, &mut named, &mut scored);
+        for half in halves(&module.request.principals) {
+            self.add_scored(&module.prefix, half, &mut named, &mut scored);
             if is_counted {
-                self.add_counted(half, &mut named, &mut counted);
+                self.add_counted(&module.prefix, half, &mut named, &mut counted);
             }
         }
         if !counted.is_empty() {
@@ -96,55 +151,57 @@ impl Ranking {
     }
 
     /// All of `matches` that have a word of the request.
-    pub(super) fn counted_matches(&self, request: &Request, matches: &Value) -> Value {
+    pub(super) fn counted_matches(&self, module: &RankedModule, matches: &Value) -> Value {
         if self.words.requires_quotes() {
             return matches.clone();
         }
-        let terms: Vec<String> = self.words.matching_terms().map(|word| self.prefix.term(word)).collect();
+        let terms: Vec<String> = self.words.matching_terms().map(|word| module.prefix.term(word)).collect();
         let in_half = |half: HalfFields| json!({"terms": {half.body: terms}});
-        json!({"bool": {"filter": [matches, any(&halves(&request.principals).map(in_half).collect::<Vec<_>>())]}})
+        json!({"bool": {"filter": [matches, any(&halves(&module.request.principals).map(in_half).collect::<Vec<_>>())]}})
     }
 
     fn add_scored(
         &self,
+        prefix: &TermPrefix,
         HalfFields { body, title }: HalfFields,
         named: &mut NamedClauses<'_>,
         scored: &mut Vec<Value>,
     ) {
         for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| word.selects) {
             let worth = word.weight * word.idf;
-            let (whole, heading) = (self.prefix.term(&word.term), heading(&self.prefix, &word.term));
+            let (whole, heading) = (prefix.term(&word.term), heading(prefix, &word.term));
             scored.extend(named.term(Part::Body(number), body, &whole, worth));
             scored.extend(named.term(Part::Title(number), title, &whole, worth * TITLE_WEIGHT));
             scored.extend(named.term(Part::Heading(number), title, &heading, worth * HEADING_WEIGHT));
         }
         for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
-            let (term, worth) = (self.prefix.term(word), self.prefix_worth(word));
+            let (term, worth) = (prefix.term(word), self.prefix_worth(word));
             scored.extend(named.term(Part::Prefix(number), body, &term, worth));
         }
         if let Some(whole) = &self.words.whole_name {
-            let term = self.prefix.term(whole);
+            let term = prefix.term(whole);
             scored.extend(named.term(Part::WholeName, body, &term, self.whole_name_worth()));
         }
     }
 
     fn add_counted(
         &self,
+        prefix: &TermPrefix,
         HalfFields { body, .. }: HalfFields,
         named: &mut NamedClauses<'_>,
         counted: &mut Vec<Value>,
     ) {
         for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| !word.selects) {
-            counted.extend(named.plain_term(Part::Body(number), body, &self.prefix.term(&word.term)));
+            counted.extend(named.plain_term(Part::Body(number), body, &prefix.term(&word.term)));
         }
         for &WordPair { first, second, distance } in &self.words.pairs {
             let [Some(word), Some(next)] = [first, second].map(|place| self.words.indexed.get(place)) else {
                 continue;
             };
-            let terms = [word, next].map(|word| self.prefix.term(&word.term));
+            let terms = [word, next].map(|word| prefix.term(&word.term));
             let terms = terms.each_ref().map(String::as_str);
             let distance = usize::try_from(distance).unwrap_or(usize::MAX);
-            let phrase = self.prefix.phrase(&[(0, word.term.clone()), (distance, next.term.clone())]);
+            let phrase = prefix.phrase(&[(0, word.term.clone()), (distance, next.term.clone())]);
             counted.extend(named.phrase(Part::Pair(first, second), body, terms, &phrase));
             counted.extend(named.alone(Part::Alone(first, second), body, terms, NEAR_POSITIONS));
         }
@@ -154,12 +211,12 @@ impl Ranking {
     fn prefix_worth(&self, word: &str) -> f32 {
         let Some(words) = &self.words.prefix_words else { return 0.0 };
         let typed = self.words.indexed.iter().find(|typed| typed.term == word);
-        let documents = typed.map_or(words.documents, |typed| typed.documents).min(self.documents);
-        words.weight * inverse_document_frequency(documents, self.documents)
+        let documents = typed.map_or(words.documents, |typed| typed.documents).min(self.typed.documents);
+        words.weight * inverse_document_frequency(documents, self.typed.documents)
     }
 
     fn whole_name_worth(&self) -> f32 {
-        WHOLE_NAME_WEIGHT * inverse_document_frequency(1, self.documents)
+        WHOLE_NAME_WEIGHT * inverse_document_frequency(1, self.typed.documents)
     }
 
     /// BM25 of the words in one document, by the lengths of the scope.

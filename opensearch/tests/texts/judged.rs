@@ -82,7 +82,7 @@ async fn quality(
             from: None,
             to: None,
             author: None,
-            start: Start::Relevance { skip: 0, now: 0 },
+            start: Start::relevance(0, 0),
             limit: DEPTH,
         };
         let page = view.search(&Arc::new(request)).await?;

@@ -126,7 +126,7 @@ fn newest() -> Start {
 }
 
 fn best(skip: usize) -> Start {
-    Start::Relevance { skip, now: NOW }
+    Start::relevance(skip, NOW)
 }
 
 fn longest_word(text: &str) -> String {

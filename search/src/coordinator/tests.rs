@@ -3,6 +3,7 @@ mod duplicates;
 mod faults;
 mod lossless;
 mod paging;
+mod ranked;
 mod read_ahead;
 mod sources;
 

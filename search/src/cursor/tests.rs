@@ -26,13 +26,14 @@ fn any_position() -> impl Strategy<Value = Position> {
 }
 
 fn any_cursor() -> impl Strategy<Value = Cursor> {
-    let lane = (".{0,10}", any_position(), any::<usize>(), any::<Option<u64>>(), vec(".{0,4}", 0..4));
-    let lane = lane.prop_map(|(source, position, consumed, total, passed)| {
+    let consumed = (any::<usize>(), prop::option::of(0.0_f32..9.0));
+    let lane = (".{0,10}", any_position(), consumed, any::<Option<u64>>(), vec(".{0,4}", 0..4));
+    let lane = lane.prop_map(|(source, position, (consumed, least_estimate), total, passed)| {
         let mut guard = LoopGuard::default();
         for cursor in &passed {
             guard.pass(cursor);
         }
-        LaneState { source: SourceKey::of(&source), position, consumed, total, guard }
+        LaneState { source: SourceKey::of(&source), position, consumed, least_estimate, total, guard }
     });
     let relaxation =
         (".{0,10}", vec(".{0,4}", 0..4)).prop_map(|(keyword, left_out)| Relaxation { keyword, left_out });
@@ -121,6 +122,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
         source: SourceKey::of("abc"),
         position,
         consumed: 2,
+        least_estimate: Some(0.5),
         total: Some(300),
         guard: guard.clone(),
     };
@@ -141,8 +143,9 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
         bytes,
-        "AQEEungWv48Bz-oBEgF4AgGsAgHKl4ESyhu9ygG6eBa_jwHP6gIFAgGsAgHKl4ESyhu9ygG6eBa_jwHP6gMBAnAyAQ\
-         MOAWkCAawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBrAIBypeBEsobvcoBAQEBAQEBAQEBAQN3IHgBAncgAQF4"
+        "AQEEungWv48Bz-oBEgF4AgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qAgUCAQAAAD8BrAIBypeBEsobvcoBungWv4\
+         8Bz-oDAQJwMgEDDgFpAgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEBAQEBAQEB\
+         AQEBA3cgeAECdyABAXg"
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
@@ -150,13 +153,14 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let bound = binding(&SearchContext::new(viewer(), parameters, Instant::now()), "m", &page).unwrap();
     let expected = r#"[1,null,"m","word",true,false,[1,null,"ann","crm"]]"#;
     assert_eq!(String::from_utf8(bound).unwrap(), expected);
-    assert_eq!(versioned(b"x"), b"v4.x");
+    assert_eq!(versioned(b"x"), b"v5.x");
 }
 
 fn lane(position: Position) -> LaneState {
     let mut guard = LoopGuard::default();
     guard.pass("cursor");
-    LaneState { source: SourceKey::of("source"), position, consumed: 1_000, total: Some(100_000), guard }
+    let (total, least_estimate) = (Some(100_000), Some(0.5));
+    LaneState { source: SourceKey::of("source"), position, consumed: 1_000, least_estimate, total, guard }
 }
 
 #[test]

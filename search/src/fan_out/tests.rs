@@ -109,12 +109,13 @@ type Ends = BTreeMap<String, (String, String)>;
 
 fn spans_of(sources: &[&'static str], given_up: Duration) -> Ends {
     SpanRecorder::start();
-    let call = |(place, id): (usize, &&'static str)| SourceCall {
+    let call = |(place, id): (usize, &&'static str)| CalledSource {
         place,
         source: Arc::new(Named(id)) as Arc<dyn Source>,
         position: Position::Beginning,
     };
-    let mut calls: Vec<SourceCall> = sources.iter().enumerate().map(call).collect();
+    let one = |called| SourceCall { sources: vec![called], ended: Vec::new() };
+    let mut calls: Vec<SourceCall> = sources.iter().enumerate().map(call).map(one).collect();
     let searching = async {
         let keyword = "unmentionable".to_owned();
         let request = Arc::new(source_request(SearchParameters { keyword, ..parameters() }));

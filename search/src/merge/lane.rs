@@ -3,7 +3,7 @@ use std::collections::VecDeque;
 use crate::{
     duplicates::SeenItems,
     loop_guard::Fingerprint,
-    source::{Item, Position, PositionedItem, SourcePage, TimeBound},
+    source::{Item, Position, PositionedItem, Relevance, SourcePage, TimeBound},
     weight::{Score, Weight},
 };
 
@@ -15,6 +15,10 @@ pub(crate) struct Lane {
     pub(super) pending: VecDeque<PendingItem>,
     pub(super) next: Option<Position>,
     pub(super) bound: TimeBound,
+    /// Of later items at most; `None` before anything is known.
+    least_relevance: Option<Relevance>,
+    /// Of the consumed items.
+    pub(super) least_estimate: Option<f32>,
     /// Items of the last time remain.
     pub(super) tie_goes_on: bool,
     pub(super) failed: bool,
@@ -27,7 +31,12 @@ pub(super) struct PendingItem {
 }
 
 impl Lane {
-    pub(crate) fn at(position: Position, consumed: usize, weight: Weight) -> Self {
+    pub(crate) fn at(
+        position: Position,
+        consumed: usize,
+        least_estimate: Option<f32>,
+        weight: Weight,
+    ) -> Self {
         let next = (position != Position::End).then(|| position.clone());
         Self {
             weight,
@@ -36,16 +45,25 @@ impl Lane {
             pending: VecDeque::new(),
             next,
             bound: TimeBound::AtMost(i64::MAX),
+            least_relevance: least_estimate.map(Relevance::Estimated),
+            least_estimate,
             tie_goes_on: false,
             failed: false,
         }
     }
 
     pub(super) fn supply(&mut self, page: SourcePage, seen: &SeenItems) {
-        self.pending.extend(page.items.into_iter().map(|item| {
-            let print = seen.print_of(&item.item);
-            PendingItem { item, print }
-        }));
+        for mut item in page.items {
+            // A source's own order stands, however its pages are cut.
+            if let (Relevance::Estimated(estimate), Some(Relevance::Estimated(least))) =
+                (&mut item.relevance, self.least_relevance)
+            {
+                *estimate = estimate.min(least);
+            }
+            self.least_relevance = Some(item.relevance);
+            self.pending.push_back(PendingItem { print: seen.print_of(&item.item), item });
+        }
+        self.least_relevance = page.least_relevance.or(self.least_relevance);
         self.bound = match (self.bound, page.bound) {
             // An empty page has no bound.
             (TimeBound::AtMost(earlier), TimeBound::AtMost(now)) => TimeBound::AtMost(earlier.min(now)),
@@ -68,15 +86,22 @@ impl Lane {
         self.next.is_some() && matches!(self.bound, TimeBound::AtMost(bound) if bound >= time)
     }
 
-    /// Score of the item behind `ahead` pending ones.
+    /// Score of the item behind `ahead` pending ones, or the most that it may have.
     pub(super) fn score(&self, ahead: usize) -> Score {
-        self.weight.score_at(self.consumed.saturating_add(ahead).saturating_add(1))
+        let pending = self.pending.get(ahead).map(|pending| pending.item.relevance);
+        let rank_in_source = self.consumed.saturating_add(ahead).saturating_add(1);
+        let relevance = pending.or(self.least_relevance);
+        relevance.map_or(Score::UNKNOWN, |relevance| self.weight.score(relevance, rank_in_source))
     }
 
     pub(super) fn take(&mut self) -> Option<(Item, Option<Fingerprint>)> {
-        let PendingItem { item: PositionedItem { item, after }, print } = self.pending.pop_front()?;
+        let PendingItem { item: PositionedItem { item, after, relevance }, print } =
+            self.pending.pop_front()?;
         self.position = after;
         self.consumed = self.consumed.saturating_add(1);
+        if let Relevance::Estimated(estimate) = relevance {
+            self.least_estimate = Some(estimate);
+        }
         Some((item, print))
     }
 }

@@ -3,7 +3,11 @@ mod naive;
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
-use crate::{duplicates::Duplicates, source::PositionedItem, weight::Weight};
+use crate::{
+    duplicates::Duplicates,
+    source::{PositionedItem, Relevance},
+    weight::Weight,
+};
 
 #[derive(Clone, Debug)]
 struct Feed {
@@ -20,6 +24,7 @@ impl Feed {
         let positioned = |index: usize| PositionedItem {
             item: item(place, index, self.times[index]),
             after: after(index + 1),
+            relevance: Relevance::default(),
         };
         let last = (end > start).then(|| self.times[end - 1]);
         let tie_goes_on = last.is_some() && last == self.times.get(end).copied();
@@ -111,7 +116,9 @@ fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
         for (index, time) in feed.times.iter().enumerate() {
             let key = match order {
                 Order::Time => SortKey::Time(Reverse(*time), place),
-                Order::Relevance => SortKey::Score(Reverse(Weight::ONE.score_at(index + 1)), place),
+                Order::Relevance => {
+                    SortKey::Score(Reverse(Weight::ONE.score(Relevance::default(), index + 1)), place)
+                }
             };
             all.push((key, item(place, index, *time)));
         }
@@ -228,12 +235,13 @@ fn items(place: usize, times: &[i64]) -> Vec<PositionedItem> {
     let positioned = |(index, time): (usize, &i64)| PositionedItem {
         item: item(place, index, *time),
         after: after(index + 1),
+        relevance: Relevance::default(),
     };
     times.iter().enumerate().map(positioned).collect()
 }
 
 fn merge(order: Order, length: PageLength, lanes: usize) -> Merge {
-    let lane = Lane::at(Position::Beginning, 0, Weight::ONE);
+    let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
     Merge::new(order, length, vec![lane; lanes], SeenItems::default())
 }
 
@@ -321,7 +329,7 @@ fn group_known_to_go_on_is_not_read_further() {
 
 #[test]
 fn pending_duplicate_behind_the_head_is_noted() {
-    let lane = Lane::at(Position::Beginning, 0, Weight::ONE);
+    let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
     let seen = SeenItems::new(Duplicates::ById, Vec::new());
     let mut merge = Merge::new(Order::Time, PageLength::Exact(1), vec![lane; 3], seen);
     let page = |items: &[(&str, i64)]| {
@@ -332,7 +340,7 @@ fn pending_duplicate_behind_the_head_is_noted() {
                 json: String::new(),
                 title_is_name: false,
             };
-            PositionedItem { item, after: after(index + 1) }
+            PositionedItem { item, after: after(index + 1), relevance: Relevance::default() }
         };
         SourcePage { items: items.iter().enumerate().map(positioned).collect(), ..SourcePage::default() }
     };

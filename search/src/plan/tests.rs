@@ -47,6 +47,7 @@ fn state(number: u8) -> LaneState {
         source: SourceKey::of(&number.to_string()),
         position: Position::AfterRank(usize::from(number)),
         consumed: usize::from(number),
+        least_estimate: None,
         total: Some(u64::from(number)),
         guard: LoopGuard::default(),
     }

@@ -3,13 +3,17 @@
 //! Pages that are cheap to find are searched at once, others are cached.
 
 mod page_cache;
+mod ranked;
 mod snapshot;
 mod source;
 
 pub use page_cache::IndexPageCache;
+pub(crate) use ranked::{ranked_together, statistics};
 pub use snapshot::{Incompleteness, RebuildProgress, ServedIndex, ServedView};
 pub use source::BuiltinSource;
 
+#[cfg(test)]
+pub(crate) use ranked::{into_pages, skip};
 #[cfg(test)]
 pub(crate) use source::{into_page, start};
 

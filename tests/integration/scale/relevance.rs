@@ -21,6 +21,8 @@ use crate::util::{app::TestApp, caller::Caller};
 const DEPTH: usize = 1_000;
 const AT_ONCE: usize = 4;
 
+const MODULES: [&str; 3] = ["article", "news", "feed"];
+
 /// The minimum scores are slightly below the measured ones and above plain BM25.
 struct Collection {
     name: &'static str,
@@ -28,9 +30,12 @@ struct Collection {
     gain: f64,
 }
 
-const CRANFIELD: Collection = Collection { name: "cranfield", mean_average_precision: 0.43, gain: 0.55 };
-const CACM: Collection = Collection { name: "cacm", mean_average_precision: 0.33, gain: 0.46 };
-const RGB_ZH: Collection = Collection { name: "rgb_zh", mean_average_precision: 0.54, gain: 0.58 };
+const CRANFIELD: Collection = Collection { name: "cranfield", mean_average_precision: 0.459, gain: 0.55 };
+const CACM: Collection = Collection { name: "cacm", mean_average_precision: 0.345, gain: 0.47 };
+const RGB_ZH: Collection = Collection { name: "rgb_zh", mean_average_precision: 0.56, gain: 0.598 };
+
+/// Tenants, and how many of ten documents each of their modules gets.
+const SPREADS: [(&str, [usize; 3]); 3] = [("one", [10, 0, 0]), ("even", [4, 3, 3]), ("uneven", [8, 1, 1])];
 
 #[tokio::test]
 async fn english_abstracts_reach_the_minimum_scores() {
@@ -56,44 +61,55 @@ impl Collection {
         }
         // Some questions exceed the default limit.
         let app = TestApp::start_with(|config| config.limits.keyword_chars = 1_024).await;
-        let application = app.tenant("acme").await;
         let items: Vec<Value> = rows(&directory.join("docs.jsonl.gz"))
             .filter(|row| row["title"] != "" || row["text"] != "")
             .map(|row| json!({ "id": row["id"], "title": row["title"], "brief": row["text"] }))
             .collect();
-        app.put_contents(&application.caller, "article", &items).await;
-
         let judgements = read_judgements(&directory.join("qrels.tsv"));
         let questions: Vec<Value> = rows(&directory.join("queries.jsonl.gz")).collect();
         let judged = questions.iter().filter_map(|question| {
             let judged = judgements.get(question["id"].as_str().unwrap())?;
             judged.values().any(|&grade| grade > 0).then_some((question["text"].as_str().unwrap(), judged))
         });
-        let measured: Vec<(f64, f64)> = stream::iter(judged)
-            .map(|(question, judged)| async {
-                let ranked = rank(&application.caller, question).await;
-                (average_precision(&ranked, judged), normalised_gain(&ranked, judged))
-            })
-            .buffer_unordered(AT_ONCE)
-            .collect()
-            .await;
-        let mean = |of: fn(&(f64, f64)) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
-        let (precision, gain) = (mean(|of| of.0), mean(|of| of.1));
-        println!(
-            "{:10} {:6} documents {:4} questions: MAP {precision:.4}, nDCG@{GAIN_RANKS} {gain:.4}",
-            self.name,
-            items.len(),
-            measured.len()
-        );
-        assert!(precision >= self.mean_average_precision, "MAP {precision:.4} on {}", self.name);
-        assert!(gain >= self.gain, "nDCG@{GAIN_RANKS} {gain:.4} on {}", self.name);
+        let judged: Vec<_> = judged.collect();
+        for (tenant, spread) in SPREADS {
+            let application = app.tenant(tenant).await;
+            for (place, module) in MODULES.into_iter().enumerate() {
+                let before: usize = spread[..place].iter().sum();
+                let part = before..before + spread[place];
+                let of_module = items.iter().enumerate().filter(|(number, _)| part.contains(&(number % 10)));
+                let of_module: Vec<Value> = of_module.map(|(_, item)| item.clone()).collect();
+                app.put_contents(&application.caller, module, &of_module).await;
+            }
+            let sources = MODULES.map(|module| format!("builtin:{module}"));
+            let sources = sources.each_ref().map(String::as_str);
+            app.operator().await.caller.on(tenant).register_module("mixed", &sources).await;
+            let measured: Vec<(f64, f64)> = stream::iter(&judged)
+                .map(|(question, judged)| async {
+                    let ranked = rank(&application.caller, question).await;
+                    (average_precision(&ranked, judged), normalised_gain(&ranked, judged))
+                })
+                .buffer_unordered(AT_ONCE)
+                .collect()
+                .await;
+            let mean =
+                |of: fn(&(f64, f64)) -> f64| measured.iter().map(of).sum::<f64>() / measured.len() as f64;
+            let (precision, gain) = (mean(|of| of.0), mean(|of| of.1));
+            println!(
+                "{:10} {:6} documents {spread:?} {:4} questions: MAP {precision:.4}, nDCG@{GAIN_RANKS} {gain:.4}",
+                self.name,
+                items.len(),
+                measured.len()
+            );
+            assert!(precision >= self.mean_average_precision, "MAP {precision:.4} on {}", self.name);
+            assert!(gain >= self.gain, "nDCG@{GAIN_RANKS} {gain:.4} on {}", self.name);
+        }
     }
 }
 
 async fn rank(caller: &Caller, question: &str) -> Vec<String> {
     let depth = DEPTH.to_string();
-    let parameters =
-        [("keyword", question), ("moduleId", "article"), ("sort", "relevance"), ("limit", &depth)];
+    let parameters = [("keyword", question), ("moduleId", "mixed"), ("sort", "relevance"), ("limit", &depth)];
     let answer = caller.search(&parameters).await.ok();
     answer.ids().into_iter().map(str::to_owned).collect()
 }

@@ -238,7 +238,7 @@ async fn foreign_or_altered_cursor_is_400() {
     };
     search(&other.caller, &cursor).await.fails(400, "cursor");
 
-    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v4.").unwrap()).unwrap();
+    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v5.").unwrap()).unwrap();
     for place in 0..sealed.len() {
         let mut tampered = sealed.clone();
         tampered[place] ^= 1;

@@ -14,7 +14,8 @@ use crate::search::viewer_scope::ViewerScope;
 use crate::view::IndexView;
 
 pub(super) fn add(
-    scope: &ViewerScope<'_>,
+    view: &IndexView,
+    scopes: &[ViewerScope<'_>],
     ranking: &Ranking<'_>,
     scored: &mut [Scored],
 ) -> Result<(), Error> {
@@ -22,16 +23,16 @@ pub(super) fn add(
         return Ok(());
     }
     let saturation = ranking.saturation();
-    let candidates = feedback_candidates(&read_documents(scope.view, scored)?, &saturation);
+    let candidates = feedback_candidates(&read_documents(view, scored)?, &saturation);
     let words = candidates.iter().map(|candidate| candidate.word.as_str());
-    let frequencies = frequencies(scope, &ranking.statistics, words)?;
+    let frequencies = frequencies(scopes, &ranking.statistics, words)?;
     let terms = ranking.words.feedback_terms(candidates, &frequencies);
     for group in group_by_segment(scored) {
-        let segment = &scope.view.segments[group.segment];
-        let index = segment.inverted_index(group.texts.body, scope.view.fields)?;
+        let segment = &view.segments[group.segment];
+        let index = segment.inverted_index(group.texts.body, view.fields)?;
         let lengths = segment.reader.get_fieldnorms_reader(group.texts.body)?;
         for feedback_term in &terms {
-            let term = scope.term(group.texts.body, &feedback_term.word);
+            let term = scopes[group.scope].term(group.texts.body, &feedback_term.word);
             let Some(mut postings) = index.read_postings(&term, IndexRecordOption::WithFreqs)? else {
                 continue;
             };

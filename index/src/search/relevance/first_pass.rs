@@ -26,24 +26,39 @@ const ROUNDING: Score = 1e-5;
 
 /// The best matches, sorted.
 pub(super) fn collect(
-    scope: &ViewerScope<'_>,
+    view: &IndexView,
+    scopes: &[ViewerScope<'_>],
     ranking: &Ranking<'_>,
     request: &Request,
     limit: usize,
     budget: &mut StepBudget,
 ) -> Result<Vec<Scored>, SearchError> {
-    let view = scope.view;
-    let statistics =
-        WordStatistics { scope: &ranking.statistics, words: &ranking.words, prefix: &scope.prefix };
-    let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
     let mean_lengths = ranking.statistics.mean_lengths();
     let mut top =
         TopMatches { view, limit, best: Vec::new(), threshold: Score::MIN, mean_lengths, failure: None };
+    for number in 0..scopes.len() {
+        collect_scope(scopes, number, ranking, request, &mut top, budget)?;
+    }
+    Ok(top.finish()?)
+}
+
+fn collect_scope(
+    scopes: &[ViewerScope<'_>],
+    number: usize,
+    ranking: &Ranking<'_>,
+    request: &Request,
+    top: &mut TopMatches<'_>,
+    budget: &mut StepBudget,
+) -> Result<(), SearchError> {
+    let (view, scope) = (top.view, &scopes[number]);
+    let statistics =
+        WordStatistics { scopes: &ranking.statistics, words: &ranking.words, prefix: &scope.prefix };
+    let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
     for (texts, filters) in Plan::filters(scope, request, &ranking.words, budget)? {
         let words = weighted_query(scope, ranking, texts)?.weight(scoring)?;
         for (ordinal, segment) in view.segments.iter().enumerate() {
             let Some(range) = segment.between(request.from, request.to) else { continue };
-            let half = SegmentHalf { ordinal, segment, range, texts };
+            let half = SegmentHalf { ordinal, segment, range, texts, scope: number };
             let Some(filters) = &filters else {
                 top.read(&half, words.as_ref(), |_| true)?;
                 continue;
@@ -58,7 +73,7 @@ pub(super) fn collect(
             })?;
         }
     }
-    Ok(top.finish()?)
+    Ok(())
 }
 
 /// Rounds, as the engine's order of summing varies, and equal documents need equal scores.
@@ -72,6 +87,7 @@ struct SegmentHalf<'a> {
     segment: &'a Segment,
     range: Range<DocId>,
     texts: TextFields,
+    scope: usize,
 }
 
 fn weighted_query(
@@ -128,7 +144,7 @@ impl TopMatches<'_> {
             if half.range.contains(&document) && half.segment.is_alive(document) && passes(document) {
                 let display_time = half.segment.opened.times.get_val(document);
                 let found = Match { segment: half.ordinal, document, display_time };
-                self.push(Scored { score, found, texts: half.texts });
+                self.push(Scored { score, found, texts: half.texts, scope: half.scope });
             }
             self.threshold / slack
         })?;

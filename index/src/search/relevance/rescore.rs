@@ -10,9 +10,11 @@ use super::scored::{Scored, SegmentGroup, group_by_segment};
 use crate::Error;
 use crate::search::ranking::Ranking;
 use crate::search::viewer_scope::ViewerScope;
+use crate::view::IndexView;
 
 pub(super) struct Rescorer<'a> {
-    scope: &'a ViewerScope<'a>,
+    scopes: &'a [ViewerScope<'a>],
+    view: &'a IndexView,
     words: &'a WeightedWords,
     saturation: Saturation,
 }
@@ -25,14 +27,14 @@ struct WordOccurrences {
 }
 
 impl<'a> Rescorer<'a> {
-    pub(super) fn new(scope: &'a ViewerScope<'a>, ranking: &'a Ranking<'a>) -> Self {
-        Self { scope, words: &ranking.words, saturation: ranking.saturation() }
+    pub(super) fn new(view: &'a IndexView, scopes: &'a [ViewerScope<'a>], ranking: &'a Ranking<'a>) -> Self {
+        Self { scopes, view, words: &ranking.words, saturation: ranking.saturation() }
     }
 
     pub(super) fn score(&self, scored: &mut [Scored]) -> Result<(), Error> {
         for group in group_by_segment(scored) {
             let occurrences = self.read(&group)?;
-            let segment = &self.scope.view.segments[group.segment];
+            let segment = &self.view.segments[group.segment];
             let lengths = segment.reader.get_fieldnorms_reader(group.texts.body)?;
             for (row, &(document, place)) in group.documents.iter().enumerate() {
                 let of_document = |word: usize| &occurrences[word][row];
@@ -54,8 +56,7 @@ impl<'a> Rescorer<'a> {
 
     /// Reads occurrences by word and document.
     fn read(&self, group: &SegmentGroup) -> Result<Vec<Vec<WordOccurrences>>, Error> {
-        let index = self.scope.view.segments[group.segment]
-            .inverted_index(group.texts.body, self.scope.view.fields)?;
+        let index = self.view.segments[group.segment].inverted_index(group.texts.body, self.view.fields)?;
         let is_paired =
             |number| self.words.pairs.iter().any(|pair| pair.first == number || pair.second == number);
         let mut occurrences = Vec::with_capacity(self.words.indexed.len());
@@ -68,7 +69,7 @@ impl<'a> Rescorer<'a> {
             } else {
                 IndexRecordOption::WithFreqs
             };
-            let term = self.scope.term(group.texts.body, &word.term);
+            let term = self.scopes[group.scope].term(group.texts.body, &word.term);
             if let Some(mut postings) = index.read_postings(&term, record)? {
                 for (&(document, _), occurrence) in group.documents.iter().zip(&mut of_word) {
                     if postings.doc() < document {

@@ -10,6 +10,8 @@ pub(super) struct Scored {
     pub(super) score: Score,
     pub(super) found: Match,
     pub(super) texts: TextFields,
+    /// Its place in the request.
+    pub(super) scope: usize,
 }
 
 /// Sorts by score, time and id, which is read only for ties.
@@ -46,19 +48,22 @@ fn id(view: &IndexView, found: Match) -> Result<String, Error> {
     Ok(id)
 }
 
-/// Documents of a segment's half, with their index among the matches.
+/// Documents of a scope in a segment's half, with their index among the matches.
 pub(super) struct SegmentGroup {
     pub(super) segment: usize,
     pub(super) texts: TextFields,
+    pub(super) scope: usize,
     pub(super) documents: Vec<(DocId, usize)>,
 }
 
 pub(super) fn group_by_segment(scored: &[Scored]) -> Vec<SegmentGroup> {
     let mut groups: Vec<SegmentGroup> = Vec::new();
-    for (place, Scored { found, texts, .. }) in scored.iter().enumerate() {
-        let is_of = |group: &SegmentGroup| group.segment == found.segment && group.texts.body == texts.body;
+    for (place, &Scored { found, texts, scope, .. }) in scored.iter().enumerate() {
+        let is_of = |group: &SegmentGroup| {
+            group.segment == found.segment && group.scope == scope && group.texts.body == texts.body
+        };
         let at = groups.iter().position(is_of).unwrap_or_else(|| {
-            groups.push(SegmentGroup { segment: found.segment, texts: *texts, documents: Vec::new() });
+            groups.push(SegmentGroup { segment: found.segment, texts, scope, documents: Vec::new() });
             groups.len() - 1
         });
         groups[at].documents.push((found.document, place));

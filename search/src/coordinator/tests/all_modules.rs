@@ -9,7 +9,9 @@ use std::{
 };
 
 use super::*;
-use crate::source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound};
+use crate::source::{
+    Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest, TimeBound,
+};
 
 #[derive(Debug, Default)]
 struct CallLog {
@@ -49,7 +51,7 @@ impl Source for LoggedSource {
         in_flight.fetch_sub(1, Relaxed);
         let item =
             Item { id: self.id.clone(), display_time: 1, json: "x".repeat(bytes), title_is_name: false };
-        let items = vec![PositionedItem { item, after: Position::End }];
+        let items = vec![PositionedItem { item, after: Position::End, relevance: Relevance::default() }];
         Ok(SourcePage { items, bound: TimeBound::AtMost(0), total: Some(1), ..SourcePage::default() })
     }
 }

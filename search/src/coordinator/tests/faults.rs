@@ -8,7 +8,9 @@ use super::{
     sources::{CursorForm, FakeSource, Fault, Paging},
     *,
 };
-use crate::source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound};
+use crate::source::{
+    Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest, TimeBound,
+};
 
 fn external(page_size: usize) -> Paging {
     Paging::External { order: DeclaredOrder::Time, page_size, cursor: CursorForm::PageNumber, empty_pages: 0 }
@@ -82,7 +84,8 @@ fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
     let item = Item { id: id.to_owned(), display_time, json, title_is_name: false };
-    let items = vec![PositionedItem { item, after: next.clone().unwrap_or(Position::End) }];
+    let after = next.clone().unwrap_or(Position::End);
+    let items = vec![PositionedItem { item, after, relevance: Relevance::default() }];
     SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
 }
 

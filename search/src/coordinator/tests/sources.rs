@@ -152,12 +152,17 @@ impl FakeSource {
 
     fn builtin_page(&self, request: &SourceRequest, position: &Position) -> SourcePage {
         let parameters = &request.search.parameters;
-        let Some(start) = builtin::start(request, position) else { return SourcePage::default() };
+        if *position == Position::End {
+            return SourcePage::default();
+        }
         let matches = self.in_order(parameters.order, &parameters.filters);
         let total = matches.len() as u64;
-        let (page, more, cut) = match &start {
-            Start::Time { after, whole_ties } => {
-                let is_behind = |item: &MadeItem| match after {
+        let (page, more, cut) = match parameters.order {
+            Order::Time => {
+                let Some(Start::Time { after, whole_ties }) = builtin::start(request, position) else {
+                    unreachable!("it is not at the end");
+                };
+                let is_behind = |item: &MadeItem| match &after {
                     None => true,
                     Some(TimePosition { display_time, id: None }) => item.display_time < *display_time,
                     Some(TimePosition { display_time, id: Some(id) }) => {
@@ -165,16 +170,15 @@ impl FakeSource {
                     }
                 };
                 let behind: Vec<MadeItem> = matches.into_iter().filter(is_behind).collect();
-                let length = page_length(&behind, parameters.limit, *whole_ties);
+                let length = page_length(&behind, parameters.limit, whole_ties);
                 let cut = length < behind.len()
                     && whole_ties.is_some()
                     && behind[length].display_time == behind[length - 1].display_time;
                 (behind[..length].to_vec(), length < behind.len(), cut)
             }
-            Start::Relevance { skip, .. } => {
-                let page: Vec<MadeItem> = matches.into_iter().skip(*skip).take(parameters.limit).collect();
-                let more = skip + page.len() < usize::try_from(total).unwrap();
-                (page, more, false)
+            Order::Relevance => {
+                let behind = matches.into_iter().skip(builtin::skip(position));
+                (behind.take(parameters.limit).collect(), false, false)
             }
         };
         let hits = page.iter().map(|made| Hit {
@@ -182,8 +186,14 @@ impl FakeSource {
             display_time: made.display_time,
             item: serde_json::to_string(&made.to_content()).unwrap(),
             title_is_name: false,
+            scope: 0,
+            score: 0.0,
         });
-        builtin::into_page(Page { hits: hits.collect(), total, more, cut }, request, &start)
+        let page = Page { hits: hits.collect(), total, more, cut, ..Page::default() };
+        match parameters.order {
+            Order::Time => builtin::into_page(page, request),
+            Order::Relevance => builtin::into_pages(page, &[builtin::skip(position)]).remove(0),
+        }
     }
 
     /// Cursors that count pages need pages of equal length.

@@ -11,6 +11,8 @@ struct NaiveLane {
     pending: VecDeque<Item>,
     has_next: bool,
     bound: TimeBound,
+    /// By relevance, nothing is known before the first.
+    supplied: usize,
     tie_goes_on: bool,
     failed: bool,
 }
@@ -29,6 +31,7 @@ struct NaiveMerge {
 impl NaiveMerge {
     fn supply(&mut self, place: usize, page: SourcePage) {
         let lane = &mut self.lanes[place];
+        lane.supplied += page.items.len();
         lane.pending.extend(page.items.into_iter().map(|item| item.item));
         lane.bound = match (lane.bound, page.bound) {
             (TimeBound::AtMost(earlier), TimeBound::AtMost(now)) => TimeBound::AtMost(earlier.min(now)),
@@ -59,6 +62,7 @@ impl NaiveMerge {
         let fraction = match (self.order, lane.bound) {
             (Order::Time, TimeBound::AtMost(time)) => time_fraction(time),
             (Order::Time, TimeBound::AnyTime) => time_fraction(i64::MAX),
+            (Order::Relevance, _) if lane.supplied == 0 => (1 << 60, 1),
             (Order::Relevance, _) => rank_fraction(lane.weight, lane.consumed + lane.pending.len() + 1),
         };
         (Reverse(fraction), place)
@@ -153,6 +157,7 @@ fn any_page() -> impl Strategy<Value = SourcePage> {
             let positioned = |(index, time): (usize, &i64)| PositionedItem {
                 item: item(0, index, *time),
                 after: after(index),
+                relevance: Relevance::default(),
             };
             SourcePage {
                 items: times.iter().enumerate().map(positioned).collect(),
@@ -189,7 +194,7 @@ proptest! {
         picks in vec(0usize..8, 1..9),
     ) {
         let order = if by_relevance { Order::Relevance } else { Order::Time };
-        let lane = |&(weight, consumed): &(Weight, usize)| Lane::at(Position::Beginning, consumed, weight);
+        let lane = |&(weight, consumed): &(Weight, usize)| Lane::at(Position::Beginning, consumed, None, weight);
         let mut merge = Merge::new(order, length, weights.iter().map(lane).collect(), SeenItems::default());
         let naive_lane = |&(weight, consumed): &(Weight, usize)| NaiveLane {
             weight,
@@ -197,6 +202,7 @@ proptest! {
             pending: VecDeque::new(),
             has_next: true,
             bound: TimeBound::AtMost(i64::MAX),
+            supplied: 0,
             tie_goes_on: false,
             failed: false,
         };

@@ -10,14 +10,14 @@ use trawl_engine::{Failure, Page, Request, Scope, Start, TimePosition, View};
 use super::{
     id_of,
     page_cache::IndexPageCache,
+    ranked::ranked_together,
     snapshot::{ServedIndex, ServedView},
 };
 use crate::{
-    clock::now_millis,
     request::{Order, SearchContext, Viewer},
     source::{
-        FailureKind, Item, Position, PositionedItem, Source, SourceFailure, SourcePage, SourceRequest,
-        TimeBound,
+        FailureKind, Item, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
+        SourceRequest, TimeBound,
     },
 };
 
@@ -28,9 +28,9 @@ const INLINE_TIE: usize = 100;
 pub struct BuiltinSource {
     id: Arc<str>,
     name: String,
-    scope: Arc<Scope>,
+    pub(super) scope: Arc<Scope>,
     served: Arc<ServedIndex>,
-    cache: IndexPageCache,
+    pub(super) cache: IndexPageCache,
 }
 
 impl BuiltinSource {
@@ -62,6 +62,10 @@ impl Source for BuiltinSource {
         &self.name
     }
 
+    fn as_builtin(&self) -> Option<&BuiltinSource> {
+        Some(self)
+    }
+
     async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
         let ServedView { view, .. } = self.served.view().ok()?;
         let corrected = view.correct(&self.scope, &viewer.principals, keyword).await;
@@ -77,8 +81,11 @@ impl Source for BuiltinSource {
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let Some(start) = start(request, position) else { return Ok(SourcePage::default()) };
-        let unavailable = |reason| SourceFailure::new(FailureKind::Unavailable, reason);
-        let ServedView { view, incomplete, degradation } = self.served.view().map_err(unavailable)?;
+        if request.search.parameters.order == Order::Relevance {
+            let pages = ranked_together(request, &[(self, position)]).await?;
+            return Ok(pages.into_iter().next().unwrap_or_default());
+        }
+        let ServedView { view, incomplete, degradation } = self.view()?;
         let page = self.search(view, request, start).await?;
         Ok(SourcePage { incomplete, note: degradation.map(Arc::unwrap_or_clone), ..page })
     }
@@ -94,12 +101,17 @@ impl BuiltinSource {
         if let Some(page) = self.search_inline(&*view, request, start.clone())? {
             return Ok(page);
         }
-        let search = Arc::new(self.request(request, start.clone()));
+        let search = Arc::new(self.request(request, start));
         let page = self.cache.get(search, view, self.on_failure()).await?;
-        Ok(into_page(Arc::unwrap_or_clone(page), request, &start))
+        Ok(into_page(Arc::unwrap_or_clone(page), request))
     }
 
-    fn request(&self, request: &SourceRequest, start: Start) -> Request {
+    pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {
+        let unavailable = |reason| SourceFailure::new(FailureKind::Unavailable, reason);
+        self.served.view().map_err(unavailable)
+    }
+
+    pub(super) fn request(&self, request: &SourceRequest, start: Start) -> Request {
         let search = &request.search;
         let filters = &search.parameters.filters;
         Request {
@@ -126,11 +138,11 @@ impl BuiltinSource {
         }
         let search = self.request(request, start);
         let found = view.search_at_once(&search).map_err(self.on_failure())?;
-        Ok(found.filter(|page| !page.cut).map(|page| into_page(page, request, &search.start)))
+        Ok(found.filter(|page| !page.cut).map(|page| into_page(page, request)))
     }
 
     /// Logs it.
-    fn on_failure(&self) -> impl FnOnce(Failure) -> SourceFailure + Send + use<> {
+    pub(super) fn on_failure(&self) -> impl FnOnce(Failure) -> SourceFailure + Send + use<> {
         let id = Arc::clone(&self.id);
         move |failure| match failure {
             Failure::Unavailable(reason) | Failure::Foreign(reason) => {
@@ -145,53 +157,33 @@ impl BuiltinSource {
     }
 }
 
-/// Ages count from full hours, so that pages keep their order and can be cached.
-fn this_hour() -> i64 {
-    const HOUR: i64 = 60 * 60 * 1_000;
-    now_millis() / HOUR * HOUR
-}
-
+/// Start in time order; `None` at the end.
 pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<Start> {
-    match (request.search.parameters.order, position) {
-        (_, Position::End) => None,
-        (Order::Time, position) => {
-            let after = match position {
-                Position::AfterItem(display_time, id) => {
-                    Some(TimePosition { display_time: *display_time, id: Some(id.clone()) })
-                }
-                // The total includes the filter `to`.
-                _ => request.before.map(|display_time| TimePosition { display_time, id: None }),
-            };
-            Some(Start::Time { after, whole_ties: request.whole_ties })
+    let after = match position {
+        Position::End => return None,
+        Position::AfterItem(display_time, id) => {
+            Some(TimePosition { display_time: *display_time, id: Some(id.clone()) })
         }
-        (Order::Relevance, position) => {
-            let skip = if let Position::AfterRank(skip) = position { *skip } else { 0 };
-            Some(Start::Relevance { skip, now: this_hour() })
-        }
-    }
+        // The total includes the filter `to`.
+        _ => request.before.map(|display_time| TimePosition { display_time, id: None }),
+    };
+    Some(Start::Time { after, whole_ties: request.whole_ties })
 }
 
-pub(crate) fn into_page(page: Page, request: &SourceRequest, start: &Start) -> SourcePage {
-    let skipped = match start {
-        Start::Relevance { skip, .. } => *skip,
-        Start::Time { .. } => 0,
-    };
-    let order = request.search.parameters.order;
+/// A page in time order.
+pub(crate) fn into_page(page: Page, request: &SourceRequest) -> SourcePage {
     let items: Vec<PositionedItem> = page
         .hits
         .into_iter()
-        .enumerate()
-        .map(|(rank, hit)| PositionedItem {
-            after: match order {
-                Order::Time => Position::AfterItem(hit.display_time, hit.id.clone()),
-                Order::Relevance => Position::AfterRank(skipped + rank + 1),
-            },
+        .map(|hit| PositionedItem {
+            after: Position::AfterItem(hit.display_time, hit.id.clone()),
             item: Item {
                 id: hit.id,
                 display_time: hit.display_time,
                 json: hit.item,
                 title_is_name: hit.title_is_name,
             },
+            relevance: Relevance::default(),
         })
         .collect();
     let last = items.last();

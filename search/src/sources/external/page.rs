@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     request::Order,
-    source::{ConsumedPart, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
+    source::{ConsumedPart, Position, PositionedItem, Relevance, SourcePage, SourceRequest, TimeBound},
 };
 
 /// The cursor and the consumed parts of a position.
@@ -58,6 +58,7 @@ pub(crate) fn into_page(
         .map(|(raw, consumed)| PositionedItem {
             item: raw.item.clone(),
             after: Position::InPage(cursor.map(str::to_owned), consumed),
+            relevance: Relevance::default(),
         })
         .collect();
     // After its last match, the page has nothing left.

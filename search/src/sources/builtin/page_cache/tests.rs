@@ -40,7 +40,7 @@ fn request(keyword: &str) -> Arc<Request> {
         from: None,
         to: None,
         author: None,
-        start: Start::Relevance { skip: 0, now: 0 },
+        start: Start::relevance(0, 0),
         limit: 10,
     })
 }
@@ -94,7 +94,7 @@ async fn each_field_makes_another_request() {
         Request { to: Some(1), ..one.clone() },
         Request { author: Some("ann".to_owned()), ..one.clone() },
         Request { limit: 11, ..one.clone() },
-        Request { start: Start::Relevance { skip: 1, now: 0 }, ..one.clone() },
+        Request { start: Start::relevance(1, 0), ..one.clone() },
         Request { start: Start::Time { after: None, whole_ties: None }, ..one.clone() },
         Request { start: Start::Time { after: None, whole_ties: Some(1) }, ..one.clone() },
         Request { start: after(None), ..one.clone() },

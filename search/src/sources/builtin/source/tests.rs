@@ -5,7 +5,9 @@ use tokio::time::Instant;
 use trawl_engine::{Audience, Change, Checkpoint, Document};
 use trawl_index::{EmbeddedEngine, Index, Options};
 
+use super::super::ranked::{into_pages, skip};
 use super::*;
+use crate::clock::this_hour;
 use crate::{
     request::{Filters, SearchContext, SearchParameters},
     settings::CacheSettings,
@@ -142,9 +144,19 @@ proptest! {
                     let mut position = Position::Beginning;
                     for _ in 0..=search.behind {
                         let found = runtime.block_on(source.page(&request, &position)).unwrap();
-                        let Some(start) = start(&request, &position) else { break };
-                        let now = index.snapshot().search(&source.request(&request, start.clone())).unwrap();
-                        prop_assert_eq!(content(&found), content(&into_page(now, &request, &start)), "{:?}", search);
+                        let skip = skip(&position);
+                        let start = if search.by_relevance {
+                            Start::relevance(skip, this_hour())
+                        } else {
+                            start(&request, &position).unwrap()
+                        };
+                        let now = index.snapshot().search(&source.request(&request, start)).unwrap();
+                        let now = if search.by_relevance {
+                            into_pages(now, &[skip]).remove(0)
+                        } else {
+                            into_page(now, &request)
+                        };
+                        prop_assert_eq!(content(&found), content(&now), "{:?}", search);
                         let Some(next) = found.next else { break };
                         position = next;
                     }

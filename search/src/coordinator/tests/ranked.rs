@@ -1,0 +1,140 @@
+//! Relevance order over several sources of the index and other systems.
+
+use proptest::{collection::vec, prelude::*};
+use serde_json::json;
+use tokio::runtime::{Builder, Runtime};
+use trawl_engine::{Audience, Change, Checkpoint, Document, Scope};
+use trawl_index::{EmbeddedEngine, Index, Options};
+
+use super::*;
+use crate::{
+    settings::CacheSettings,
+    source::{Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest},
+    sources::builtin::{BuiltinSource, IndexPageCache, ServedIndex},
+};
+
+const MODULES: [&str; 3] = ["news", "article", "feed"];
+/// Of 1 to 5 words; the searched one is `word`.
+const TITLES: [&str; 6] =
+    ["word", "a word of many", "nothing", "word word word", "the other word here", "words of words"];
+
+/// A system that sends its items in its own order.
+#[derive(Clone, Debug)]
+struct RankedSystem {
+    id: &'static str,
+    titles: Vec<&'static str>,
+    page_size: usize,
+}
+
+#[async_trait::async_trait]
+impl Source for RankedSystem {
+    fn id(&self) -> &str {
+        self.id
+    }
+
+    fn name(&self) -> &str {
+        self.id
+    }
+
+    async fn page(&self, _: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
+        let start = if let Position::AfterRank(start) = position { *start } else { 0 };
+        let end = self.titles.len().min(start + self.page_size);
+        let positioned = |rank: usize| {
+            let id = format!("{}{rank}", self.id);
+            let json = json!({"id": id, "title": self.titles[rank]}).to_string();
+            PositionedItem {
+                item: Item { id, display_time: 0, json, title_is_name: false },
+                after: Position::AfterRank(rank + 1),
+                relevance: Relevance::default(),
+            }
+        };
+        Ok(SourcePage {
+            items: (start..end).map(positioned).collect(),
+            next: (end < self.titles.len()).then_some(Position::AfterRank(end)),
+            total: Some(self.titles.len() as u64),
+            ..SourcePage::default()
+        })
+    }
+}
+
+fn runtime() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+/// A source of the index for each module. Titles go to the modules by number.
+fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<Arc<dyn Source>> {
+    let (index, mut writer) =
+        Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
+    let put = |(number, (module, title)): (usize, &(usize, &'static str))| {
+        let id = format!("{}{number}", MODULES[*module]);
+        Change::Put(Document {
+            scope: Scope::new(1, MODULES[*module]),
+            item: json!({"id": id, "title": title}).to_string(),
+            id,
+            display_time: 0,
+            title: (*title).to_owned(),
+            title_is_name: false,
+            other_names: Vec::new(),
+            sub_title: String::new(),
+            brief: String::new(),
+            text: None,
+            author: String::new(),
+            audience: Audience::Tenant,
+        })
+    };
+    writer.apply(documents.iter().enumerate().map(put).collect()).unwrap();
+    writer.commit(&Checkpoint { store: "test".to_owned(), position: 1, complete: true }).unwrap();
+    let served = Arc::new(ServedIndex::of(Arc::new(EmbeddedEngine::from(index))));
+    let cache = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
+    let source = |module: &&str| BuiltinSource::new(Arc::clone(&served), cache.clone(), 1, module, module);
+    shared(MODULES.iter().map(source).collect())
+}
+
+fn by_relevance(limit: usize) -> TestSearch {
+    TestSearch { order: Order::Relevance, timeout: Duration::from_mins(1), ..request(limit) }
+}
+
+#[test]
+fn poor_first_hit_stands_below_every_better_one() {
+    let documents = [(0, "word"), (1, "word of honour"), (1, "another word"), (2, "nothing"), (2, "a word")];
+    let system = |id, titles: &[&'static str]| RankedSystem { id, titles: titles.to_vec(), page_size: 2 };
+    let mut sources = sources_of_index(&documents);
+    sources.extend(shared(vec![
+        system("poor", &["nothing", "nothing else"]),
+        system("good", &["the word", "one more word", "nothing"]),
+    ]));
+    let page = runtime().block_on(search(&sources, &by_relevance(20))).unwrap();
+    assert_eq!(page.items.len(), 9);
+    let found = ids(&[page]);
+    let place = |id: &str| found.iter().position(|found| found == id).unwrap();
+    for good in ["news0", "article1", "article2", "feed4", "good0", "good1"] {
+        for poor in ["poor0", "poor1", "good2"] {
+            assert!(place(good) < place(poor), "{good} stands below {poor}: {found:?}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(trawl_seeds::cases(64))]
+
+    #[test]
+    fn pages_of_any_length_join_to_the_whole_list(
+        documents in vec((0usize..3, prop::sample::select(&TITLES[..])), 0..60),
+        systems in vec((vec(prop::sample::select(&TITLES[..]), 0..20), 1usize..7), 0..3),
+        limits in vec(1usize..9, 1..4),
+    ) {
+        let mut sources = sources_of_index(&documents);
+        let systems = systems.into_iter().zip(["x", "y", "z"]);
+        sources.extend(shared(
+            systems.map(|((titles, page_size), id)| RankedSystem { id, titles, page_size }).collect(),
+        ));
+        let runtime = runtime();
+        let whole = runtime.block_on(search(&sources, &by_relevance(1_000))).unwrap();
+        let total = whole.total;
+        let pages = runtime.block_on(follow_cursor(&sources, by_relevance(1), &limits));
+        prop_assert!(pages.iter().all(|page| !page.partial && page.total == total));
+        let found = ids(&pages);
+        prop_assert_eq!(&found, &ids(&[whole]));
+        prop_assert_eq!(found.len() as u64, total);
+    }
+}
