@@ -242,18 +242,18 @@ async fn foreign_or_altered_cursor_is_400() {
     for place in 0..sealed.len() {
         let mut tampered = sealed.clone();
         tampered[place] ^= 1;
-        let tampered = format!("v4.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
+        let tampered = format!("v5.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
         search(&acme.caller, &tampered).await.fails(400, "cursor");
     }
     for wrong in [
-        "v3.",
-        "v4.AAAA",
-        &cursor.replacen("v4.", "v3.", 1),
+        "v5.",
+        "v5.AAAA",
+        &cursor.replacen("v5.", "v4.", 1),
         "null",
         &cursor[3..],
         &cursor[..cursor.len() - 4],
         &format!("{cursor}AAAA"),
-        &"v4.A".repeat(5_000),
+        &"v5.A".repeat(5_000),
     ] {
         search(&acme.caller, wrong).await.fails(400, "cursor");
     }
