@@ -24,3 +24,10 @@ pub(crate) use segmentation::{is_ideograph, placed_runs, query_words, runs};
 pub(crate) use stemming::cut_to_length;
 pub use stemming::stem;
 pub use stop_words::is_stop_word;
+
+/// Loads the dictionaries, which otherwise the first text does that needs them.
+pub fn load_dictionaries() {
+    fold("国際");
+    document_words("国际", |_, _, _| {});
+    is_stop_word("the");
+}
