@@ -1,69 +1,217 @@
-//! Words that find nothing, and the likeliest words one edit away (decisions 5.7).
+//! Words that are found nowhere, and the likeliest words one edit away (decisions 5.7, 12.1).
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Query;
-use crate::text::{Run, stem};
+use crate::query::{Clause, Piece, Target};
+use crate::text::{Run, is_stop_word, query_words, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
+/// Words of a keyword that are corrected.
+pub const MAX_CORRECTED: usize = 4;
 
-const MAX_WORDS: usize = 16;
-const MAX_TRIED: usize = 8;
+const MAX_WORDS: usize = 64;
+const MAX_TRIED: usize = 16;
+/// Words that tell which candidate is meant.
+const MAX_NEIGHBOURS: usize = 5;
+/// Documents added to those of a word, and their share with a neighbour.
+const SMOOTHING: f64 = 10.0;
+const SMOOTHING_SHARE: f64 = 0.02;
+/// Logarithm of how much rarer a wrong first letter is.
+const FIRST_LETTER: f64 = 1.5;
 /// One edit turns shorter words into others.
 const MIN_CHARS: usize = 4;
 /// Ideographs tell more.
 const MIN_IDEOGRAPHS: usize = 3;
 
-/// A word of a keyword that is long enough to be corrected.
+/// A keyword with corrected words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Correction {
+    /// To be searched for.
+    pub keyword: String,
+    /// Never empty.
+    pub words: Vec<CorrectedWord>,
+}
+
+/// A word and the one in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CorrectedWord {
+    /// As typed.
+    pub from: String,
+    /// Folded.
+    pub to: String,
+}
+
+impl Correction {
+    /// Replaces correctable words by their corrections; `None` if nothing changes.
+    pub fn new(keyword: &str, corrections: &[Option<String>]) -> Option<Self> {
+        let mut corrections = corrections.iter();
+        Self::replacing(keyword, |_| corrections.next().cloned().flatten())
+    }
+
+    /// Keeps the words that are known after all; `None` if nothing changes.
+    #[must_use]
+    pub fn without(&self, keyword: &str, is_known: impl Fn(&str) -> bool) -> Option<Self> {
+        let unknown: Vec<&CorrectedWord> = self.words.iter().filter(|word| !is_known(&word.from)).collect();
+        Self::replacing(keyword, |typed| {
+            unknown.iter().find(|word| word.from == typed).map(|word| word.to.clone())
+        })
+    }
+
+    fn replacing(keyword: &str, mut correction: impl FnMut(&str) -> Option<String>) -> Option<Self> {
+        let mut words = Vec::new();
+        let keyword = replace_words(keyword, |typed, _| {
+            let to = correction(typed)?;
+            let word = CorrectedWord { from: typed.to_owned(), to };
+            if !words.contains(&word) {
+                words.push(word.clone());
+            }
+            Some(word.to)
+        })?;
+        Some(Self { keyword, words })
+    }
+}
+
+/// A word of a keyword that may be corrected.
 #[derive(Debug)]
 pub struct CorrectableWord {
     /// Folded.
     pub word: String,
-    /// Finds the word as typed: what begins with the last word counts too.
-    pub query: Query,
+    /// Ideographs are found by their dictionary words, other words by their beginning, too.
+    pub pieces: Vec<Piece>,
 }
 
 impl CorrectableWord {
     /// The words of a keyword, in typed order.
     pub fn all_of(keyword: &str) -> Vec<Self> {
         let mut words = Vec::new();
-        replace_words(keyword, |word, may_go_on| {
-            let query = if may_go_on { Query::parse(word) } else { whole_word(word) };
-            words.push(Self { word: word.to_owned(), query });
+        replace_words(keyword, |_, word| {
+            words.push(word);
             None
         });
         words
     }
+
+    /// `None` for stop words, numbers, codes and short words.
+    fn read(run: Run<'_>) -> Option<Self> {
+        let word = run.text();
+        let is_long_enough = match run {
+            Run::Word(word) => {
+                word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
+            }
+            Run::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
+        };
+        if !is_long_enough {
+            return None;
+        }
+        let clauses = Query::parse(word).clauses.into_iter();
+        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
+        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
+    }
 }
 
-/// The keyword with its correctable words replaced; `None` if unchanged.
-pub fn with_corrections(
-    keyword: &str,
-    corrections: impl IntoIterator<Item = Option<String>>,
-) -> Option<String> {
-    let mut corrections = corrections.into_iter();
-    replace_words(keyword, |_, _| corrections.next().flatten())
+fn is_content(piece: &Piece) -> bool {
+    match piece {
+        Piece::Term(word) | Piece::Prefix { stem: word, .. } => !is_stop_word(word),
+        Piece::Phrase(_) => true,
+    }
 }
 
-/// Finds one word, which is not a prefix.
-pub fn whole_word(word: &str) -> Query {
-    Query::parse(&format!("{word} "))
-}
-
-fn replace_words(keyword: &str, mut replace: impl FnMut(&str, bool) -> Option<String>) -> Option<String> {
-    Query::with_words_replaced(keyword, MAX_WORDS, |run, may_go_on| {
-        if is_long_enough(run) { replace(run.text(), may_go_on) } else { None }
+/// Finds a part of a word in texts, or in authors' names.
+pub fn places_of(piece: &Piece) -> [Query; 2] {
+    [Target::Text, Target::Author].map(|target| Query {
+        clauses: vec![Clause { exclude: false, target, quoted: false, pieces: vec![piece.clone()] }],
+        words: Vec::new(),
     })
 }
 
-fn is_long_enough(run: Run<'_>) -> bool {
-    match run {
-        Run::Word(word) => word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().all(char::is_numeric),
-        Run::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
+/// The words around one that is found nowhere.
+#[derive(Debug)]
+pub struct Context<'a> {
+    keyword: &'a str,
+    corrections: Vec<Option<String>>,
+    place: usize,
+    /// Stems, the nearest first.
+    neighbours: Vec<String>,
+}
+
+impl<'a> Context<'a> {
+    /// `unknown` are the places of words that are found nowhere, `place` one of them.
+    pub fn new(
+        keyword: &'a str,
+        words: &[CorrectableWord],
+        unknown: &[usize],
+        place: usize,
+        corrections: &[Option<String>],
+    ) -> Self {
+        let stems_of = |place: &usize| query_words(&words[*place].word).into_iter().map(|(_, word)| word);
+        let own: Vec<String> = stems_of(&place).collect();
+        let unknown: Vec<String> = unknown.iter().flat_map(stems_of).collect();
+        let typed = Query::parse(keyword).words;
+        let own = typed.iter().find(|word| own.contains(&word.term)).map_or(0, |word| word.position);
+        let mut neighbours: Vec<_> = typed
+            .into_iter()
+            .filter(|word| !is_stop_word(&word.term) && !unknown.contains(&word.term))
+            .collect();
+        neighbours.sort_by_key(|word| word.position.abs_diff(own));
+        let mut neighbours: Vec<String> = neighbours.into_iter().map(|word| word.term).collect();
+        neighbours.truncate(MAX_NEIGHBOURS);
+        Self { keyword, corrections: corrections.to_vec(), place, neighbours }
     }
+
+    /// Finds a candidate alone, with all other words, and with each neighbour.
+    pub fn queries(&self, candidate: &str) -> Vec<Query> {
+        let mut corrections = self.corrections.clone();
+        corrections[self.place] = Some(candidate.to_owned());
+        let together = Correction::new(self.keyword, &corrections);
+        let together = together.map_or(self.keyword.to_owned(), |together| together.keyword);
+        // A word with a space behind is no prefix.
+        let [alone, together] = [candidate, &together].map(|text| Query::parse(&format!("{text} ")));
+        let beside = |neighbour: &String| {
+            let [mut query, _] = places_of(&Piece::Term(neighbour.clone()));
+            query.clauses.extend_from_slice(&alone.clauses);
+            query
+        };
+        let beside: Vec<Query> = self.neighbours.iter().map(beside).collect();
+        [vec![alone, together.without_asking_words()], beside].concat()
+    }
+}
+
+/// Chooses by what [`Context::queries`] of each candidate found: a word beside all others, then the likeliest.
+///
+/// The likelihood is that of a naive Bayes classifier over the neighbours.
+#[expect(clippy::cast_precision_loss, reason = "counts of documents")]
+pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Option<String> {
+    let first = word.chars().next();
+    let score = |candidate: &str, counts: &[u64]| {
+        let [alone, together, beside @ ..] = counts else { return None };
+        if *alone == 0 {
+            return None;
+        }
+        let alone = *alone as f64;
+        let beside = beside.iter().map(|count| *count as f64 + SMOOTHING * SMOOTHING_SHARE);
+        let context: f64 = beside.map(|beside| (beside / (alone + SMOOTHING)).ln()).sum();
+        let begins_alike = candidate.chars().next() == first;
+        let prior = alone.ln() + if begins_alike { FIRST_LETTER } else { 0.0 };
+        Some((*together > 0, prior + context))
+    };
+    let scored = candidates.into_iter().zip(found);
+    let scored = scored.filter_map(|(candidate, counts)| Some((score(&candidate, counts)?, candidate)));
+    // Of equal ones the first.
+    let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    best.map(|(_, candidate)| candidate)
+}
+
+fn replace_words(
+    keyword: &str,
+    mut replace: impl FnMut(&str, CorrectableWord) -> Option<String>,
+) -> Option<String> {
+    Query::with_words_replaced(keyword, MAX_WORDS, |typed, run| replace(typed, CorrectableWord::read(run)?))
 }
 
 /// Words to try: those with an equal first letter, then by document frequency.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 
+use crate::correction::Correction;
 use crate::{Page, Request, Scope};
 
 /// A full-text index that can be searched.
@@ -56,15 +57,15 @@ pub trait View: Send + Sync {
     /// Answers the request.
     async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure>;
 
-    /// Replaces words that find nothing by visible words one edit away.
+    /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
     ///
     /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced.
     async fn correct(
         &self,
-        scope: &Arc<Scope>,
+        scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<String>, Failure>;
+    ) -> Result<Option<Correction>, Failure>;
 
     /// Number that grows with every visible commit, by [`next_generation`].
     fn generation(&self) -> u64;

@@ -106,11 +106,11 @@ impl Query {
 
     /// The keyword with words replaced; `None` if unchanged.
     ///
-    /// `replace` gets up to `limit` folded words, and whether each may be unfinished.
+    /// `replace` gets up to `limit` words, as typed and folded. None is in an exact token or an operator such as `type:file`.
     pub(crate) fn with_words_replaced(
         keyword: &str,
         mut limit: usize,
-        mut replace: impl FnMut(Run<'_>, bool) -> Option<String>,
+        mut replace: impl FnMut(&str, Run<'_>) -> Option<String>,
     ) -> Option<String> {
         let mut replaced = String::with_capacity(keyword.len());
         let mut changed = false;
@@ -122,25 +122,29 @@ impl Query {
                 break;
             }
             let (raw, after) = RawClause::read(clause);
-            let is_last = after.is_empty() && !raw.quoted && !keyword.ends_with(char::is_whitespace);
             let consumed = &clause[..clause.len() - after.len()];
-            let is_looked_for = raw.target == Target::Text && !raw.exclude && !raw.text.is_empty();
+            let is_operator = !raw.quoted && is_operator(raw.text);
+            let is_looked_for =
+                raw.target == Target::Text && !raw.exclude && !raw.text.is_empty() && !is_operator;
             // Only a closing quote can follow.
             let inside = consumed.rfind(raw.text).filter(|_| is_looked_for).map(|start| (start, raw.text));
             let (start, text) = inside.unwrap_or((consumed.len(), ""));
             replaced.push_str(&consumed[..start]);
+            let exact = relaxation::exact_tokens(text);
             let mut unread = text;
             for run in runs(text) {
                 let original = run.text();
                 let Some((separator, following)) = unread.split_once(original) else { break };
                 replaced.push_str(separator);
+                let place = text.len() - unread.len() + separator.len();
                 unread = following;
                 let folded = fold(original);
                 let is_single = runs(&folded).nth(1).is_none();
+                let is_exact = exact.iter().any(|token| token.contains(&place));
                 let instead = match runs(&folded).next() {
-                    Some(run) if is_single && limit > 0 => {
+                    Some(run) if is_single && !is_exact && limit > 0 => {
                         limit -= 1;
-                        replace(run, is_last && following.is_empty())
+                        replace(original, run)
                     }
                     _ => None,
                 };
@@ -299,6 +303,13 @@ fn make_last_prefix(folded: &str, pieces: &mut [Piece]) {
     {
         *piece = Piece::Prefix { stem, start: start.to_owned() };
     }
+}
+
+/// Whether a clause is like `type:file`.
+fn is_operator(clause: &str) -> bool {
+    clause.split_once([':', '：']).is_some_and(|(name, value)| {
+        !name.is_empty() && !value.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+    })
 }
 
 fn is_minus(character: char) -> bool {

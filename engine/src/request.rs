@@ -25,10 +25,10 @@ pub struct Request {
 
 impl Request {
     /// Counts the matches of a query without filters.
-    pub fn total_of(scope: &Arc<Scope>, principals: &Arc<[String]>, query: Query) -> Self {
+    pub fn total_of(scope: &Arc<Scope>, principals: &Arc<[String]>, query: Arc<Query>) -> Self {
         Self {
             scope: Arc::clone(scope),
-            query: Arc::new(query),
+            query,
             principals: Arc::clone(principals),
             from: None,
             to: None,

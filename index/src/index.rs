@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use trawl_engine::correction::Correction;
 use trawl_engine::{Page, Request, Scope};
 
 use crate::Error;
@@ -136,16 +137,25 @@ impl Snapshot {
         without_panic("in a search", || crate::search::search(&self.view, request))
     }
 
-    /// Replaces words that find nothing by visible words one edit away.
+    /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
     ///
     /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
     pub fn correct(
         &self,
-        scope: &Arc<Scope>,
+        scopes: &[Arc<Scope>],
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<String>, Error> {
-        without_panic("in a search", || crate::search::correct(&self.view, scope, principals, keyword))
+    ) -> Result<Option<Correction>, Error> {
+        without_panic("in a search", || crate::search::correct(&self.view, scopes, principals, keyword))
+    }
+
+    /// Looks up whether every word that may be corrected is in the scopes, for each viewer.
+    pub(crate) fn are_all_found(&self, scopes: &[Arc<Scope>], keyword: &str) -> Result<bool, Error> {
+        without_panic("in a search", || crate::search::are_all_found(&self.view, scopes, keyword))
     }
 
     /// Searches for a few hundred microseconds at most; `None` if that does not suffice.

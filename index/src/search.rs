@@ -19,5 +19,5 @@ mod stored;
 mod time_order;
 mod viewer_scope;
 
-pub(crate) use self::correction::correct;
+pub(crate) use self::correction::{are_all_found, correct};
 pub(crate) use self::execute::{search, search_at_once};

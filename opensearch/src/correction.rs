@@ -1,61 +1,100 @@
-//! Corrects words that find nothing by one edit (decisions 5.7).
+//! Corrects words that are found nowhere by one edit (decisions 5.7, 12.1).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
-    CorrectableWord, MAX_CANDIDATES, by_likelihood, whole_word, with_corrections,
+    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, by_likelihood, likeliest, places_of,
 };
-use trawl_engine::{Failure, Request, Scope, View};
+use trawl_engine::{Failure, Query, Request, Scope};
 
-use crate::query::halves;
+use crate::query::{any, halves, matches};
 use crate::terms::TermPrefix;
-use crate::view::OpenSearchView;
+use crate::view::{OpenSearchView, total_of};
+
+/// In a half of one search; a cluster allows 1,024 by default.
+const MAX_CLAUSES: usize = 400;
+/// Of a half beside the words: marker, principals.
+const FILTERS: usize = 2;
 
 /// `None` if nothing changes.
 pub(crate) async fn correct(
     view: &OpenSearchView,
-    scope: &Arc<Scope>,
+    scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
-) -> Result<Option<String>, Failure> {
-    let mut corrections = Vec::new();
-    for CorrectableWord { word, query } in CorrectableWord::all_of(keyword) {
-        let request = Arc::new(Request::total_of(scope, principals, query));
-        corrections.push(if finds(view, &request).await? {
-            None
-        } else {
-            correction(view, &request, &word).await?
-        });
+) -> Result<Option<Correction>, Failure> {
+    let searched = Searched { view, scopes, principals };
+    let words = CorrectableWord::all_of(keyword);
+    let pieces = words.iter().flat_map(|word| &word.pieces);
+    let found = searched.count(pieces.map(|piece| places_of(piece).to_vec()), 1).await?;
+    let mut found = found.into_iter();
+    let mut is_unknown = |place: &usize| found.by_ref().take(words[*place].pieces.len()).min() == Some(0);
+    let mut unknown: Vec<usize> = (0..words.len()).filter(&mut is_unknown).collect();
+    unknown.truncate(MAX_CORRECTED);
+    let mut corrections: Vec<Option<String>> = vec![None; words.len()];
+    for &place in &unknown {
+        let context = Context::new(keyword, &words, &unknown, place, &corrections);
+        corrections[place] = searched.correction(&words[place].word, &context).await?;
     }
-    Ok(with_corrections(keyword, corrections))
+    Ok(Correction::new(keyword, &corrections))
 }
 
-async fn correction(view: &OpenSearchView, request: &Request, word: &str) -> Result<Option<String>, Failure> {
-    // They may occur in invisible or deleted documents only.
-    for candidate in candidates(view, request, word).await? {
-        let whole = Request::total_of(&request.scope, &request.principals, whole_word(&candidate));
-        if finds(view, &Arc::new(whole)).await? {
-            return Ok(Some(candidate));
+struct Searched<'a> {
+    view: &'a OpenSearchView,
+    scopes: &'a [Arc<Scope>],
+    principals: &'a Arc<[String]>,
+}
+
+impl Searched<'_> {
+    /// Counts what any query of each list finds, in one call. Totals are exact up to `most`.
+    async fn count(&self, lists: impl Iterator<Item = Vec<Query>>, most: i32) -> Result<Vec<u64>, Failure> {
+        let (mut searches, mut counts, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for queries in lists {
+            let clauses = queries.iter().flat_map(|query| &query.clauses);
+            let pieces: usize = clauses.map(|clause| clause.pieces.len() + FILTERS).sum();
+            let queries: Vec<Arc<Query>> = queries.into_iter().map(Arc::new).collect();
+            for scopes in self.scopes.chunks((MAX_CLAUSES / pieces.max(1)).max(1)) {
+                let requests = scopes.iter().flat_map(|scope| {
+                    queries.iter().map(|query| Request::total_of(scope, self.principals, Arc::clone(query)))
+                });
+                let found: Vec<Value> = requests.filter_map(|request| matches(&request, None)).collect();
+                searches.push(json!({"size": 0, "track_total_hits": most, "query": any(&found)}));
+                places.push(counts.len());
+            }
+            counts.push(0);
         }
+        let answers = self.view.search_scopes(self.scopes, self.principals, &searches).await?;
+        for (place, answer) in places.into_iter().zip(&answers) {
+            counts[place] += total_of(answer)?;
+        }
+        Ok(counts)
     }
-    Ok(None)
-}
 
-async fn finds(view: &OpenSearchView, request: &Arc<Request>) -> Result<bool, Failure> {
-    Ok(view.search(request).await?.total > 0)
-}
+    async fn correction(&self, word: &str, context: &Context<'_>) -> Result<Option<String>, Failure> {
+        let candidates = self.candidates(word).await?;
+        let queries: Vec<Vec<Query>> =
+            candidates.iter().map(|candidate| context.queries(candidate)).collect();
+        let lists = queries.iter().flatten().map(|query| vec![query.clone()]);
+        let mut counts = self.count(lists, i32::MAX).await?.into_iter();
+        let found: Vec<Vec<u64>> =
+            queries.iter().map(|queries| counts.by_ref().take(queries.len()).collect()).collect();
+        Ok(likeliest(word, candidates, &found))
+    }
 
-/// Words of the scope one edit away, likeliest first.
-async fn candidates(view: &OpenSearchView, request: &Request, word: &str) -> Result<Vec<String>, Failure> {
-    let prefix = TermPrefix::new(&request.scope);
-    let suggestions: serde_json::Map<String, Value> = halves(&request.principals)
-        .map(|half| {
+    /// Words one edit away, likeliest first.
+    async fn candidates(&self, word: &str) -> Result<Vec<String>, Failure> {
+        let places: Vec<(TermPrefix, &str)> = self
+            .scopes
+            .iter()
+            .flat_map(|scope| halves(self.principals).map(|half| (TermPrefix::new(scope), half.body)))
+            .collect();
+        let suggestion = |(number, (prefix, field)): (usize, &(TermPrefix, &str))| {
             let suggestion = json!({
                 "text": prefix.term(word),
                 "term": {
-                    "field": half.body,
+                    "field": field,
                     "analyzer": "keyword",
                     "suggest_mode": "always",
                     "max_edits": 1,
@@ -69,21 +108,25 @@ async fn candidates(view: &OpenSearchView, request: &Request, word: &str) -> Res
                     "shard_size": MAX_CANDIDATES,
                 },
             });
-            (half.body.to_owned(), suggestion)
-        })
-        .collect();
-    let search = json!({"size": 0, "track_total_hits": false, "suggest": suggestions});
-    let answer = view.search_one(request, &search).await?;
-    let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
-    for half in halves(&request.principals) {
-        let options = answer["suggest"][half.body][0]["options"].as_array().into_iter().flatten();
-        for option in options {
-            let candidate = option["text"].as_str().and_then(|term| prefix.word_of(term));
-            // Skips whole names.
-            if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
-                *candidates.entry(candidate).or_insert(0) += option["freq"].as_u64().unwrap_or(0);
+            (number.to_string(), suggestion)
+        };
+        let suggestions: Map<String, Value> = places.iter().enumerate().map(suggestion).collect();
+        let search = json!({"size": 0, "track_total_hits": false, "suggest": suggestions});
+        let answers = self.view.search_scopes(self.scopes, self.principals, &[search]).await?;
+        let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
+        for answer in &answers {
+            for (number, (prefix, _)) in places.iter().enumerate() {
+                let options = &answer["suggest"][number.to_string()][0]["options"];
+                for option in options.as_array().into_iter().flatten() {
+                    let candidate = option["text"].as_str().and_then(|term| prefix.word_of(term));
+                    // Skips whole names.
+                    if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric))
+                    {
+                        *candidates.entry(candidate).or_insert(0) += option["freq"].as_u64().unwrap_or(0);
+                    }
+                }
             }
         }
+        Ok(by_likelihood(word, &candidates))
     }
-    Ok(by_likelihood(word, &candidates))
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
+use trawl_engine::correction::Correction;
 use trawl_engine::{Failure, Page, Request, Scope, Start, View};
 
 use crate::client::{Body, Call, failure, lacks_a_part};
@@ -39,14 +40,14 @@ impl View for OpenSearchView {
 
     async fn correct(
         &self,
-        scope: &Arc<Scope>,
+        scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<String>, Failure> {
-        match correction::correct(self, scope, principals, keyword).await {
+    ) -> Result<Option<Correction>, Failure> {
+        match correction::correct(self, scopes, principals, keyword).await {
             Err(failure) => {
                 let view = self.after_exchange(failure).await?;
-                correction::correct(&view, scope, principals, keyword).await
+                correction::correct(&view, scopes, principals, keyword).await
             }
             corrected => corrected,
         }
@@ -110,21 +111,50 @@ impl OpenSearchView {
         request: &Request,
         searches: [&Value; COUNT],
     ) -> Result<[Value; COUNT], Failure> {
+        let index = self.index(&request.scope)?;
+        let responses = self.search_many(&index, request.scope.tenant, &request.principals, searches).await?;
+        responses.try_into().map_err(|_| miscounted())
+    }
+
+    /// Runs searches of a tenant's scopes together.
+    pub(crate) async fn search_scopes(
+        &self,
+        scopes: &[Arc<Scope>],
+        principals: &[String],
+        searches: &[Value],
+    ) -> Result<Vec<Value>, Failure> {
+        let Some(first) = scopes.first().filter(|_| !searches.is_empty()) else { return Ok(Vec::new()) };
+        let indexes: BTreeSet<String> =
+            scopes.iter().map(|scope| self.index(scope)).collect::<Result<_, _>>()?;
+        let indexes = indexes.into_iter().collect::<Vec<_>>().join(",");
+        self.search_many(&indexes, first.tenant, principals, searches).await
+    }
+
+    async fn search_many(
+        &self,
+        indexes: &str,
+        tenant: i64,
+        principals: &[String],
+        searches: impl IntoIterator<Item = &Value>,
+    ) -> Result<Vec<Value>, Failure> {
         let header = json!({
-            "index": self.index(&request.scope)?,
-            "routing": request.scope.tenant.to_string(),
+            "index": indexes,
+            "routing": tenant.to_string(),
             // Copies of a shard refresh one after the other; pages of a viewer come from one.
-            "preference": preference(request),
+            "preference": preference(tenant, principals),
             // A shard that is away must not pass for nothing found.
             "allow_partial_search_results": false,
         });
-        let mut lines = Vec::new();
+        let (mut lines, mut count) = (Vec::new(), 0);
         for search in searches {
+            count += 1;
             lines.extend_from_slice(format!("{header}\n{search}\n").as_bytes());
         }
         let mut answer = self.engine.client().call(Call::search("_msearch", Body::Lines(lines))).await?;
-        let broken = || Failure::Failed("OpenSearch answered another number of searches".to_owned());
-        let Value::Array(responses) = answer["responses"].take() else { return Err(broken()) };
+        let Value::Array(responses) = answer["responses"].take() else { return Err(miscounted()) };
+        if responses.len() != count {
+            return Err(miscounted());
+        }
         for response in &responses {
             if response.get("error").is_some() {
                 let status = response["status"].as_u64().and_then(|status| u16::try_from(status).ok());
@@ -135,7 +165,7 @@ impl OpenSearchView {
                 return Err(failure(StatusCode::GATEWAY_TIMEOUT, response));
             }
         }
-        responses.try_into().map_err(|_| broken())
+        Ok(responses)
     }
 
     /// Runs a search whose hits tell the score of each named clause.
@@ -189,14 +219,19 @@ impl OpenSearchView {
     /// Of a call on the shard of the request's scope.
     fn path(&self, request: &Request, call: &str) -> Result<String, Failure> {
         let (index, tenant) = (self.index(&request.scope)?, request.scope.tenant);
-        Ok(format!("{index}/{call}?routing={tenant}&preference={}", preference(request)))
+        let preference = preference(tenant, &request.principals);
+        Ok(format!("{index}/{call}?routing={tenant}&preference={preference}"))
     }
 }
 
-fn preference(request: &Request) -> String {
-    let viewer = request.principals.first().map_or("", String::as_str);
+fn preference(tenant: i64, principals: &[String]) -> String {
+    let viewer = principals.first().map_or("", String::as_str);
     let viewer: String = viewer.chars().filter(char::is_ascii_alphanumeric).collect();
-    format!("t{}{viewer}", request.scope.tenant)
+    format!("t{tenant}{viewer}")
+}
+
+fn miscounted() -> Failure {
+    Failure::Failed("OpenSearch answered another number of searches".to_owned())
 }
 
 /// The hits of an answer.

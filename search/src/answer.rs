@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use serde::Serialize;
+use trawl_engine::correction::Correction;
 
 use crate::{
     error::Error,
@@ -110,8 +111,8 @@ pub struct SearchPage {
     pub cursor: Option<String>,
     /// Whether matches may be missing.
     pub partial: bool,
-    /// The corrected keyword (decisions 5.7).
-    pub corrected: Option<String>,
+    /// The corrected keyword (decisions 5.7, 12.1).
+    pub corrected: Option<Correction>,
     /// Words that were left out, if all together find nothing (decisions 12.1).
     pub relaxed: Option<Relaxed>,
     /// Reports of sources.

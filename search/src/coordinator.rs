@@ -2,24 +2,27 @@ mod all_modules;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashSet, pin::pin, sync::Arc};
 
+use futures::future::{Either, select};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
 };
+use trawl_engine::{Texts, correction::Correction, fold, text::stem};
 
 use crate::{
     answer::{Failure, Relaxed, SearchPage, Status},
     cursor::{self, Cursor, CursorKey, Rewrite},
     error::{Error, Result},
     highlight,
-    module::{Module, ModuleDirectory, SearchableModule},
+    module::{Module, ModuleDirectory, SearchableModule, TenantModules},
     plan::plan,
     relaxation::{Matches, relax},
     request::{ModuleSearch, Order, PageRequest, PageStart, SearchContext, SearchParameters, Viewer},
     rounds::SearchRounds,
-    source::Source,
+    source::{Item, Source},
+    sources::builtin::Spelling,
 };
 
 pub use self::all_modules::{AllModules, AnswerReservation, ModuleAnswer};
@@ -53,7 +56,8 @@ impl Coordinator {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
-        self.context(SearchContext::new(viewer, parameters, deadline)).answer(module, &page).await
+        let context = self.context(&modules, SearchContext::new(viewer, parameters, deadline));
+        context.answer(module, &page).await
     }
 
     /// Searches every module of the viewer's tenant (decisions 5.9).
@@ -64,17 +68,19 @@ impl Coordinator {
         let deadline = Instant::now() + parameters.timeout;
         let permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
-        let context = self.context(SearchContext::new(viewer, parameters, deadline));
-        Ok(AllModules::start(modules.list(), context, permit))
+        let context = self.context(&modules, SearchContext::new(viewer, parameters, deadline));
+        let correction = context.correct().await;
+        Ok(AllModules::start(modules.list(), context, correction, permit))
     }
 
     fn permit(&self) -> Result<OwnedSemaphorePermit> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Error::TooManySearches)
     }
 
-    fn context(&self, search: SearchContext) -> PageContext {
+    fn context(&self, modules: &TenantModules, search: SearchContext) -> PageContext {
         PageContext {
             cursor_key: Arc::clone(&self.cursor_key),
+            spelling: Arc::clone(modules.spelling()),
             source_pages: self.source_pages,
             search: Arc::new(search),
         }
@@ -95,30 +101,80 @@ impl Coordinator {
 
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
+    spelling: Arc<Spelling>,
     source_pages: usize,
     search: Arc<SearchContext>,
 }
 
 impl PageContext {
-    /// Searches for similar words if nothing is found, and then for fewer (decisions 5.7, 12.1).
+    /// Corrects words that are found nowhere. If nothing is found so, it searches for fewer words (decisions 5.7, 12.1).
     async fn answer(&self, module: &SearchableModule, page: &PageRequest) -> Result<SearchPage, Failure> {
-        let answer = self.answer_as_typed(module, page).await?;
-        if matches!(page.start, PageStart::Cursor(_)) || !self.may_be_rewritten(&answer) {
-            return Ok(answer);
+        if matches!(page.start, PageStart::Cursor(_)) || self.search.parameters.exact {
+            return self.answer_as_typed(module, page).await;
         }
-        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
-        let corrected = self.correct(&sources).await;
-        if let Some(rewrite) = &corrected
+        let asks_external = module.asks_external(page.source.as_deref());
+        let (correction, typed) = {
+            let (correcting, searching) = (pin!(self.correct()), pin!(self.answer_as_typed(module, page)));
+            match select(correcting, searching).await {
+                Either::Left((Some(correction), _)) if !asks_external => (Some(correction), None),
+                Either::Left((correction, searching)) => (correction, Some(searching.await?)),
+                Either::Right((typed, correcting)) => (correcting.await, Some(typed?)),
+            }
+        };
+        let corrected = match (correction, &typed) {
+            (Some(correction), Some(typed)) if asks_external => {
+                self.without_shown_words(&correction, module, page, typed).await
+            }
+            (correction, _) => correction,
+        };
+        let rewrite = Rewrite { corrected, relaxation: None };
+        if rewrite.corrected.is_some()
             && let Some(instead) = self.answer_instead(module, page, rewrite.clone()).await
         {
             return Ok(instead);
         }
-        if let Some(rewrite) = self.relax(&sources, corrected.unwrap_or_default()).await
+        let typed = match typed {
+            Some(typed) => typed,
+            None => self.answer_as_typed(module, page).await?,
+        };
+        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
+        if finds_nothing(&typed)
+            && let Some(rewrite) = self.relax(&sources, rewrite).await
             && let Some(instead) = self.answer_instead(module, page, rewrite).await
         {
             return Ok(instead);
         }
-        Ok(answer)
+        Ok(typed)
+    }
+
+    /// Decides by the first page, as for all later ones.
+    async fn without_shown_words(
+        &self,
+        correction: &Correction,
+        module: &SearchableModule,
+        page: &PageRequest,
+        typed: &SearchPage,
+    ) -> Option<Correction> {
+        if page.start == PageStart::Beginning {
+            return self.without_words_of(correction, &typed.items);
+        }
+        let first = PageRequest { start: PageStart::Beginning, ..page.clone() };
+        let typed = self.answer_as_typed(module, &first).await.ok()?;
+        self.without_words_of(correction, &typed.items)
+    }
+
+    /// Keeps words as typed that items show, which only external sources can have.
+    fn without_words_of<'a>(
+        &self,
+        correction: &Correction,
+        items: impl IntoIterator<Item = &'a Item>,
+    ) -> Option<Correction> {
+        let mut shown = String::new();
+        for item in items {
+            shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));
+        }
+        let shown = fold(&shown);
+        correction.without(&self.search.parameters.keyword, |word| shown.contains(&*stem(&fold(word))))
     }
 
     /// Later pages stay with the keyword of their cursor.
@@ -150,24 +206,14 @@ impl PageContext {
         (answer.total > 0 || !answer.items.is_empty()).then_some(answer)
     }
 
-    /// Whether another keyword may find more.
-    fn may_be_rewritten(&self, answer: &SearchPage) -> bool {
-        !self.search.parameters.exact && finds_nothing(answer)
-    }
-
-    /// Replaces words by what the first source proposes.
-    async fn correct(&self, sources: &[&Arc<dyn Source>]) -> Option<Rewrite> {
+    /// Corrects words that no built-in content of the tenant shows.
+    async fn correct(&self) -> Option<Correction> {
         let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
-        let correcting = async {
-            for source in sources.iter().filter(|source| !source.is_disabled()) {
-                if let Some(corrected) = source.correct(viewer, &parameters.keyword).await {
-                    return Some(corrected);
-                }
-            }
-            None
-        };
-        let corrected = timeout_at(*deadline, correcting).await.ok().flatten()?;
-        Some(Rewrite { corrected: Some(corrected), relaxation: None })
+        if parameters.exact {
+            return None;
+        }
+        let correcting = self.spelling.correct(viewer, &parameters.keyword);
+        timeout_at(*deadline, correcting).await.ok().flatten()
     }
 
     /// Leaves out words, by what the sources count. Relevance order requires none.

@@ -11,6 +11,7 @@ mod tests;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
+use trawl_engine::correction::Correction;
 
 use crate::{
     error::{Error, Result},
@@ -48,10 +49,10 @@ pub(crate) struct Cursor {
     pub(crate) rewrite: Rewrite,
 }
 
-/// The keyword that is searched for in place of one that finds nothing.
+/// The keyword that is searched for in place of the one typed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rewrite {
-    pub(crate) corrected: Option<String>,
+    pub(crate) corrected: Option<Correction>,
     /// Of the corrected one, if there is one.
     pub(crate) relaxation: Option<Relaxation>,
 }
@@ -79,7 +80,8 @@ impl SourceKey {
 impl Rewrite {
     pub(crate) fn keyword(&self) -> Option<&str> {
         let relaxed = self.relaxation.as_ref().map(|relaxation| &relaxation.keyword);
-        relaxed.or(self.corrected.as_ref()).map(String::as_str)
+        let corrected = self.corrected.as_ref().map(|corrected| &corrected.keyword);
+        relaxed.or(corrected).map(String::as_str)
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{
     source::Source,
     sources::{
         InactiveSource,
-        builtin::{self, BuiltinSource},
+        builtin::{self, BuiltinSource, Spelling},
         external::ExternalSource,
     },
 };
@@ -55,6 +55,11 @@ impl SearchableModule {
         let each = self.sources.iter().filter(move |source| ids.insert(source.id()));
         each.filter(move |source| chosen.is_none_or(|chosen| [source.id(), source.name()].contains(&chosen)))
     }
+
+    /// Whether external systems are asked.
+    pub(crate) fn asks_external(&self, chosen: Option<&str>) -> bool {
+        self.sources(chosen).any(|source| !source.is_disabled() && !builtin::is_id(source.id()))
+    }
 }
 
 /// A source of a tenant.
@@ -82,11 +87,18 @@ pub struct TenantModules {
     list: Vec<Arc<SearchableModule>>,
     by_id_or_code: HashMap<String, Arc<SearchableModule>>,
     source_ids: HashSet<String>,
+    spelling: Arc<Spelling>,
 }
 
 impl TenantModules {
     /// Modules by `orderNo`, and sources by id.
     pub fn new(modules: Vec<Module>, sources: HashMap<String, TenantSource>) -> Self {
+        let mut ids = HashSet::with_capacity(sources.len());
+        let ids = modules.iter().flat_map(|module| &module.sources).filter(|id| ids.insert(*id));
+        let spelling = Spelling::of(ids.filter_map(|id| match sources.get(id) {
+            Some(TenantSource::Builtin(source)) => Some(source),
+            _ => None,
+        }));
         let sources: HashMap<String, Arc<dyn Source>> =
             sources.into_iter().map(|(id, source)| (id, source.into_source())).collect();
         let searchable = |module: Module| {
@@ -99,7 +111,8 @@ impl TenantModules {
             [id, code].map(|name| (name.clone(), Arc::clone(searchable)))
         };
         let by_id_or_code = list.iter().flat_map(names).collect();
-        Self { list, by_id_or_code, source_ids: sources.into_keys().collect() }
+        let source_ids = sources.into_keys().collect();
+        Self { list, by_id_or_code, source_ids, spelling: Arc::new(spelling) }
     }
 
     pub(crate) fn list(&self) -> &[Arc<SearchableModule>] {
@@ -108,6 +121,10 @@ impl TenantModules {
 
     pub(crate) fn find(&self, id_or_code: &str) -> Option<&Arc<SearchableModule>> {
         self.by_id_or_code.get(id_or_code)
+    }
+
+    pub(crate) fn spelling(&self) -> &Arc<Spelling> {
+        &self.spelling
     }
 
     /// Whether any module shows this built-in content.

@@ -267,6 +267,8 @@ impl TimedModules {
 
 #[cfg(test)]
 mod tests {
+    use trawl_engine::correction::Correction;
+
     use super::*;
 
     fn search(took_ms: u64) -> SlowSearch {
@@ -321,7 +323,7 @@ mod tests {
             total: 0,
             cursor: None,
             partial: false,
-            corrected: Some("unmentionable".to_owned()),
+            corrected: Some(Correction { keyword: "unmentionable".to_owned(), words: Vec::new() }),
             relaxed: None,
             sources,
         };

@@ -3,11 +3,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use trawl_engine::relevance::QueryStatistics;
 
-use crate::{
-    request::{SearchContext, Viewer},
-    sources::builtin::BuiltinSource,
-    weight::Weight,
-};
+use crate::{request::SearchContext, sources::builtin::BuiltinSource, weight::Weight};
 
 /// Source that is searched page by page.
 ///
@@ -30,11 +26,6 @@ pub(crate) trait Source: Send + Sync {
 
     fn weight(&self) -> Weight {
         Weight::ONE
-    }
-
-    /// Replaces words that find nothing here by similar ones (decisions 5.7).
-    async fn correct(&self, _viewer: &Viewer, _keyword: &str) -> Option<String> {
-        None
     }
 
     /// Counts the matches of a keyword, where that takes little.

@@ -1,5 +1,7 @@
 //! Words that a search by time may leave out (decisions 12.1).
 
+use std::ops::Range;
+
 use super::{RawClause, Target};
 use crate::text::{fold, is_ideograph, is_stop_word, query_words, runs};
 
@@ -112,6 +114,16 @@ fn tokens(clause: &str) -> impl Iterator<Item = &str> {
         rest = after;
         Some(token)
     })
+}
+
+/// Byte ranges of long numbers, codes and e-mail addresses.
+pub(super) fn exact_tokens(clause: &str) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let placed = tokens(clause).map(|token| {
+        end += token.len();
+        (token, end - token.len()..end)
+    });
+    placed.filter(|(token, _)| is_exact(token)).map(|(_, place)| place).collect()
 }
 
 /// Whether a token is a long number, a code or an e-mail address.

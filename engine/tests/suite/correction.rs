@@ -1,11 +1,12 @@
 use std::sync::Arc;
 
+use trawl_engine::correction::CorrectedWord;
 use trawl_engine::{Document, Scope};
 
 use crate::support::{document, index_of, news, owned, restricted_to};
 
 #[test]
-fn unmatched_word_is_corrected_by_one_edit() {
+fn unknown_word_is_corrected_by_one_edit() {
     let secret = restricted_to(&["u:1"], document("s", "zeppelin"));
     let (index, _writer) = index_of(vec![
         document("a", "Quarterly budget meetings of the company"),
@@ -14,7 +15,8 @@ fn unmatched_word_is_corrected_by_one_edit() {
         Document { scope: Scope::new(8, "news"), ..document("c", "elsewhere") },
     ]);
     let correct = |keyword: &str, principals: &[&str]| {
-        index.snapshot().correct(&Arc::new(news()), &owned(principals).into(), keyword).unwrap()
+        let corrected = index.snapshot().correct(&[news().into()], &owned(principals).into(), keyword);
+        corrected.unwrap().map(|correction| correction.keyword)
     };
     let corrected = |keyword: &str| correct(keyword, &[]);
     for (typed, meant) in [
@@ -33,4 +35,50 @@ fn unmatched_word_is_corrected_by_one_edit() {
     }
     assert_eq!(correct("zeppelim", &["u:1"]).as_deref(), Some("zeppelin"));
     assert_eq!(correct("zeppelim", &["u:2"]), None);
+}
+
+#[test]
+fn word_is_corrected_only_if_no_scope_shows_it() {
+    let people = Scope::new(7, "people");
+    let (index, _writer) = index_of(vec![
+        document("a", "We want rang lists and a lease"),
+        Document { author: "Leaf Qiang".to_owned(), ..document("b", "Tape") },
+        Document { scope: people.clone(), title_is_name: true, ..document("w", "Wang Fang") },
+        Document { scope: people.clone(), ..restricted_to(&["u:1"], document("p", "Parental leave")) },
+    ]);
+    let correct = |scopes: &[&Scope], principals: &[&str], keyword: &str| {
+        let scopes: Vec<_> = scopes.iter().map(|&scope| scope.clone().into()).collect();
+        let corrected = index.snapshot().correct(&scopes, &owned(principals).into(), keyword);
+        corrected.unwrap().map(|correction| correction.keyword)
+    };
+    let both = [&news(), &people];
+    for keyword in
+        ["wang fang", "qiang", "wangfan lists", "type:file", "leaf", "lists -leese", "tapeb2", "about"]
+    {
+        assert_eq!(correct(&both, &[], keyword), None, "{keyword}");
+    }
+    assert_eq!(correct(&[&news()], &[], "wang fang").as_deref(), Some("want rang"));
+    assert_eq!(correct(&both, &["u:1"], "leave lists"), None);
+    assert_eq!(correct(&both, &["u:2"], "leave lists").as_deref(), Some("lease lists"));
+    assert_eq!(correct(&both, &["u:2"], "parentel"), None);
+    assert_eq!(correct(&both, &["u:1"], "parentel").as_deref(), Some("parental"));
+}
+
+#[test]
+fn words_around_a_word_choose_its_correction() {
+    let titles = ["tables", "tables and chairs", "tables", "cables of the harbour", "harbour quay"];
+    let documents = titles.iter().enumerate().map(|(number, title)| document(&number.to_string(), title));
+    let (index, _writer) = index_of(documents.collect());
+    let correct = |keyword: &str| {
+        let corrected = index.snapshot().correct(&[news().into()], &Arc::default(), keyword);
+        corrected.unwrap().map(|correction| (correction.keyword, correction.words))
+    };
+    let to = |from: &str, to: &str| vec![CorrectedWord { from: from.to_owned(), to: to.to_owned() }];
+    assert_eq!(correct("Xables"), Some(("tables".to_owned(), to("Xables", "tables"))));
+    assert_eq!(correct("xables harbour"), Some(("cables harbour".to_owned(), to("xables", "cables"))));
+    // No document has all words.
+    assert_eq!(
+        correct("harbour quay xables"),
+        Some(("harbour quay cables".to_owned(), to("xables", "cables")))
+    );
 }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
+use trawl_engine::correction::Correction;
 use trawl_engine::{Engine, Failure, Page, Request, Scope, View};
 
 use super::blocking;
@@ -81,12 +82,16 @@ impl View for EmbeddedView {
 
     async fn correct(
         &self,
-        scope: &Arc<Scope>,
+        scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<String>, Failure> {
-        let (scope, principals, keyword) = (Arc::clone(scope), Arc::clone(principals), keyword.to_owned());
-        self.on_thread(move |snapshot| snapshot.correct(&scope, &principals, &keyword)).await
+    ) -> Result<Option<Correction>, Failure> {
+        let are_all_found = self.snapshot.are_all_found(scopes, keyword);
+        if are_all_found.map_err(|error| self.reports.failure(&error))? {
+            return Ok(None);
+        }
+        let (scopes, principals, keyword) = (Arc::clone(scopes), Arc::clone(principals), keyword.to_owned());
+        self.on_thread(move |snapshot| snapshot.correct(&scopes, &principals, &keyword)).await
     }
 
     fn generation(&self) -> u64 {

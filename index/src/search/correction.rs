@@ -1,92 +1,196 @@
-//! Corrects words that find nothing by one edit (decisions 5.7).
+//! Corrects words that are found nowhere by one edit (decisions 5.7, 12.1).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use tantivy::postings::TermInfo;
+use tantivy::schema::Term;
 use tantivy_fst::Automaton;
 use trawl_engine::correction::{
-    CorrectableWord, MAX_CANDIDATES, by_likelihood, whole_word, with_corrections,
+    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, by_likelihood, likeliest, places_of,
 };
+use trawl_engine::query::Piece;
 use trawl_engine::{Query, Request, Scope};
 
 use super::execute::search;
 use super::viewer_scope::ViewerScope;
 use crate::Error;
-use crate::view::IndexView;
+use crate::view::{IndexView, Segment};
 
 /// Swaps count as one edit.
 static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> =
     LazyLock::new(|| LevenshteinAutomatonBuilder::new(1, true));
 
+/// Looks terms up only. Otherwise a word may still be found, by some viewers.
+pub(crate) fn are_all_found(view: &IndexView, scopes: &[Arc<Scope>], keyword: &str) -> Result<bool, Error> {
+    for piece in CorrectableWord::all_of(keyword).iter().flat_map(|word| &word.pieces) {
+        if !is_found_by_all(view, scopes, piece)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_found_by_all(view: &IndexView, scopes: &[Arc<Scope>], piece: &Piece) -> Result<bool, Error> {
+    let (word, start) = match piece {
+        Piece::Term(word) => (word, None),
+        Piece::Prefix { stem, start } => (stem, Some(start)),
+        Piece::Phrase(_) => return Ok(false),
+    };
+    let field = view.fields.open.body;
+    // More documents than are deleted.
+    let is_alive = |segment: &Segment, info: &TermInfo| info.doc_freq > segment.reader.num_deleted_docs();
+    for scope in scopes {
+        let infos = view.term_infos(&Term::from_field_text(field, &(scope.prefix() + word)))?;
+        let mut infos = view.segments.iter().zip(&infos.by_segment);
+        if infos.any(|(segment, (_, info))| info.as_ref().is_some_and(|info| is_alive(segment, info))) {
+            return Ok(true);
+        }
+    }
+    let Some(start) = start else { return Ok(false) };
+    for scope in scopes {
+        let start = scope.prefix() + start;
+        for segment in &view.segments {
+            let index = segment.inverted_index(field, view.fields)?;
+            let mut terms = index.terms().range().ge(&start).into_stream()?;
+            if terms.advance()
+                && terms.key().starts_with(start.as_bytes())
+                && is_alive(segment, terms.value())
+            {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// `None` if nothing changes.
 pub(crate) fn correct(
     view: &IndexView,
-    scope: &Arc<Scope>,
+    scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
-) -> Result<Option<String>, Error> {
-    let viewer_scope = ViewerScope::new(view, scope, principals)?;
-    let finds = |query: Query| -> Result<bool, Error> {
-        Ok(search(view, &Request::total_of(scope, principals, query))?.total > 0)
-    };
-    let correction = |CorrectableWord { word, query }| -> Result<Option<String>, Error> {
-        if finds(query)? {
-            return Ok(None);
+) -> Result<Option<Correction>, Error> {
+    let searched = Searched { view, scopes, principals };
+    let words = CorrectableWord::all_of(keyword);
+    let mut corrections: Vec<Option<String>> = vec![None; words.len()];
+    let mut unknown = Vec::new();
+    for (place, word) in words.iter().enumerate() {
+        if unknown.len() < MAX_CORRECTED && !searched.finds_word(word)? {
+            unknown.push(place);
         }
-        // They may occur in invisible or deleted documents only.
-        for candidate in candidates(&viewer_scope, &word)? {
-            if finds(whole_word(&candidate))? {
-                return Ok(Some(candidate));
-            }
-        }
-        Ok(None)
-    };
-    let corrections: Vec<Option<String>> =
-        CorrectableWord::all_of(keyword).into_iter().map(correction).collect::<Result<_, _>>()?;
-    Ok(with_corrections(keyword, corrections))
+    }
+    for &place in &unknown {
+        let context = Context::new(keyword, &words, &unknown, place, &corrections);
+        corrections[place] = searched.correction(&words[place].word, &context)?;
+    }
+    Ok(Correction::new(keyword, &corrections))
 }
 
-/// Words one edit away, likeliest first.
-fn candidates(scope: &ViewerScope<'_>, word: &str) -> Result<Vec<String>, Error> {
-    let (view, prefix) = (scope.view, scope.prefix.as_str());
-    let automaton = OneEdit(ONE_EDIT.build_dfa(&format!("{prefix}{word}")));
-    let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
-    for texts in scope.halves() {
-        for segment in &view.segments {
-            let index = segment.inverted_index(texts.body, view.fields)?;
-            let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
-            while candidates.len() < MAX_CANDIDATES && terms.advance() {
-                let candidate = terms.key().strip_prefix(prefix.as_bytes());
-                let candidate = candidate.and_then(|candidate| std::str::from_utf8(candidate).ok());
-                // Skips the scope's marker and whole names.
-                if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
-                    *candidates.entry(candidate.to_owned()).or_insert(0) += u64::from(terms.value().doc_freq);
+struct Searched<'a> {
+    view: &'a IndexView,
+    scopes: &'a [Arc<Scope>],
+    principals: &'a Arc<[String]>,
+}
+
+impl Searched<'_> {
+    fn finds_word(&self, word: &CorrectableWord) -> Result<bool, Error> {
+        for piece in &word.pieces {
+            let [text, author] = places_of(piece);
+            if !self.finds(text)? && !self.finds(author)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn finds(&self, query: Query) -> Result<bool, Error> {
+        let query = Arc::new(query);
+        for scope in self.scopes {
+            if self.count(scope, &query)? > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn count(&self, scope: &Arc<Scope>, query: &Arc<Query>) -> Result<u64, Error> {
+        Ok(search(self.view, &Request::total_of(scope, self.principals, Arc::clone(query)))?.total)
+    }
+
+    fn correction(&self, word: &str, context: &Context<'_>) -> Result<Option<String>, Error> {
+        let candidates = self.candidates(word)?;
+        let count_all = |query: Query| -> Result<u64, Error> {
+            let query = Arc::new(query);
+            self.scopes.iter().map(|scope| self.count(scope, &query)).sum()
+        };
+        let found = candidates
+            .iter()
+            .map(|candidate| context.queries(candidate).into_iter().map(count_all).collect())
+            .collect::<Result<Vec<Vec<u64>>, Error>>()?;
+        Ok(likeliest(word, candidates, &found))
+    }
+
+    /// Words one edit away, likeliest first.
+    fn candidates(&self, word: &str) -> Result<Vec<String>, Error> {
+        let view = self.view;
+        let dfa = ONE_EDIT.build_dfa(word);
+        let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
+        for scope in self.scopes {
+            let scope = ViewerScope::new(view, scope, self.principals)?;
+            let prefix = scope.prefix.as_bytes();
+            let automaton = OneEdit { prefix, dfa: &dfa };
+            for texts in scope.halves() {
+                for segment in &view.segments {
+                    let index = segment.inverted_index(texts.body, view.fields)?;
+                    let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
+                    while candidates.len() < MAX_CANDIDATES && terms.advance() {
+                        let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
+                        // Skips the scope's marker and whole names.
+                        if let Some(candidate) =
+                            candidate.filter(|word| word.starts_with(char::is_alphanumeric))
+                        {
+                            *candidates.entry(candidate.to_owned()).or_insert(0) +=
+                                u64::from(terms.value().doc_freq);
+                        }
+                    }
                 }
             }
         }
+        Ok(by_likelihood(word, &candidates))
     }
-    Ok(by_likelihood(word, &candidates))
 }
 
-struct OneEdit(DFA);
+/// Words one edit away behind a prefix.
+struct OneEdit<'a> {
+    prefix: &'a [u8],
+    dfa: &'a DFA,
+}
 
-impl Automaton for &OneEdit {
-    type State = u32;
+/// Bytes of the prefix that were read, and the state in the word behind.
+type OneEditState = (usize, u32);
 
-    fn start(&self) -> u32 {
-        self.0.initial_state()
+impl Automaton for &OneEdit<'_> {
+    type State = OneEditState;
+
+    fn start(&self) -> OneEditState {
+        (0, self.dfa.initial_state())
     }
 
-    fn is_match(&self, state: &u32) -> bool {
-        matches!(self.0.distance(*state), Distance::Exact(_))
+    fn is_match(&self, (read, state): &OneEditState) -> bool {
+        *read == self.prefix.len() && matches!(self.dfa.distance(*state), Distance::Exact(_))
     }
 
-    fn can_match(&self, state: &u32) -> bool {
+    fn can_match(&self, (_, state): &OneEditState) -> bool {
         *state != SINK_STATE
     }
 
-    fn accept(&self, state: &u32, byte: u8) -> u32 {
-        self.0.transition(*state, byte)
+    fn accept(&self, (read, state): &OneEditState, byte: u8) -> OneEditState {
+        match self.prefix.get(*read) {
+            Some(expected) if *expected == byte => (read + 1, *state),
+            Some(_) => (*read, SINK_STATE),
+            None => (*read, self.dfa.transition(*state, byte)),
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
+use trawl_engine::correction::Correction;
 use trawl_engine::{
     BesideIndexes, Change, Checkpoint, Engine, Failure, Indexes, Page, Request, Scope, Sink, View,
 };
@@ -153,11 +154,11 @@ impl Snapshot {
 
     pub(crate) fn correct(
         &self,
-        scope: &Arc<Scope>,
+        scopes: &[Arc<Scope>],
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<String>, Failure> {
-        run(self.1.correct(scope, principals, keyword))
+    ) -> Result<Option<Correction>, Failure> {
+        run(self.1.correct(&scopes.into(), principals, keyword))
     }
 
     pub(crate) fn documents(&self) -> u64 {

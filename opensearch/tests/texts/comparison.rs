@@ -126,11 +126,11 @@ pub(crate) fn print(title: &str, answered: &[&Answered]) {
 /// Fails where the engines correct a keyword differently.
 pub(crate) async fn correct(views: &[Arc<dyn View>; 2], keywords: Vec<(Scope, String)>) {
     let corrected = stream::iter(keywords).map(async |(scope, keyword)| {
-        let (scope, principals) = (Arc::new(scope), Arc::from(["g:1".to_owned()]));
+        let (scopes, principals) = (Arc::from([Arc::new(scope)]), Arc::from(["g:1".to_owned()]));
         let [embedded, opensearch] = views;
-        let embedded = embedded.correct(&scope, &principals, &keyword).await?;
-        let opensearch = opensearch.correct(&scope, &principals, &keyword).await?;
-        Ok::<_, Failure>((scope, keyword, embedded, opensearch))
+        let embedded = embedded.correct(&scopes, &principals, &keyword).await?;
+        let opensearch = opensearch.correct(&scopes, &principals, &keyword).await?;
+        Ok::<_, Failure>((scopes, keyword, embedded, opensearch))
     });
     let corrected: Vec<_> = corrected.buffer_unordered(AT_ONCE).try_collect().await.unwrap();
     let changed = corrected.iter().filter(|(_, _, embedded, _)| embedded.is_some()).count();

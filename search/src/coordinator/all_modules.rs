@@ -3,8 +3,8 @@
 //! Each module has a task of its own; calls begin in the modules' order. Modules without external sources
 //! have their own share of calls and never wait for an external system.
 //!
-//! Words are corrected and left out only if no module finds anything (decisions 12.1). Until one does, modules without
-//! matches wait.
+//! One correction holds for all modules (decisions 12.1). If there is one, external sources are asked for the keyword as typed before, for half
+//! of the time at most. Words are left out only if no module finds anything. Until one does, modules without matches wait.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -12,18 +12,21 @@ use futures::{
     StreamExt,
     stream::{self, BoxStream, Stream},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, timeout_at},
+};
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
+use trawl_engine::correction::Correction;
 
-use super::PageContext;
+use super::{PageContext, finds_nothing};
 use crate::{
     answer::{Failure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
     module::{Module, SearchableModule},
     request::PageRequest,
-    sources::builtin,
 };
 
 /// Modules with more sources are searched alone.
@@ -38,7 +41,7 @@ pub struct AllModules {
     count: usize,
     shared: Arc<Shared>,
     answers: BoxStream<'static, Answered>,
-    /// Without matches, while no module has any.
+    /// Until the correction is decided; then without matches, while no module has any.
     waiting: Vec<Answered>,
     ready: VecDeque<ModuleAnswer>,
     stage: Stage,
@@ -50,30 +53,45 @@ struct Answered {
     answer: ModuleAnswer,
 }
 
-/// The keyword that modules are searched for.
-#[derive(PartialEq, Eq)]
+/// How far the decision on the keyword is.
 enum Stage {
-    Typed,
-    Corrected(Rewrite),
+    /// Until then modules with external sources are searched as typed; the others wait.
+    Asking(Instant, Correction, Vec<Place>),
+    /// No module has found anything.
+    Decided(Arc<Rewrite>),
     /// No other keyword follows.
     Last,
 }
+
+/// A module and its place by `orderNo`.
+type Place = (usize, Arc<SearchableModule>);
 
 impl AllModules {
     pub(super) fn start(
         modules: &[Arc<SearchableModule>],
         context: PageContext,
+        correction: Option<Correction>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let shared = Arc::new(Shared { context, room: Arc::new(Semaphore::new(UNSENT_KIB)) });
-        let is_builtin = |module: &Module| module.sources.iter().all(|id| builtin::is_id(id));
-        let (builtin, external): (Vec<_>, Vec<_>) =
-            modules.iter().cloned().enumerate().partition(|(_, searchable)| is_builtin(&searchable.module));
-        let builtin = answers(builtin, BUILTIN_CALLS, Arc::clone(&shared));
-        let external = answers(external, EXTERNAL_CALLS, Arc::clone(&shared));
-        let answers = stream::select(builtin, external).boxed();
+        let (external, builtin): (Vec<Place>, Vec<Place>) =
+            modules.iter().cloned().enumerate().partition(|(_, searchable)| searchable.asks_external(None));
+        let (answers, stage) = match correction {
+            Some(correction) if !external.is_empty() => {
+                let now = Instant::now();
+                let until = now + (shared.context.search.deadline - now) / 2;
+                let typed = answers(external, EXTERNAL_CALLS, Arc::default(), Arc::clone(&shared));
+                (typed.boxed(), Stage::Asking(until, correction, builtin))
+            }
+            corrected => {
+                let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
+                let of = |places, calls| answers(places, calls, Arc::clone(&rewrite), Arc::clone(&shared));
+                let answers = stream::select(of(builtin, BUILTIN_CALLS), of(external, EXTERNAL_CALLS));
+                (answers.boxed(), Stage::Decided(rewrite))
+            }
+        };
         let (waiting, ready) = (Vec::new(), VecDeque::new());
-        Self { count: modules.len(), shared, answers, waiting, ready, stage: Stage::Typed, _permit: permit }
+        Self { count: modules.len(), shared, answers, waiting, ready, stage, _permit: permit }
     }
 
     /// Number of modules.
@@ -87,41 +105,60 @@ impl AllModules {
             if let Some(answer) = self.ready.pop_front() {
                 return Some(self.shared.reserve(answer));
             }
-            match self.answers.next().await {
-                Some(answered) if self.stage != Stage::Last && self.shared.may_be_rewritten(&answered) => {
-                    self.waiting.push(answered);
-                    continue;
+            let next = match &self.stage {
+                Stage::Asking(until, ..) => timeout_at(*until, self.answers.next()).await.unwrap_or_default(),
+                Stage::Decided(_) | Stage::Last => self.answers.next().await,
+            };
+            match (next, &self.stage) {
+                (Some(answered), Stage::Asking(..)) => {
+                    let answer = self.shared.reserve(answered.answer);
+                    self.waiting.push(Answered { answer, ..answered });
                 }
-                Some(answered) => {
+                (Some(answered), Stage::Decided(_)) if self.shared.may_be_relaxed(&answered) => {
+                    self.waiting.push(answered);
+                }
+                (Some(answered), _) => {
                     if answered.answer.result.as_ref().is_ok_and(|page| !page.items.is_empty()) {
                         self.stage = Stage::Last;
+                        self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
                     }
                     self.ready.push_back(answered.answer);
                 }
-                None if self.waiting.is_empty() => return None,
-                None => self.rewrite_all().await,
-            }
-            if self.stage == Stage::Last {
-                self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
+                (None, Stage::Asking(..)) => self.decide(),
+                (None, _) if self.waiting.is_empty() => return None,
+                (None, _) => self.relax_all().await,
             }
         }
     }
 
+    /// One correction for all modules; those that have not answered yet are answered as typed.
+    fn decide(&mut self) {
+        let Stage::Asking(_, correction, builtin) = std::mem::replace(&mut self.stage, Stage::Last) else {
+            return;
+        };
+        let external = std::mem::take(&mut self.waiting);
+        let shown = external.iter().filter_map(|answered| answered.answer.result.as_ref().ok());
+        let shown = shown.flat_map(|page| &page.items);
+        let corrected = self.shared.context.without_words_of(&correction, shown);
+        let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
+        let external = if rewrite.corrected.is_some() {
+            answers_instead(external, Arc::clone(&rewrite), Arc::clone(&self.shared)).boxed()
+        } else {
+            stream::iter(external).boxed()
+        };
+        let builtin = answers(builtin, BUILTIN_CALLS, Arc::clone(&rewrite), Arc::clone(&self.shared));
+        let late = std::mem::replace(&mut self.answers, stream::empty().boxed());
+        self.answers = stream::select(builtin, stream::select(external, late)).boxed();
+        self.stage = Stage::Decided(rewrite);
+    }
+
     /// One decision for all modules, as none has found anything.
-    async fn rewrite_all(&mut self) {
+    async fn relax_all(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         let sources: Vec<_> = waiting.iter().flat_map(|answered| answered.searchable.sources(None)).collect();
-        let context = &self.shared.context;
         let rewrite = match std::mem::replace(&mut self.stage, Stage::Last) {
-            Stage::Typed => match context.correct(&sources).await {
-                Some(corrected) => {
-                    self.stage = Stage::Corrected(corrected.clone());
-                    Some(corrected)
-                }
-                None => context.relax(&sources, Rewrite::default()).await,
-            },
-            Stage::Corrected(corrected) => context.relax(&sources, corrected).await,
-            Stage::Last => None,
+            Stage::Decided(decided) => self.shared.context.relax(&sources, Rewrite::clone(&decided)).await,
+            Stage::Asking(..) | Stage::Last => None,
         };
         self.answers = match rewrite {
             Some(rewrite) => answers_instead(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed(),
@@ -146,7 +183,7 @@ pub struct ModuleAnswer {
 /// Room of an unsent answer.
 #[derive(Debug, Default)]
 pub struct AnswerReservation {
-    _room: Option<OwnedSemaphorePermit>,
+    room: Option<OwnedSemaphorePermit>,
 }
 
 struct Shared {
@@ -155,29 +192,40 @@ struct Shared {
 }
 
 impl Shared {
-    async fn answer(&self, module: &SearchableModule) -> Result<SearchPage, Failure> {
+    async fn answer(&self, module: &SearchableModule, rewrite: &Rewrite) -> Result<SearchPage, Failure> {
         if self.room.available_permits() == 0 {
-            return Err(no_room());
+            return Err(noroom());
         }
-        self.context.answer_as_typed(module, &PageRequest::default()).await
+        let page = PageRequest::default();
+        if rewrite.corrected.is_some()
+            && let Some(instead) = self.context.answer_instead(module, &page, rewrite.clone()).await
+        {
+            return Ok(instead);
+        }
+        self.context.answer_as_typed(module, &page).await
     }
 
-    fn may_be_rewritten(&self, answered: &Answered) -> bool {
-        answered.answer.result.as_ref().is_ok_and(|page| self.context.may_be_rewritten(page))
+    fn may_be_relaxed(&self, answered: &Answered) -> bool {
+        let is_exact = self.context.search.parameters.exact;
+        !is_exact && answered.answer.result.as_ref().is_ok_and(finds_nothing)
     }
 
     fn reserve(&self, answer: ModuleAnswer) -> ModuleAnswer {
+        if answer.reservation.room.is_some() {
+            return answer;
+        }
         let kib = u32::try_from(size(&answer.result).div_ceil(1_024)).unwrap_or(u32::MAX);
         match Arc::clone(&self.room).try_acquire_many_owned(kib) {
-            Ok(room) => ModuleAnswer { reservation: AnswerReservation { _room: Some(room) }, ..answer },
-            Err(_) => ModuleAnswer { result: Err(no_room()), ..answer },
+            Ok(room) => ModuleAnswer { reservation: AnswerReservation { room: Some(room) }, ..answer },
+            Err(_) => ModuleAnswer { result: Err(noroom()), ..answer },
         }
     }
 }
 
 fn answers(
-    modules: Vec<(usize, Arc<SearchableModule>)>,
+    modules: Vec<Place>,
     calls: usize,
+    rewrite: Arc<Rewrite>,
     shared: Arc<Shared>,
 ) -> impl Stream<Item = Answered> + Send + 'static {
     let permits = Arc::new(Semaphore::new(calls));
@@ -187,11 +235,13 @@ fn answers(
             let permits = Arc::clone(&permits).acquire_many_owned(module_calls);
             async move { (place, module, permits.await) }
         })
-        .map(move |(place, module, permits)| start(place, module, permits.ok(), Arc::clone(&shared)))
+        .map(move |(place, module, permits)| {
+            start(place, module, permits.ok(), Arc::clone(&rewrite), Arc::clone(&shared))
+        })
         .buffer_unordered(calls)
 }
 
-/// Searches modules without matches for another keyword.
+/// Searches modules for another keyword; those without matches keep their answers.
 fn answers_instead(
     answered: Vec<Answered>,
     rewrite: Arc<Rewrite>,
@@ -211,7 +261,10 @@ fn answers_instead(
         async move {
             match task.await {
                 Ok(Some(page)) => {
-                    Answered { answer: ModuleAnswer { result: Ok(page), ..answered.answer }, ..answered }
+                    let ModuleAnswer { place, module, .. } = answered.answer;
+                    let reservation = AnswerReservation::default();
+                    let answer = ModuleAnswer { place, module, result: Ok(page), reservation };
+                    Answered { answer, ..answered }
                 }
                 Ok(None) | Err(_) => answered,
             }
@@ -225,12 +278,13 @@ fn start(
     place: usize,
     searchable: Arc<SearchableModule>,
     permits: Option<OwnedSemaphorePermit>,
+    rewrite: Arc<Rewrite>,
     shared: Arc<Shared>,
 ) -> impl Future<Output = Answered> + Send + 'static {
     let (module, searched) = (Arc::clone(&searchable.module), Arc::clone(&searchable));
     let task = async move {
         let _permits = permits;
-        shared.answer(&searched).await
+        shared.answer(&searched, &rewrite).await
     };
     let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
     async move {
@@ -240,7 +294,7 @@ fn start(
     }
 }
 
-fn no_room() -> Failure {
+fn noroom() -> Failure {
     Failure::Refused(Error::AnswerTooLarge(UNSENT_KIB >> 10))
 }
 

@@ -1,5 +1,6 @@
 use proptest::{collection::vec, prelude::*};
 use tokio::time::Instant;
+use trawl_engine::correction::CorrectedWord;
 
 use super::*;
 use crate::{
@@ -25,6 +26,10 @@ fn any_position() -> impl Strategy<Value = Position> {
     ]
 }
 
+fn correction(keyword: String) -> Correction {
+    Correction { keyword, words: vec![CorrectedWord { from: "v".to_owned(), to: "w".to_owned() }] }
+}
+
 fn any_cursor() -> impl Strategy<Value = Cursor> {
     let consumed = (any::<usize>(), prop::option::of(0.0_f32..9.0));
     let lane = (".{0,10}", any_position(), consumed, any::<Option<u64>>(), vec(".{0,4}", 0..4));
@@ -38,7 +43,7 @@ fn any_cursor() -> impl Strategy<Value = Cursor> {
     let relaxation =
         (".{0,10}", vec(".{0,4}", 0..4)).prop_map(|(keyword, left_out)| Relaxation { keyword, left_out });
     let rewrite = (prop::option::of(".{0,10}"), prop::option::of(relaxation))
-        .prop_map(|(corrected, relaxation)| Rewrite { corrected, relaxation });
+        .prop_map(|(corrected, relaxation)| Rewrite { corrected: corrected.map(correction), relaxation });
     (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite)
         .prop_map(|(before, lanes, seen, rewrite)| Cursor { before, lanes, seen, rewrite })
 }
@@ -136,7 +141,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
         ],
         seen: vec![[1; 8]],
         rewrite: Rewrite {
-            corrected: Some("w x".to_owned()),
+            corrected: Some(correction("w x".to_owned())),
             relaxation: Some(Relaxation { keyword: "w ".to_owned(), left_out: vec!["x".to_owned()] }),
         },
     };
@@ -145,7 +150,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
         bytes,
         "AQEEungWv48Bz-oBEgF4AgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qAgUCAQAAAD8BrAIBypeBEsobvcoBungWv4\
          8Bz-oDAQJwMgEDDgFpAgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEBAQEBAQEB\
-         AQEBA3cgeAECdyABAXg"
+         AQEBA3cgeAEBdgF3AQJ3IAEBeA"
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };

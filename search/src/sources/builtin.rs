@@ -6,11 +6,13 @@ mod page_cache;
 mod ranked;
 mod snapshot;
 mod source;
+mod spelling;
 
 pub use page_cache::IndexPageCache;
 pub(crate) use ranked::{ranked_together, statistics};
 pub use snapshot::{Incompleteness, RebuildProgress, ServedIndex, ServedView};
 pub use source::BuiltinSource;
+pub(crate) use spelling::Spelling;
 
 #[cfg(test)]
 pub(crate) use ranked::{into_pages, skip};

@@ -58,6 +58,7 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
         cursor: None,
         partial: true,
         corrected: None,
+        corrections: Vec::new(),
         relaxed: None,
         sources,
     };

@@ -7,6 +7,7 @@ use axum::{
     response::Response,
 };
 use serde::Serialize;
+use trawl_engine::correction::{CorrectedWord, Correction};
 use trawl_search::{Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
 
 use crate::{
@@ -44,11 +45,26 @@ pub(super) struct PageAccount {
     /// The corrected keyword that was searched instead; absent without a correction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) corrected: Option<String>,
+    /// The corrected words; absent without a correction.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Option<Vec<CorrectedWordSchema>>)]
+    pub(super) corrections: Vec<CorrectedWord>,
     /// The words that were left out, as all together find nothing; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) relaxed: Option<Relaxed>,
     /// A report per source.
     pub(super) sources: Vec<SourceReport>,
+}
+
+/// A word that no built-in content has, and the one that was searched instead.
+#[derive(utoipa::ToSchema)]
+#[schema(as = CorrectedWord)]
+#[expect(dead_code, reason = "only described")]
+pub(super) struct CorrectedWordSchema {
+    /// The word as typed.
+    from: String,
+    /// The word one edit away.
+    to: String,
 }
 
 /// The response without any answering source: 502, or 504 if all timed out.
@@ -98,7 +114,10 @@ pub(super) struct ContentItemSchema {
 
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
     let SearchPage { items, total, cursor, partial, corrected, relaxed, sources } = page;
-    let account = PageAccount { total, count: items.len(), cursor, partial, corrected, relaxed, sources };
+    let (corrected, corrections) = corrected.map(|Correction { keyword, words }| (keyword, words)).unzip();
+    let corrections = corrections.unwrap_or_default();
+    let count = items.len();
+    let account = PageAccount { total, count, cursor, partial, corrected, corrections, relaxed, sources };
     write_envelope(head, items, |item| &item.json, &account)
 }
 

@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::util::{
-    all_modules::module_entry,
+    all_modules::{PATH, module_entry},
     app::TestApp,
     external::{ExternalSystem, with},
-    items::{item, many},
+    items::{item, many, user},
     paging::{walk_by_cursor, walk_by_time},
 };
 
@@ -15,14 +15,14 @@ async fn misspelt_query_is_corrected_and_reported() {
     let (app, acme) = TestApp::start_with_acme().await;
     let items = [item("1", "Harbour budget 2026", 3), item("2", "劳动合同范本", 2)];
     app.put_contents(&acme.caller, "article", &items).await;
-    for (keyword, corrected, id, sorts) in [
-        // Sorted by relevance, one matching word is enough for a result.
-        ("harbuor budget", "harbour budget", "1", &["time"][..]),
-        ("劳动合约", "劳动合同", "2", &["time"]),
-        ("\"harbour bugdet\"", "\"harbour budget\"", "1", &["time", "relevance"]),
-        ("budgte", "budget", "1", &["time", "relevance"]),
+    for (keyword, corrected, id) in [
+        ("harbuor budget", "harbour budget", "1"),
+        ("budget harbuor", "budget harbour", "1"),
+        ("劳动合约", "劳动合同", "2"),
+        ("\"harbour bugdet\"", "\"harbour budget\"", "1"),
+        ("budgte", "budget", "1"),
     ] {
-        for sort in sorts {
+        for sort in ["time", "relevance"] {
             let answer = acme
                 .caller
                 .search(&[("keyword", keyword), ("moduleId", "article"), ("sort", sort)])
@@ -82,25 +82,197 @@ async fn corrected_search_pages_are_complete_with_either_cursor() {
 }
 
 #[tokio::test]
-async fn correction_is_sent_to_sources_only_when_none_has_results() {
+async fn only_words_that_are_found_nowhere_are_corrected() {
     let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 3)]).await;
+    let mut fang = user("wang.fang", "");
+    fang["name"] = "Wang Fang".into();
+    app.sync(&acme.caller, "users", &json!([fang])).await;
+    let mut by_qiang = item("by", "Tape and lease rates", 3);
+    by_qiang["author"] = "Leaf Qiang".into();
+    let articles = [
+        item("want", "We want rang budget lists", 5),
+        item("tape", "The tape was about plans of the lease", 4),
+        by_qiang,
+        item("code", "Drawing AB2052C", 2),
+        item("mail", "Ask mei.chan@example.com", 1),
+    ];
+    app.put_contents(&acme.caller, "article", &articles).await;
+    app.put_contents(&acme.caller, "news", &[item("leave", "Parental leave", 1)]).await;
+    for keyword in [
+        // A name, its beginnings, an author, and words of another module.
+        "wang fang",
+        "fang",
+        "wang.fang",
+        "paren",
+        "qiang",
+        "leave",
+        "leave lists",
+        // Idle words.
+        "whom budget",
+        "about",
+        // Operators, codes, numbers, addresses, excluded and short words.
+        "type:file",
+        "budget type:tapt",
+        "type：tapt",
+        "author:leav",
+        "AB2053C",
+        "DrawingAB2052D",
+        "20521",
+        "mei.chen@example.com",
+        "lists -leese",
+        "lst",
+    ] {
+        for sort in ["time", "relevance"] {
+            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
+            let answer = acme.caller.search(&parameters).await.ok();
+            let changed = ["corrected", "corrections"].map(|field| answer.body.get(field));
+            assert_eq!(changed, [None, None], "{keyword} by {sort}");
+            let all = acme.caller.post(PATH, &json!({"keyword": keyword, "sort": sort})).await.ok();
+            assert!(all.items().iter().all(|entry| entry.get("corrected").is_none()), "{keyword} by {sort}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn unknown_words_are_corrected_beside_found_ones() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let mut fang = user("wang.fang", "");
+    fang["name"] = "Wang Fang".into();
+    app.sync(&acme.caller, "users", &json!([fang])).await;
+    let articles = [item("budget", "Budget of Wang Fang", 5), item("want", "want rang", 4)];
+    app.put_contents(&acme.caller, "article", &articles).await;
+    for (keyword, corrected, corrections) in [
+        ("wang fang budgte", "wang fang budget", json!([{"from": "budgte", "to": "budget"}])),
+        ("Bugdet wang fang", "budget wang fang", json!([{"from": "Bugdet", "to": "budget"}])),
+        (
+            "budgte Budgte",
+            "budget budget",
+            json!([{"from": "budgte", "to": "budget"}, {"from": "Budgte", "to": "budget"}]),
+        ),
+    ] {
+        for sort in ["time", "relevance"] {
+            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
+            let answer = acme.caller.search(&parameters).await.ok();
+            assert_eq!(answer.ids()[0], "budget", "{keyword} by {sort}");
+            let shown = |body: &Value| (body["corrected"].clone(), body["corrections"].clone());
+            assert_eq!(shown(&answer.body), (json!(corrected), corrections.clone()), "{keyword} by {sort}");
+            let all = acme.caller.post(PATH, &json!({"keyword": keyword, "sort": sort})).await.ok();
+            assert_eq!(
+                shown(module_entry(all.items(), "article")),
+                shown(&answer.body),
+                "{keyword} by {sort}"
+            );
+
+            let exact = [parameters.as_slice(), &[("exact", "true")]].concat();
+            let exact = acme.caller.search(&exact).await.ok();
+            assert_eq!(exact.body.get("corrections"), None, "{keyword} by {sort}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn word_beside_the_other_words_is_preferred() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let mut articles = many("t", "tables", 9, 1);
+    articles.push(item("cable", "Cables of the harbour", 1));
+    app.put_contents(&acme.caller, "article", &articles).await;
+    let corrected = async |keyword: &str| {
+        let answer = acme.caller.search(&[("keyword", keyword), ("moduleId", "article")]).await.ok();
+        answer.body["corrected"].clone()
+    };
+    assert_eq!(corrected("xables").await, "tables");
+    assert_eq!(corrected("xables harbour").await, "cables harbour");
+}
+
+#[tokio::test]
+async fn invisible_items_neither_hold_nor_propose_words() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
+    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    let mut secret = item("secret", "harbous zeppelin", 2);
+    secret["visibility"] = json!({"users": ["omar"]});
+    app.put_contents(&acme.caller, "article", &[secret, item("open", "harbour budget", 1)]).await;
+    for (caller, keyword, corrected) in [
+        (&mei, "harbous budget", json!("harbour budget")),
+        (&omar, "harbous budget", Value::Null),
+        (&mei, "zeppelim budget", Value::Null),
+        (&omar, "zeppelim budget", json!("zeppelin budget")),
+    ] {
+        for sort in ["time", "relevance"] {
+            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
+            let answer = caller.search(&parameters).await.ok();
+            assert_eq!(answer.body["corrected"], corrected, "{keyword} by {sort}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn corrections_beside_found_words_page_on_without_loss() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &many("i", "harbour budget", 120, 3)).await;
+    let ids: Vec<String> = (0..120).map(|number| format!("i{number:05}")).collect();
+    let query = [("keyword", "harbour budgte"), ("moduleId", "article")];
+    walk_by_cursor(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
+    walk_by_time(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
+    let by_relevance = [query[0], query[1], ("sort", "relevance")];
+    walk_by_cursor(&acme.caller, &by_relevance, 40).await.assert_met(ids.iter().cloned());
+
+    let first = acme.caller.search(&query).await.ok();
+    app.put_contents(&acme.caller, "article", &[item("new", "harbour budgte", 1)]).await;
+    let cursor = first.cursor().unwrap();
+    let second = acme.caller.search(&[query[0], query[1], ("cursor", &cursor)]).await.ok();
+    assert_eq!(second.body["corrections"], json!([{"from": "budgte", "to": "budget"}]));
+    let anew = acme.caller.search(&query).await.ok();
+    assert_eq!((anew.ids(), anew.body.get("corrections")), (vec!["new"], None));
+}
+
+#[tokio::test]
+async fn word_that_an_external_item_shows_is_not_corrected() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
     let system = ExternalSystem::start(Vec::new()).await;
     app.register_source(&acme, system.registration("sys"), "mixed", &["builtin:article", "sys"]).await;
-    let search =
-        async |keyword: &str| acme.caller.search(&[("keyword", keyword), ("moduleId", "mixed")]).await.ok();
-    let answer = search("harbuor").await;
+    let search = async |keyword: &str, sort: &str| {
+        let parameters = [("keyword", keyword), ("moduleId", "mixed"), ("sort", sort)];
+        acme.caller.search(&parameters).await.ok()
+    };
+    let answer = search("harbuor", "time").await;
     assert_eq!((answer.ids(), &answer.body["corrected"]), (vec!["1"], &json!("harbour")));
     assert_eq!(system.requests().len(), 2);
 
     system.put_first(item("external", "about the harbuor", 5));
-    let answer = search("harbuor").await;
-    assert_eq!((answer.ids(), answer.body.get("corrected")), (vec!["external"], None));
-    assert_eq!(system.requests().len(), 3);
+    for sort in ["time", "relevance"] {
+        let answer = search("harbuor", sort).await;
+        assert_eq!((answer.ids(), answer.body.get("corrected")), (vec!["external"], None));
+        let answer = search("harbuor budgte", sort).await;
+        let corrections = json!([{"from": "budgte", "to": "budget"}]);
+        assert_eq!(answer.body["corrections"], corrections, "by {sort}");
+        let all = acme.caller.post(PATH, &json!({"keyword": "harbuor", "sort": sort})).await.ok();
+        assert!(all.items().iter().all(|entry| entry.get("corrected").is_none()), "by {sort}");
+        assert_eq!(module_entry(all.items(), "mixed")["data"][0]["id"], "external");
+    }
+    system.remove_first(1);
+    let all = acme.caller.post(PATH, &json!({"keyword": "harbuor"})).await.ok();
+    for module in ["article", "mixed"] {
+        assert_eq!(module_entry(all.items(), module)["corrected"], "harbour", "{module}");
+    }
 }
 
 #[tokio::test]
-async fn search_of_all_modules_is_corrected_only_without_matches() {
+async fn silent_source_leaves_time_to_correct_the_other_modules() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &[item("1", "harbour", 3)]).await;
+    let system = ExternalSystem::start(Vec::new()).await;
+    app.register_source(&acme, system.registration("sys"), "silent", &["sys"]).await;
+    system.hold_answers();
+    let all = acme.caller.post(PATH, &json!({"keyword": "harbuor"})).await.ok();
+    let article = module_entry(all.items(), "article");
+    assert_eq!((&article["data"][0]["id"], &article["corrected"]), (&json!("1"), &json!("harbour")));
+    assert_eq!(module_entry(all.items(), "silent")["code"], 504);
+}
+
+#[tokio::test]
+async fn search_of_all_modules_is_corrected_as_a_search_of_one() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
     app.put_contents(&acme.caller, "news", &[item("2", "harbuor", 3)]).await;
@@ -110,7 +282,7 @@ async fn search_of_all_modules_is_corrected_only_without_matches() {
     ] {
         for sort in ["time", "relevance"] {
             let parameters = json!({"keyword": keyword, "sort": sort});
-            let answer = acme.caller.post("/contents/search/all", &parameters).await.ok();
+            let answer = acme.caller.post(PATH, &parameters).await.ok();
             let of = |code: &str| {
                 let entry = module_entry(answer.items(), code);
                 (entry["data"][0]["id"].clone(), entry["corrected"].clone())

@@ -80,7 +80,7 @@ fn modules(
 
 fn start(modules: &[Arc<SearchableModule>]) -> AllModules {
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    AllModules::start(modules, request(10).context(Arc::new(TestKey::new(1)), 10), permit)
+    AllModules::start(modules, request(10).context(Arc::new(TestKey::new(1)), 10), None, permit)
 }
 
 async fn all(modules: &[Arc<SearchableModule>]) -> Vec<ModuleAnswer> {

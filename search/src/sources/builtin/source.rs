@@ -14,7 +14,7 @@ use super::{
     snapshot::{ServedIndex, ServedView},
 };
 use crate::{
-    request::{Order, SearchContext, Viewer},
+    request::{Order, SearchContext},
     source::{
         FailureKind, Item, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
         SourceRequest, TimeBound,
@@ -29,7 +29,7 @@ pub struct BuiltinSource {
     id: Arc<str>,
     name: String,
     pub(super) scope: Arc<Scope>,
-    served: Arc<ServedIndex>,
+    pub(super) served: Arc<ServedIndex>,
     pub(super) cache: IndexPageCache,
 }
 
@@ -64,13 +64,6 @@ impl Source for BuiltinSource {
 
     fn as_builtin(&self) -> Option<&BuiltinSource> {
         Some(self)
-    }
-
-    async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<String> {
-        let ServedView { view, .. } = self.served.view().ok()?;
-        let corrected = view.correct(&self.scope, &viewer.principals, keyword).await;
-        // A failure costs the correction only.
-        corrected.map_err(self.on_failure()).ok().flatten()
     }
 
     async fn count(&self, mut search: SearchContext) -> Option<u64> {

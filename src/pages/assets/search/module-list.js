@@ -138,7 +138,7 @@ export class ModuleList {
         const gap = gapOf(answer);
         // Unread items follow, so nothing is left out.
         this.#isPartial ||= gap === "unreached" || (gap !== null && rows.length > 0);
-        const sourceNotes = notes(answer, this.place.q, now);
+        const sourceNotes = notes(answer, now);
         if (isFirst) {
             this.rows.classList.remove("old");
             fill(this.rows, ...rows);
@@ -200,7 +200,7 @@ export class ModuleList {
             this.page.failed(failure, again);
             return;
         }
-        const sourceNotes = notes({ code: failure.status, sources: failure.body?.sources }, this.place.q, Date.now());
+        const sourceNotes = notes({ code: failure.status, sources: failure.body?.sources }, Date.now());
         const elements = sourceNotes.map((note) => noteElement({ ...note, again: false }));
         if (isFirst) {
             fill(this.rows);

@@ -253,7 +253,7 @@ export class Overview {
                 section.element.hidden = true;
                 fill(section.rows);
             }
-            const sourceNotes = notes({ code: failure.status, sources: failure.body?.sources }, this.place.q, Date.now());
+            const sourceNotes = notes({ code: failure.status, sources: failure.body?.sources }, Date.now());
             fill(this.empty, element("h2", {}, t("empty.nobody")),
                 ...sourceNotes.map((note) => noteElement({ ...note, again: false }, again)),
                 element("button", { type: "button", click: again }, t("common.retry")));

@@ -80,7 +80,7 @@ export class Section {
         this.waiting.hidden = true;
         this.element.classList.remove("old");
         this.element.removeAttribute("aria-busy");
-        this.#currentNotes = notes(answer, this.keyword, now);
+        this.#currentNotes = notes(answer, now);
         this.link.href = this.more.href = this.page.address(this.module);
         const isMore = answer.data.length > 0 && (answer.cursor !== null || answer.total > answer.data.length);
         fill(this.count, answer.data.length ? formatCount(answer) : "");

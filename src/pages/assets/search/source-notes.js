@@ -18,13 +18,12 @@ const SAID = { timeout: "state.timeout", unauthorized: "state.unauthorized", inv
 /**
  * The notes of an answer.
  *
- * @param {{code?: number, partial?: boolean, corrected?: string, relaxed?: {leftOut: string[]},
- *     sources?: object[]}} answer
- * @param {string} keyword
+ * @param {{code?: number, partial?: boolean, corrected?: string, corrections?: {from: string}[],
+ *     relaxed?: {leftOut: string[]}, sources?: object[]}} answer
  * @param {number} now epoch milliseconds
  * @returns {Note[]}
  */
-export function notes(answer, keyword, now) {
+export function notes(answer, now) {
     const hasFailed = answer.code !== undefined && answer.code !== 200;
     const found = reportsOf(answer).flatMap((report) =>
         report.message !== OUT_OF_USE || report.status === "ok" ? ofSource(report, now) : outOfUse(report, hasFailed));
@@ -38,7 +37,8 @@ export function notes(answer, keyword, now) {
         }
     }
     if (answer.corrected) {
-        found.push({ level: "hint", text: t("state.corrected", { wanted: keyword, shown: answer.corrected }), again: false });
+        const unknown = (answer.corrections ?? []).map((word) => word.from).join(", ");
+        found.push({ level: "hint", text: t("state.corrected", { unknown, shown: answer.corrected }), again: false });
     }
     if (answer.relaxed) {
         found.push({ level: "hint", text: t("state.relaxed", { words: answer.relaxed.leftOut.join(", ") }), again: false });

@@ -79,7 +79,7 @@ export default {
     "state.failed": ["This could not be searched.", "此处无法搜索。"],
     "state.partial": ["This is not all there is.", "结果并不完整。"],
     "state.no-room": ["There is too much to show at once. Open it on its own.", "结果过多，请单独打开查看。"],
-    "state.corrected": ["Nothing for “{wanted}”. Showing “{shown}”.", "没有“{wanted}”的结果，已显示“{shown}”的结果。"],
+    "state.corrected": ["Nothing for “{unknown}”. Showing “{shown}”.", "没有“{unknown}”的结果，已显示“{shown}”的结果。"],
     "state.relaxed": ["Nothing holds all words. Left out: {words}.", "没有包含全部关键词的结果，已忽略：{words}。"],
 
     "empty.title": ["Nothing found for", "没有找到"],

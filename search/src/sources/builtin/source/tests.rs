@@ -9,7 +9,7 @@ use super::super::ranked::{into_pages, skip};
 use super::*;
 use crate::clock::this_hour;
 use crate::{
-    request::{Filters, SearchContext, SearchParameters},
+    request::{Filters, SearchContext, SearchParameters, Viewer},
     settings::CacheSettings,
     testing::parameters,
 };

@@ -1,0 +1,41 @@
+use std::sync::Arc;
+
+use trawl_engine::{Scope, correction::Correction};
+
+use super::{BuiltinSource, ServedIndex, ServedView};
+use crate::request::Viewer;
+
+/// Corrects words that no built-in content of a tenant shows (decisions 5.7, 12.1).
+#[derive(Default)]
+pub(crate) struct Spelling {
+    /// `None` without built-in content.
+    served: Option<Arc<ServedIndex>>,
+    scopes: Arc<[Arc<Scope>]>,
+}
+
+impl Spelling {
+    pub(crate) fn of<'a>(sources: impl Iterator<Item = &'a BuiltinSource>) -> Self {
+        let mut served = None;
+        let scopes = sources.map(|source| {
+            served.get_or_insert_with(|| Arc::clone(&source.served));
+            Arc::clone(&source.scope)
+        });
+        let scopes = scopes.collect();
+        Self { served, scopes }
+    }
+
+    /// An incomplete index tells of no word that it is found nowhere.
+    pub(crate) async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<Correction> {
+        let ServedView { view, incomplete: None, .. } = self.served.as_ref()?.view().ok()? else {
+            return None;
+        };
+        match view.correct(&self.scopes, &viewer.principals, keyword).await {
+            Ok(correction) => correction,
+            Err(failure) => {
+                // The search itself tells of it.
+                tracing::debug!(%failure, "words could not be looked up; none is corrected");
+                None
+            }
+        }
+    }
+}
