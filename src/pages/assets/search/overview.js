@@ -54,7 +54,7 @@ export class Overview {
             const section = this.#section(module);
             // The search may have begun earlier.
             if (isNew && this.#isSearching) {
-                section.begin(this.place.q);
+                section.begin();
                 if (this.#settled) {
                     section.showPlaceholder();
                 }
@@ -123,7 +123,7 @@ export class Overview {
         this.element.setAttribute("aria-busy", "true");
         for (const section of this.#sections.values()) {
             section.releasePlaceholder();
-            section.begin(place.q);
+            section.begin();
         }
         this.#timer = setTimeout(() => {
             this.waiting.hidden = [...this.#sections.values()].some((section) => !section.element.hidden);
@@ -133,7 +133,7 @@ export class Overview {
     #take(answer) {
         const section = this.#section(answer.module);
         if (!section.pending) {
-            section.begin(this.place.q);
+            section.begin();
         }
         this.#arrived.set(section, answer);
         if (this.#settled) {
@@ -273,7 +273,7 @@ export class Overview {
             section.link.focus({ preventScroll: true });
         }
         section.showPlaceholder();
-        section.begin(place.q);
+        section.begin();
         const query = { ...question(place), limit: LIMIT, moduleId: section.module.id, paging: "cursor" };
         let answer;
         try {

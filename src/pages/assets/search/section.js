@@ -55,9 +55,8 @@ export class Section {
     }
 
     /** Starts a search; old results stay until new ones arrive. */
-    begin(keyword) {
+    begin() {
         this.#state = "pending";
-        this.keyword = keyword;
         this.element.classList.add("old");
         this.element.setAttribute("aria-busy", "true");
     }
