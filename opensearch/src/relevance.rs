@@ -85,7 +85,7 @@ pub(crate) async fn page(
     }
     let ranking = Ranking::read(view, request, skip, beside).await?;
     let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
-    // What cannot match in one module cannot match in another.
+    // All modules agree on whether anything can match.
     let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(Page::default()) };
     if ranking.words.is_empty() {
         return newest(view, request.limit, &ranking.modules, &matches).await;

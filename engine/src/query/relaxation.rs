@@ -7,6 +7,8 @@ use crate::text::{fold, is_ideograph, is_stop_word, query_words, runs};
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
 const MIN_EXACT_CHARS: usize = 5;
+/// Of a code. `iOS17` and `11ultra` are names.
+const MIN_CODE_DIGITS: usize = 3;
 
 /// A keyword, parted into words that may be left out and the rest.
 ///
@@ -131,7 +133,7 @@ fn is_exact(token: &str) -> bool {
     let count = |is: fn(&char) -> bool| token.chars().filter(is).count();
     let (digits, letters) = (count(char::is_ascii_digit), count(char::is_ascii_alphabetic));
     let is_address = token.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
-    let is_code = letters > 0 && digits > 0 && letters + digits >= MIN_EXACT_CHARS;
+    let is_code = letters > 0 && digits >= MIN_CODE_DIGITS && letters + digits >= MIN_EXACT_CHARS;
     is_address || is_code || digits >= MIN_EXACT_CHARS
 }
 
@@ -171,7 +173,7 @@ mod tests {
         assert_eq!(words("when is the Budget due"), ["Budget", "due"]);
         assert_eq!(words("报销流程怎么走"), ["报销", "流程", "走"]);
         assert_eq!(words("state-of-the-art 2026 \"of the\" -draft author:chen"), ["state", "art", "2026"]);
-        assert_eq!(words("C-2052 XK7702B 138-0013-8000 a.b@example.com report N95"), ["report", "N95"]);
+        assert_eq!(words("C-2052 XK7702B 138-0013-8000 a.b@example.com iOS17 N95"), ["iOS17", "N95"]);
         assert_eq!(
             words("公共交通需佩戴N95口罩，MH370的碎片"),
             ["公共交通", "需", "佩戴", "N95", "口罩", "碎片"]
