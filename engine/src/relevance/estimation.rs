@@ -1,6 +1,6 @@
 //! Scores items of systems outside the index, to stand beside matches of the index.
 //!
-//! An item is scored as if it were a document of its title, subtitle and brief, over the statistics of the query.
+//! An item is scored as a document of its title, subtitle and brief. Words weigh by the statistics of the query.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ impl ScoreEstimator {
 
     /// Score of an item in JSON; times are epoch milliseconds.
     ///
-    /// Words that the item does not show may stand in what its system did not send, so no score is 0.
+    /// Missing words may stand in a text that was not sent, so no score is 0.
     pub fn score(&self, item: &str, display_time: i64, now: i64) -> f32 {
         let texts = Texts::read(item);
         let has_title = usize::from(texts.title.is_some());

@@ -52,7 +52,7 @@ pub const MAX_FEEDBACK_SHARE: u64 = 10;
 
 /// Of an item that is not in the index.
 pub const ESTIMATED_CHARS: usize = 400;
-/// Share of a missing word's worth, as it may stand in a text that was not sent.
+/// Worth of a missing word, which may stand in an unsent text.
 pub const UNSEEN_SHARE: f32 = 0.2;
 
 /// Gain of a new document, as a share of its score.

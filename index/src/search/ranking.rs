@@ -69,7 +69,9 @@ pub(super) fn frequencies<'t>(
     Ok(frequencies)
 }
 
-/// Adds frequencies of words that begin with the prefix, in the halves that the viewer may see.
+/// Adds frequencies of words that begin with the prefix.
+///
+/// They are those of the halves that the viewer may see.
 fn add_expansion(
     scope: &ViewerScope<'_>,
     WordPrefix { stem, start }: WordPrefix<'_>,

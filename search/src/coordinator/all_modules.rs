@@ -194,7 +194,7 @@ struct Shared {
 impl Shared {
     async fn answer(&self, module: &SearchableModule, rewrite: &Rewrite) -> Result<SearchPage, Failure> {
         if self.room.available_permits() == 0 {
-            return Err(noroom());
+            return Err(no_room());
         }
         let page = PageRequest::default();
         if rewrite.corrected.is_some()
@@ -217,7 +217,7 @@ impl Shared {
         let kib = u32::try_from(size(&answer.result).div_ceil(1_024)).unwrap_or(u32::MAX);
         match Arc::clone(&self.room).try_acquire_many_owned(kib) {
             Ok(room) => ModuleAnswer { reservation: AnswerReservation { room: Some(room) }, ..answer },
-            Err(_) => ModuleAnswer { result: Err(noroom()), ..answer },
+            Err(_) => ModuleAnswer { result: Err(no_room()), ..answer },
         }
     }
 }
@@ -294,7 +294,7 @@ fn start(
     }
 }
 
-fn noroom() -> Failure {
+fn no_room() -> Failure {
     Failure::Refused(Error::AnswerTooLarge(UNSENT_KIB >> 10))
 }
 

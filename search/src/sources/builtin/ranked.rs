@@ -16,13 +16,13 @@ pub(crate) async fn ranked_together(
     request: &SourceRequest,
     sources: &[(&BuiltinSource, &Position)],
 ) -> Result<Vec<SourcePage>, SourceFailure> {
-    let [(first, _), others @ ..] = sources else { return Ok(Vec::new()) };
+    let [(first, position), beside @ ..] = sources else { return Ok(Vec::new()) };
     let ServedView { view, incomplete, degradation } = first.view()?;
     let skips: Vec<usize> = sources.iter().map(|(_, position)| skip(position)).collect();
-    let beside = others
+    let beside = beside
         .iter()
         .map(|(source, position)| RankedScope { scope: Arc::clone(&source.scope), skip: skip(position) });
-    let start = Start::Relevance { skip: skips[0], beside: beside.collect(), now: this_hour() };
+    let start = Start::Relevance { skip: skip(position), beside: beside.collect(), now: this_hour() };
     let search = Arc::new(first.request(request, start));
     let page = first.cache.get(search, view, first.on_failure()).await?;
     let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);
