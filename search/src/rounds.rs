@@ -1,48 +1,31 @@
 //! Rounds of requests until the page is full, all sources end, or time is up.
 
-use std::{mem, sync::Arc, time::Duration};
+mod estimation;
+mod progress;
 
-use tokio::time::{Instant, timeout_at};
-use trawl_engine::relevance::{QueryStatistics, ScoreEstimator};
+use std::{sync::Arc, time::Duration};
 
+use tokio::time::Instant;
+
+use self::{
+    estimation::Estimation,
+    progress::{SourceProgress, report_disabled},
+};
 use crate::{
     answer::{Failure, SearchPage, SourceReport, Status},
-    clock::this_hour,
     cursor::{Cursor, LaneState, Rewrite, SourceKey},
     duplicates::note_also_in,
     error::Result,
     fan_out::{CallOutcome, CalledSource, FanOut, SourceCall, call_source},
-    loop_guard::LoopGuard,
     merge::{Lane, Merge, MergedPage, ReleasedItem},
     plan::{Plan, PlannedLane},
     request::{Order, SearchContext},
-    source::{
-        FailureKind, Item, Pause, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
-        SourceRequest, TimeBound,
-    },
-    sources::builtin,
+    source::{FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound},
     total,
 };
 
 /// Sources are late after this part of the time.
 const LATE_AFTER_PART: u32 = 10;
-
-struct SourceProgress {
-    planned: PlannedLane,
-    status: Option<Status>,
-    message: Option<String>,
-    cached: bool,
-    stale: bool,
-    pause: Option<Pause>,
-    total: Option<u64>,
-    took: Duration,
-    pages: usize,
-    answered: bool,
-    incomplete: Option<String>,
-    /// It counts once the page is needed.
-    failed_ahead: Option<CallOutcome>,
-    cursors: Vec<String>,
-}
 
 pub(crate) struct SearchRounds {
     request: Arc<SourceRequest>,
@@ -54,15 +37,6 @@ pub(crate) struct SearchRounds {
     disabled: Vec<(usize, Arc<dyn Source>)>,
     absent: Vec<LaneState>,
     source_pages: usize,
-}
-
-/// How items of other systems are estimated beside those of the index.
-enum Estimation {
-    /// In time order, or with one source.
-    Unneeded,
-    /// Pages wait until the index has told its statistics, or failed.
-    Waiting(Vec<CallOutcome>),
-    By(ScoreEstimator),
 }
 
 impl SearchRounds {
@@ -94,19 +68,6 @@ impl SearchRounds {
             rounds.estimation = Estimation::Waiting(Vec::new());
         }
         rounds
-    }
-
-    /// At the end of the index, its statistics are asked for alone.
-    async fn prepare_estimation(&mut self) {
-        let goes_on = |place: &usize| self.merge.next_position(*place).is_some();
-        if matches!(self.estimation, Estimation::Unneeded) || self.together.iter().any(goes_on) {
-            return;
-        }
-        let sources = self.together.iter().map(|place| &self.sources[*place].planned.source);
-        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
-        let asking = builtin::statistics(&self.request, &sources);
-        let statistics = timeout_at(self.request.search.deadline, asking).await.ok().flatten();
-        self.estimate_by(statistics.as_deref());
     }
 
     fn is_builtin(&self, place: usize) -> bool {
@@ -253,32 +214,6 @@ impl SearchRounds {
         Some(CalledSource { place, source: Arc::clone(&source.planned.source), position })
     }
 
-    /// Whether an answer of the source waits to be estimated.
-    fn holds(&self, place: usize) -> bool {
-        matches!(&self.estimation, Estimation::Waiting(held) if held.iter().any(|outcome| outcome.place == place))
-    }
-
-    /// Takes what was held, too.
-    fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
-        let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
-        if let Estimation::Waiting(held) = mem::replace(&mut self.estimation, Estimation::By(estimator)) {
-            for outcome in held {
-                self.take_outcome(outcome);
-            }
-        }
-    }
-
-    fn estimate(&self, place: usize, page: &mut SourcePage) {
-        if let Estimation::By(estimator) = &self.estimation
-            && !self.is_builtin(place)
-        {
-            let now = this_hour();
-            for PositionedItem { item, relevance, .. } in &mut page.items {
-                *relevance = Relevance::Estimated(estimator.score(&item.json, item.display_time, now));
-            }
-        }
-    }
-
     fn give_up(&mut self, place: usize) {
         let message = "the time ran out before its next page";
         let result = Err(SourceFailure::new(FailureKind::Timeout, message));
@@ -412,89 +347,4 @@ fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> Item {
         note_also_in(&mut item, &ids);
     }
     item
-}
-
-fn report_disabled(source: &dyn Source) -> SourceReport {
-    let SourceFailure { kind, message, .. } = SourceFailure::disabled();
-    SourceReport {
-        id: source.id().to_owned(),
-        name: source.name().to_owned(),
-        status: kind.into(),
-        took_ms: 0,
-        total: None,
-        message: Some(message),
-        retry_at: None,
-        stale: false,
-    }
-}
-
-impl SourceProgress {
-    fn new(planned: PlannedLane) -> Self {
-        Self {
-            total: planned.total,
-            planned,
-            status: None,
-            message: None,
-            pause: None,
-            cached: false,
-            stale: false,
-            took: Duration::ZERO,
-            pages: 0,
-            answered: false,
-            incomplete: None,
-            failed_ahead: None,
-            cursors: Vec::new(),
-        }
-    }
-
-    /// Its cursor leads back to an earlier page.
-    fn check_progress(&mut self, page: &mut SourcePage) {
-        let Some(Position::InPage(Some(next), _)) = &page.next else { return };
-        let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
-        let guard = self.guard_at(&Position::End);
-        if started_at || self.cursors.contains(next) || guard.was_at(next) {
-            page.broken
-                .get_or_insert_with(|| "its cursors form a loop: the next page was read already".to_owned());
-            page.next = None;
-        } else {
-            self.cursors.push(next.clone());
-        }
-    }
-
-    fn take_page(&mut self, page: &mut SourcePage) {
-        self.total = total::latest(self.total, page.total);
-        self.answered = true;
-        self.cached |= page.cached;
-        self.stale |= page.stale;
-        self.incomplete = page.incomplete.clone().or(self.incomplete.take());
-        let is_invalid = page.broken.is_some() || self.status == Some(Status::Invalid);
-        self.status = Some(if is_invalid { Status::Invalid } else { Status::Ok });
-        self.message = page.broken.take().or(self.message.take()).or(page.note.take());
-    }
-
-    fn guard_at(&self, position: &Position) -> LoopGuard {
-        let mut guard = self.planned.guard.clone();
-        let last = match position {
-            Position::InPage(Some(cursor), _) => self.cursors.iter().position(|passed| passed == cursor),
-            Position::End => self.cursors.len().checked_sub(1),
-            _ => None,
-        };
-        self.cursors.iter().take(last.map_or(0, |last| last + 1)).for_each(|cursor| guard.pass(cursor));
-        guard
-    }
-
-    fn report(&self) -> SourceReport {
-        let source = &self.planned.source;
-        SourceReport {
-            id: source.id().to_owned(),
-            name: source.name().to_owned(),
-            // A source at its end is not asked.
-            status: self.status.unwrap_or(Status::Ok),
-            took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
-            total: self.total,
-            message: self.incomplete.clone().or_else(|| self.message.clone()),
-            retry_at: self.pause.map(|pause| pause.retry_at),
-            stale: self.stale,
-        }
-    }
 }

@@ -1,0 +1,64 @@
+//! Scores of external items beside those of the index, which first tells its statistics.
+
+use std::mem;
+
+use tokio::time::timeout_at;
+use trawl_engine::relevance::{QueryStatistics, ScoreEstimator};
+
+use super::SearchRounds;
+use crate::{
+    clock::this_hour,
+    fan_out::CallOutcome,
+    source::{PositionedItem, Relevance, SourcePage},
+    sources::builtin,
+};
+
+/// How items of other systems are estimated beside those of the index.
+pub(super) enum Estimation {
+    /// In time order, or with one source.
+    Unneeded,
+    /// Pages wait until the index has told its statistics, or failed.
+    Waiting(Vec<CallOutcome>),
+    By(ScoreEstimator),
+}
+
+impl SearchRounds {
+    /// At the end of the index, its statistics are asked for alone.
+    pub(super) async fn prepare_estimation(&mut self) {
+        let goes_on = |place: &usize| self.merge.next_position(*place).is_some();
+        if matches!(self.estimation, Estimation::Unneeded) || self.together.iter().any(goes_on) {
+            return;
+        }
+        let sources = self.together.iter().map(|place| &self.sources[*place].planned.source);
+        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
+        let asking = builtin::statistics(&self.request, &sources);
+        let statistics = timeout_at(self.request.search.deadline, asking).await.ok().flatten();
+        self.estimate_by(statistics.as_deref());
+    }
+
+    /// Whether an answer of the source waits to be estimated.
+    pub(super) fn holds(&self, place: usize) -> bool {
+        matches!(&self.estimation, Estimation::Waiting(held) if held.iter().any(|outcome| outcome.place == place))
+    }
+
+    /// Takes what was held, too.
+    pub(super) fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
+        let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
+        if let Estimation::Waiting(held) = mem::replace(&mut self.estimation, Estimation::By(estimator)) {
+            for outcome in held {
+                self.take_outcome(outcome);
+            }
+        }
+    }
+
+    pub(super) fn estimate(&self, place: usize, page: &mut SourcePage) {
+        if let Estimation::By(estimator) = &self.estimation
+            && !self.is_builtin(place)
+        {
+            let now = this_hour();
+            for PositionedItem { item, relevance, .. } in &mut page.items {
+                *relevance = Relevance::Estimated(estimator.score(&item.json, item.display_time, now));
+            }
+        }
+    }
+}
