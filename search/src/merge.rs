@@ -137,6 +137,16 @@ impl Merge {
             .collect()
     }
 
+    /// Estimates the pending items of other systems anew, before any is released.
+    pub(crate) fn estimate(&mut self, score: impl Fn(&Item) -> f32) {
+        for lane in &mut self.lanes {
+            lane.estimate(&score);
+        }
+        self.heads = self.places().filter_map(|place| self.key(place, 0)).map(Reverse).collect();
+        let waiting = self.places().filter(|place| self.lanes[*place].waits());
+        self.waiting = waiting.map(|place| self.bound(place)).collect();
+    }
+
     /// Pending items still count.
     pub(crate) fn fail(&mut self, place: usize) {
         self.waiting.remove(&self.bound(place));

@@ -65,7 +65,7 @@ impl SearchRounds {
         if parameters.order == Order::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
             let places = 0..rounds.sources.len();
             rounds.together = places.filter(|place| rounds.is_builtin(*place)).collect();
-            rounds.estimation = Estimation::Waiting(Vec::new());
+            rounds.estimation = Estimation::Waiting;
         }
         rounds
     }
@@ -87,8 +87,7 @@ impl SearchRounds {
         let late_from = now + deadline.saturating_duration_since(now) / LATE_AFTER_PART;
         let mut fan_out = FanOut::new(Arc::clone(&self.request));
         loop {
-            let mut needed = self.merge.advance();
-            needed.retain(|place| !self.holds(*place));
+            let needed = self.merge.advance();
             // Each report needs a first answer, even if the page does not.
             let is_silent = |place: &usize| {
                 self.sources[*place].status.is_none() && fan_out.is_asking(*place) && !needed.contains(place)
@@ -99,10 +98,6 @@ impl SearchRounds {
                 return;
             }
             if Instant::now() >= deadline {
-                if matches!(&self.estimation, Estimation::Waiting(held) if !held.is_empty()) {
-                    self.estimate_by(None);
-                    continue;
-                }
                 for place in open {
                     let failed = self.sources[place].failed_ahead.take();
                     match failed.or_else(|| fan_out.give_up(place)) {
@@ -170,8 +165,7 @@ impl SearchRounds {
     }
 
     fn read_ahead(&mut self, fan_out: &mut FanOut) {
-        let is_late = |place| fan_out.is_asking(place) || self.holds(place);
-        for place in self.merge.lanes_to_read_ahead(is_late) {
+        for place in self.merge.lanes_to_read_ahead(|place| fan_out.is_asking(place)) {
             let source = &self.sources[place];
             // Too many pages fail a source only when they are needed.
             if source.failed_ahead.is_none()
@@ -221,17 +215,11 @@ impl SearchRounds {
     }
 
     fn take_outcome(&mut self, outcome: CallOutcome) {
-        let place = outcome.place;
-        let is_builtin = self.is_builtin(place);
-        match (&mut self.estimation, &outcome.result) {
-            (Estimation::Waiting(_), page) if is_builtin => {
-                let statistics = page.as_ref().ok().and_then(|page| page.statistics.clone());
-                self.estimate_by(statistics.as_deref());
-            }
-            (Estimation::Waiting(held), Ok(_)) => return held.push(outcome),
-            _ => {}
-        }
         let CallOutcome { place, result, took } = outcome;
+        if matches!(self.estimation, Estimation::Waiting) && self.is_builtin(place) {
+            let statistics = result.as_ref().ok().and_then(|page| page.statistics.clone());
+            self.estimate_by(statistics.as_deref());
+        }
         self.sources[place].took += took;
         match result {
             Ok(mut page) => {

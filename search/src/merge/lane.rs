@@ -77,6 +77,17 @@ impl Lane {
         }
     }
 
+    pub(super) fn estimate(&mut self, score: impl Fn(&Item) -> f32) {
+        let mut least = self.least_estimate.unwrap_or(f32::MAX);
+        for PendingItem { item: PositionedItem { item, relevance, .. }, .. } in &mut self.pending {
+            if let Relevance::Estimated(estimate) = relevance {
+                least = least.min(score(item));
+                *estimate = least;
+                self.least_relevance = Some(*relevance);
+            }
+        }
+    }
+
     pub(super) fn waits(&self) -> bool {
         self.pending.is_empty() && self.next.is_some() && !self.failed
     }

@@ -1,15 +1,12 @@
 //! Scores of external items beside those of the index, which first tells its statistics.
 
-use std::mem;
-
 use tokio::time::timeout_at;
 use trawl_engine::relevance::{QueryStatistics, ScoreEstimator};
 
 use super::SearchRounds;
 use crate::{
     clock::this_hour,
-    fan_out::CallOutcome,
-    source::{PositionedItem, Relevance, SourcePage},
+    source::{Item, PositionedItem, Relevance, SourcePage},
     sources::builtin,
 };
 
@@ -17,8 +14,8 @@ use crate::{
 pub(super) enum Estimation {
     /// In time order, or with one source.
     Unneeded,
-    /// Pages wait until the index has told its statistics, or failed.
-    Waiting(Vec<CallOutcome>),
+    /// Until the index has told its statistics, or failed.
+    Waiting,
     By(ScoreEstimator),
 }
 
@@ -36,29 +33,26 @@ impl SearchRounds {
         self.estimate_by(statistics.as_deref());
     }
 
-    /// Whether an answer of the source waits to be estimated.
-    pub(super) fn holds(&self, place: usize) -> bool {
-        matches!(&self.estimation, Estimation::Waiting(held) if held.iter().any(|outcome| outcome.place == place))
-    }
-
-    /// Takes what was held, too.
+    /// Estimates later items, and those that are pending.
+    ///
+    /// None was released: a source of the index that was not heard of holds all others up.
     pub(super) fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
         let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
-        if let Estimation::Waiting(held) = mem::replace(&mut self.estimation, Estimation::By(estimator)) {
-            for outcome in held {
-                self.take_outcome(outcome);
-            }
-        }
+        self.merge.estimate(|item| score(&estimator, item));
+        self.estimation = Estimation::By(estimator);
     }
 
     pub(super) fn estimate(&self, place: usize, page: &mut SourcePage) {
         if let Estimation::By(estimator) = &self.estimation
             && !self.is_builtin(place)
         {
-            let now = this_hour();
             for PositionedItem { item, relevance, .. } in &mut page.items {
-                *relevance = Relevance::Estimated(estimator.score(&item.json, item.display_time, now));
+                *relevance = Relevance::Estimated(score(estimator, item));
             }
         }
     }
+}
+
+fn score(estimator: &ScoreEstimator, item: &Item) -> f32 {
+    estimator.score(&item.json, item.display_time, this_hour())
 }

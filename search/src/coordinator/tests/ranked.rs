@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
-use trawl_engine::{Audience, Change, Checkpoint, Document, Scope};
+use trawl_engine::{Audience, Change, Checkpoint, Document, Engine, Page, Request, Scope, View};
 use trawl_index::{EmbeddedEngine, Index, Options};
 
 use super::*;
@@ -84,10 +84,52 @@ fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<Arc<dyn Source>>
     };
     writer.apply(documents.iter().enumerate().map(put).collect()).unwrap();
     writer.commit(&Checkpoint { store: "test".to_owned(), position: 1, complete: true }).unwrap();
-    let served = Arc::new(ServedIndex::of(Arc::new(EmbeddedEngine::from(index))));
+    sources_over(ServedIndex::of(Arc::new(EmbeddedEngine::from(index))))
+}
+
+fn sources_over(served: ServedIndex) -> Vec<Arc<dyn Source>> {
+    let served = Arc::new(served);
     let cache = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
     let source = |module: &&str| BuiltinSource::new(Arc::clone(&served), cache.clone(), 1, module, module);
     shared(MODULES.iter().map(source).collect())
+}
+
+/// An index that never answers a search.
+struct SilentIndex;
+
+#[async_trait::async_trait]
+impl Engine for SilentIndex {
+    fn view(&self) -> Arc<dyn View> {
+        Arc::new(Self)
+    }
+
+    async fn documents(&self) -> Result<u64, trawl_engine::Failure> {
+        Ok(0)
+    }
+
+    async fn bytes(&self) -> Result<u64, trawl_engine::Failure> {
+        Ok(0)
+    }
+}
+
+#[async_trait::async_trait]
+impl View for SilentIndex {
+    async fn search(&self, _: &Arc<Request>) -> Result<Page, trawl_engine::Failure> {
+        std::future::pending().await
+    }
+
+    async fn correct(
+        &self,
+        _: &Arc<[Arc<Scope>]>,
+        _: &Arc<[String]>,
+        _: &str,
+    ) -> Result<Option<Correction>, trawl_engine::Failure> {
+        Ok(None)
+    }
+
+    fn generation(&self) -> u64 {
+        1
+    }
 }
 
 fn by_relevance(limit: usize) -> TestSearch {
@@ -111,6 +153,31 @@ fn poor_first_hit_stands_below_every_better_one() {
         for poor in ["poor0", "poor1", "good2"] {
             assert!(place(good) < place(poor), "{good} stands below {poor}: {found:?}");
         }
+    }
+}
+
+#[test]
+fn items_of_systems_do_not_need_the_index() {
+    for (served, status) in [
+        (ServedIndex::default(), Status::Unavailable),
+        (ServedIndex::of(Arc::new(SilentIndex)), Status::Timeout),
+    ] {
+        let mut sources = sources_over(served);
+        let titles = vec!["nothing", "a word"];
+        sources.extend(shared(vec![
+            RankedSystem { id: "x", titles: titles.clone(), page_size: 1 },
+            RankedSystem { id: "y", titles: titles.into_iter().rev().collect(), page_size: 1 },
+        ]));
+        let page = paused_runtime().block_on(search(&sources, &by_relevance(10))).unwrap();
+        assert!(page.partial, "{status:?}");
+        assert_eq!(page.sources.iter().filter(|source| source.status == status).count(), MODULES.len());
+        let (from_x, from_y): (Vec<String>, Vec<String>) =
+            ids(&[page]).into_iter().partition(|id| id.starts_with('x'));
+        assert_eq!(
+            (from_x.as_slice(), from_y[0].as_str()),
+            (&["x0", "x1"].map(str::to_owned)[..], "y0"),
+            "{status:?}"
+        );
     }
 }
 
