@@ -15,7 +15,7 @@ use self::graphemes::{GraphemeCache, boundary_before};
 use self::marks::Mark;
 use self::query::HighlightQuery;
 use crate::Query;
-use crate::text::{Folded, VariantBudget, name_variants};
+use crate::text::{Folded, VariantBudget, compound_variants, name_variants, placed_runs};
 
 const WHOLE_BYTES: usize = 8 << 10;
 const PASSAGE_SOURCE_BYTES: usize = 64 << 10;
@@ -77,10 +77,14 @@ impl Highlighter {
             return Vec::new();
         }
         let folded = Folded::new(text);
+        let runs: Vec<_> = placed_runs(&folded.text).collect();
         // The title comes first, as in the index.
-        let variants =
-            if is_name { name_variants(text, &folded, &mut VariantBudget::new()) } else { Vec::new() };
-        let positions = self.query.term_positions(&folded.text, &variants);
+        let variants = if is_name {
+            name_variants(text, &folded, &mut VariantBudget::new())
+        } else {
+            compound_variants(text, &folded, &runs)
+        };
+        let positions = self.query.term_positions(&runs, &variants);
         let matches = self.query.matches(&positions);
         let mut graphemes = GraphemeCache::new(text);
         marks::merge(matches.into_iter().map(|found| Mark {

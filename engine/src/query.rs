@@ -1,8 +1,11 @@
 //! Query language, in which nothing is a syntax error (decisions 5.7).
 //!
 //! Words are required in time order and weighed in relevance order. `"quoted phrase"` is required in both; an open quote ends with the
-//! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. A compound such as `state-of-the-art` requires all its
-//! words. Full-width quotes, minus and colon are the same. The last word also matches as a prefix.
+//! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. Full-width quotes, minus and colon are the same. The
+//! last word also matches as a prefix.
+//!
+//! A compound such as `follow-up` is one word or all its parts. An exact token, such as `C-2052` or an e-mail address, is one word or
+//! its parts side by side. Relevance order requires it like a quote, unless nothing holds it.
 
 mod expansion;
 mod relaxation;
@@ -10,7 +13,9 @@ mod relaxation;
 pub use self::expansion::{MAX_SCANNED_WORDS, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 
-use crate::text::{Run, cut_to_length, fold, is_stop_word, query_words, runs, stem};
+use crate::text::{
+    JoinedToken, Run, cut_to_length, fold, is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
+};
 
 /// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
@@ -31,7 +36,10 @@ pub struct Query {
 pub struct QueryWord {
     pub position: usize,
     pub term: String,
+    /// In quotes, or of an exact token.
     pub quoted: bool,
+    /// Another spelling of the words before it.
+    pub joined: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -40,6 +48,8 @@ pub struct Clause {
     pub target: Target,
     /// Required in either order.
     pub quoted: bool,
+    /// An exact token; relevance order requires it only if something holds it.
+    pub exact: bool,
     /// All required; never empty.
     pub pieces: Vec<Piece>,
 }
@@ -60,23 +70,51 @@ pub enum Piece {
         stem: String,
         start: String,
     },
+    /// One word, or all parts.
+    Compound {
+        joined: Box<Piece>,
+        parts: Vec<Piece>,
+    },
+}
+
+impl Piece {
+    /// Stem and start of an unfinished word.
+    pub(crate) fn prefix(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Prefix { stem, start } => Some((stem, start)),
+            Self::Compound { joined, parts } => {
+                parts.last().and_then(Self::prefix).or_else(|| joined.prefix())
+            }
+            Self::Term(_) | Self::Phrase(_) => None,
+        }
+    }
+
+    fn has(&self, word: &str) -> bool {
+        match self {
+            Self::Term(term) | Self::Prefix { stem: term, .. } => term == word,
+            Self::Phrase(terms) => terms.iter().any(|(_, term)| term == word),
+            Self::Compound { joined, parts } => joined.has(word) || parts.iter().any(|part| part.has(word)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        let held = match self {
+            Self::Term(term) => term.len(),
+            Self::Phrase(terms) => {
+                terms.iter().map(|(_, term)| size_of::<(usize, String)>() + term.len()).sum()
+            }
+            Self::Prefix { stem, start } => stem.len() + start.len(),
+            Self::Compound { joined, parts } => joined.bytes() + parts.iter().map(Self::bytes).sum::<usize>(),
+        };
+        size_of::<Self>() + held
+    }
 }
 
 impl Query {
     /// Estimates its size in memory.
     pub fn bytes(&self) -> usize {
-        let of_piece = |piece: &Piece| {
-            size_of::<Piece>()
-                + match piece {
-                    Piece::Term(term) => term.len(),
-                    Piece::Phrase(terms) => {
-                        terms.iter().map(|(_, term)| size_of::<(usize, String)>() + term.len()).sum()
-                    }
-                    Piece::Prefix { stem, start } => stem.len() + start.len(),
-                }
-        };
         let of_clause =
-            |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(of_piece).sum::<usize>();
+            |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(Piece::bytes).sum::<usize>();
         let of_word = |word: &QueryWord| size_of::<QueryWord>() + word.term.len();
         self.clauses.iter().map(of_clause).chain(self.words.iter().map(of_word)).sum()
     }
@@ -94,10 +132,10 @@ impl Query {
             if raw.target == Target::Text && !raw.exclude {
                 position += raw.add_words(position, MAX_TERMS.saturating_sub(words.len()), &mut words);
             }
-            if let Some(clause) = raw.into_clause(is_last, &mut terms_left)
-                && !clauses.contains(&clause)
-            {
-                clauses.push(clause);
+            for clause in raw.into_clauses(is_last, &mut terms_left) {
+                if clauses.len() < MAX_CLAUSES && !clauses.contains(&clause) {
+                    clauses.push(clause);
+                }
             }
             rest = after.trim_start();
         }
@@ -130,7 +168,7 @@ impl Query {
             let inside = consumed.rfind(raw.text).filter(|_| is_looked_for).map(|start| (start, raw.text));
             let (start, text) = inside.unwrap_or((consumed.len(), ""));
             replaced.push_str(&consumed[..start]);
-            let exact = relaxation::exact_tokens(text);
+            let exact: Vec<_> = relaxation::exact_tokens(text).collect();
             let mut unread = text;
             for run in runs(text) {
                 let original = run.text();
@@ -166,7 +204,7 @@ impl Query {
             if clause.target == Target::Text && !clause.exclude && !clause.quoted {
                 clause.pieces.retain(|piece| match piece {
                     Piece::Term(term) | Piece::Prefix { stem: term, .. } => !is_stop_word(term),
-                    Piece::Phrase(_) => true,
+                    Piece::Phrase(_) | Piece::Compound { .. } => true,
                 });
             }
         }
@@ -182,9 +220,30 @@ impl Query {
         if query.words.len() < 2 { self.clone() } else { query }
     }
 
+    /// A query for each exact token.
+    pub fn exact_tokens(&self) -> impl Iterator<Item = Self> {
+        let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
+        clauses.map(|clause| Self { clauses: vec![clause.clone()], words: Vec::new() })
+    }
+
+    /// Leaves [`Self::exact_tokens`] that nothing holds to their words.
+    #[must_use]
+    pub fn with_words_of(&self, missing: &[Self]) -> Self {
+        let mut query = self.clone();
+        query.clauses.retain(|clause| !missing.iter().any(|token| token.clauses.contains(clause)));
+        let quoted = query.clauses.iter().filter(|clause| clause.quoted && !clause.exclude);
+        let quoted: Vec<&Piece> = quoted.flat_map(|clause| &clause.pieces).collect();
+        query.words.retain_mut(|word| {
+            let was_quoted = word.quoted;
+            word.quoted &= quoted.iter().any(|piece| piece.has(&word.term));
+            !(word.joined && was_quoted && !word.quoted)
+        });
+        query
+    }
+
     /// Whether nothing is searched; such a query matches nothing.
     pub fn is_empty(&self) -> bool {
-        self.clauses.is_empty()
+        self.clauses.is_empty() && self.words.is_empty()
     }
 }
 
@@ -218,7 +277,9 @@ impl<'a> RawClause<'a> {
             (true, inside, after)
         } else {
             let ends = |character: char| character.is_whitespace() || closing_quotes(character).is_some();
-            let (word, after) = text.split_at(text.find(ends).unwrap_or(text.len()));
+            let end = || text.find(ends).unwrap_or(text.len());
+            let spaced = if exclude || target == Target::Author { None } else { spaced_number(text) };
+            let (word, after) = text.split_at(spaced.unwrap_or_else(end));
             (false, word, after)
         };
         (Self { exclude, target, quoted, text: inside }, after)
@@ -227,31 +288,118 @@ impl<'a> RawClause<'a> {
     /// Adds up to `limit` words; returns the number of positions taken.
     fn add_words(&self, position: usize, limit: usize, words: &mut Vec<QueryWord>) -> usize {
         let folded = fold(self.text);
-        let found = query_words(&folded).into_iter().take(limit);
-        words.extend(found.map(|(offset, term)| QueryWord {
-            position: position + offset,
-            term,
-            quoted: self.quoted,
-        }));
-        let positions = |run| match run {
-            Run::Word(_) => 1,
-            Run::Ideographs(run) => run.chars().count(),
+        let mut found: Vec<QueryWord> = Vec::new();
+        let mut add = |at: usize, quoted: bool, joined: bool, words: Vec<(usize, String)>| {
+            let word = |(offset, term)| QueryWord { position: position + at + offset, term, quoted, joined };
+            found.extend(words.into_iter().map(word));
         };
-        runs(&folded).map(positions).sum()
+        let mut taken = 0;
+        if self.quoted {
+            add(0, true, false, query_words(&folded));
+            taken = positions(&folded);
+        } else {
+            for token in query_tokens(&folded) {
+                let text = &folded[token.place];
+                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                // Overlapping words only tell what the parts side by side tell.
+                let joined = token.joined.map(|joined| joined.words).filter(|words| words.len() == 1);
+                let joined =
+                    joined.into_iter().flatten().map(|(at, word)| (at, stem(&word).into_owned())).collect();
+                add(taken, is_exact, false, query_words(text));
+                add(taken, is_exact, true, joined);
+                taken += positions(text);
+            }
+        }
+        words.extend(found.into_iter().take(limit));
+        taken
     }
 
-    fn into_clause(self, is_last: bool, terms_left: &mut usize) -> Option<Clause> {
+    /// One clause, and one for each exact token.
+    fn into_clauses(self, is_last: bool, terms_left: &mut usize) -> Vec<Clause> {
         let folded = fold(self.text);
-        let mut pieces = if self.quoted && self.target == Target::Text {
-            phrase(query_words(&folded), terms_left).into_iter().collect()
-        } else {
-            word_pieces(&folded, terms_left)
-        };
-        if is_last && !self.exclude && self.target == Target::Text {
-            make_last_prefix(&folded, &mut pieces);
-        }
         let Self { exclude, target, quoted, .. } = self;
-        (!pieces.is_empty()).then_some(Clause { exclude, target, quoted, pieces })
+        let is_open = is_last && !exclude;
+        let mut clauses = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
+        if target == Target::Author {
+            pieces = word_pieces(&folded, terms_left);
+        } else if quoted {
+            pieces.extend(phrase(query_words(&folded), terms_left));
+        } else {
+            let tokens = query_tokens(&folded);
+            let last = tokens.len().checked_sub(1);
+            for (number, token) in tokens.into_iter().enumerate() {
+                let is_open = is_open && Some(number) == last;
+                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                let found = token_pieces(&folded[token.place], token.joined, is_open, terms_left);
+                if is_exact && !exclude {
+                    clauses.push(Clause { exclude, target, quoted: true, exact: true, pieces: found });
+                } else {
+                    for piece in found {
+                        add_piece(piece, &mut pieces);
+                    }
+                }
+            }
+        }
+        clauses.push(Clause { exclude, target, quoted, exact: false, pieces });
+        clauses.retain(|clause| !clause.pieces.is_empty());
+        clauses
+    }
+}
+
+/// Positions that a folded text takes.
+fn positions(folded: &str) -> usize {
+    let of_run = |run| match run {
+        Run::Word(_) => 1,
+        Run::Ideographs(run) => run.chars().count(),
+    };
+    runs(folded).map(of_run).sum()
+}
+
+fn token_pieces(
+    text: &str,
+    joined: Option<JoinedToken>,
+    is_open: bool,
+    terms_left: &mut usize,
+) -> Vec<Piece> {
+    let of_parts = |terms_left: &mut usize| {
+        let mut parts = word_pieces(text, terms_left);
+        if is_open {
+            make_last_prefix(text, &mut parts);
+        }
+        parts
+    };
+    let Some(joined) = joined else { return of_parts(terms_left) };
+    let is_open = is_open && joined.may_be_unfinished;
+    let apart: Vec<(usize, String)> =
+        joined.apart.iter().map(|(at, word)| (*at, stem(word).into_owned())).collect();
+    let last = joined.words.last().map(|(_, start)| (start, stem(start).into_owned()));
+    if joined.is_exact && joined.words.len() > 1 {
+        // Too long for one word: its parts, the last of which may be unfinished.
+        let before = apart[..apart.len() - 1].to_vec();
+        let Some(all) = phrase(apart, terms_left) else { return Vec::new() };
+        let Some((start, stem)) = last.filter(|_| is_open && *terms_left > 0) else { return vec![all] };
+        let unfinished = Box::new(Piece::Prefix { stem, start: start.clone() });
+        let ending = Piece::Compound { joined: unfinished, parts: vec![all] };
+        return phrase(before, terms_left).into_iter().chain([ending]).collect();
+    }
+    let Some((start, stem)) = last.filter(|_| *terms_left > 0) else { return of_parts(terms_left) };
+    *terms_left -= 1;
+    let whole = if is_open { Piece::Prefix { stem, start: start.clone() } } else { Piece::Term(stem) };
+    let parts = if joined.is_exact {
+        phrase(apart, terms_left).into_iter().filter(|part| *part != whole).collect()
+    } else {
+        of_parts(terms_left)
+    };
+    if parts.is_empty() {
+        return vec![whole];
+    }
+    vec![Piece::Compound { joined: Box::new(whole), parts }]
+}
+
+fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
+    if !pieces.contains(&piece) {
+        pieces.push(piece);
     }
 }
 
@@ -270,9 +418,7 @@ fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
             }
         };
         for piece in found.into_iter().flatten() {
-            if !pieces.contains(&piece) {
-                pieces.push(piece);
-            }
+            add_piece(piece, &mut pieces);
         }
     }
     pieces

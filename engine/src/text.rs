@@ -3,24 +3,28 @@
 //! Width, case, accents and traditional characters are folded. English words are indexed by stem and in full.
 //! Ideographs are indexed as dictionary words and single characters, so any substring matches.
 
+mod compounds;
 mod encoding;
 mod folded;
 mod folding;
 mod names;
+mod numbers;
 mod pinyin;
 mod segmentation;
 mod stemming;
 mod stop_words;
 mod traditional;
 
+pub(crate) use compounds::{JoinedToken, compound_variants, query_tokens};
 pub use encoding::{EncodedWord, EncodedWordReader, EncodedWords, HEADING, WHOLE_NAME, encoded_words};
 pub(crate) use folded::Folded;
 pub use folding::fold;
 pub use names::whole_name;
 pub(crate) use names::{VariantBudget, indexed_forms, name_variants};
-pub(crate) use pinyin::{NameVariant, PinyinReadings};
+pub(crate) use numbers::spaced_number;
+pub(crate) use pinyin::{PinyinReadings, WordVariant};
+pub(crate) use segmentation::{PlacedRun, is_ideograph, placed_runs, query_words, runs};
 pub use segmentation::{PositionStep, Run, document_words};
-pub(crate) use segmentation::{is_ideograph, placed_runs, query_words, runs};
 pub(crate) use stemming::cut_to_length;
 pub use stemming::stem;
 pub use stop_words::is_stop_word;

@@ -7,16 +7,12 @@ use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
     Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, by_likelihood, likeliest, places_of,
 };
-use trawl_engine::{Failure, Query, Request, Scope};
+use trawl_engine::{Failure, Query, Scope};
 
-use crate::query::{any, halves, matches};
+use crate::counting::Searched;
+use crate::query::halves;
 use crate::terms::TermPrefix;
-use crate::view::{OpenSearchView, total_of};
-
-/// In a half of one search; a cluster allows 1,024 by default.
-const MAX_CLAUSES: usize = 400;
-/// Of a half beside the words: marker, principals.
-const FILTERS: usize = 2;
+use crate::view::OpenSearchView;
 
 /// `None` if nothing changes.
 pub(crate) async fn correct(
@@ -41,37 +37,7 @@ pub(crate) async fn correct(
     Ok(Correction::new(keyword, &corrections))
 }
 
-struct Searched<'a> {
-    view: &'a OpenSearchView,
-    scopes: &'a [Arc<Scope>],
-    principals: &'a Arc<[String]>,
-}
-
 impl Searched<'_> {
-    /// Counts what any query of each list finds, in one call. Totals are exact up to `most`.
-    async fn count(&self, lists: impl Iterator<Item = Vec<Query>>, most: i32) -> Result<Vec<u64>, Failure> {
-        let (mut searches, mut counts, mut places) = (Vec::new(), Vec::new(), Vec::new());
-        for queries in lists {
-            let clauses = queries.iter().flat_map(|query| &query.clauses);
-            let pieces: usize = clauses.map(|clause| clause.pieces.len() + FILTERS).sum();
-            let queries: Vec<Arc<Query>> = queries.into_iter().map(Arc::new).collect();
-            for scopes in self.scopes.chunks((MAX_CLAUSES / pieces.max(1)).max(1)) {
-                let requests = scopes.iter().flat_map(|scope| {
-                    queries.iter().map(|query| Request::total_of(scope, self.principals, Arc::clone(query)))
-                });
-                let found: Vec<Value> = requests.filter_map(|request| matches(&request, None)).collect();
-                searches.push(json!({"size": 0, "track_total_hits": most, "query": any(&found)}));
-                places.push(counts.len());
-            }
-            counts.push(0);
-        }
-        let answers = self.view.search_scopes(self.scopes, self.principals, &searches).await?;
-        for (place, answer) in places.into_iter().zip(&answers) {
-            counts[place] += total_of(answer)?;
-        }
-        Ok(counts)
-    }
-
     async fn correction(&self, word: &str, context: &Context<'_>) -> Result<Option<String>, Failure> {
         let candidates = self.candidates(word).await?;
         let queries: Vec<Vec<Query>> =

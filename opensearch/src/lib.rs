@@ -6,6 +6,7 @@
 mod bulk;
 mod client;
 mod correction;
+mod counting;
 mod document;
 mod engine;
 mod health;

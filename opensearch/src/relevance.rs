@@ -4,6 +4,7 @@
 //! are then computed from their counts and lengths alone, so that no other tenant's texts change their order.
 
 mod clauses;
+mod exact_tokens;
 mod ranking;
 mod statistics;
 
@@ -21,6 +22,7 @@ use trawl_engine::relevance::{
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 
 use self::clauses::{Counts, Lengths, NamedClauses, Part};
+use self::exact_tokens::without_missing;
 use self::ranking::{RankedModule, Ranking};
 use self::statistics::Statistics;
 use crate::document::{document_id, read_hit};
@@ -83,6 +85,7 @@ pub(crate) async fn page(
     if request.query.is_empty() {
         return Ok(Page::default());
     }
+    let request = &without_missing(view, request, beside).await?;
     let ranking = Ranking::read(view, request, skip, beside).await?;
     let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
     // All modules agree on whether anything can match.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::marks::{Mark, MatchBits};
 use crate::Query;
 use crate::query::{MAX_TERMS, Piece, Target};
-use crate::text::{NameVariant, Run, is_ideograph, placed_runs, stem};
+use crate::text::{PlacedRun, Run, WordVariant, is_ideograph, stem};
 
 // Each term and each phrase has a bit.
 const _: () = assert!(MAX_TERMS <= u128::BITS as usize && MAX_TERMS / 2 <= u64::BITS as usize);
@@ -35,22 +35,30 @@ impl HighlightQuery {
     pub(super) fn new(query: &Query) -> Self {
         let mut highlight = Self::default();
         let clauses = query.clauses.iter().filter(|clause| !clause.exclude && clause.target == Target::Text);
-        for piece in clauses.flat_map(|clause| &clause.pieces) {
-            match piece {
-                Piece::Term(term) => highlight.single_terms |= highlight.term(term),
-                Piece::Prefix { stem, start } => {
-                    let term = highlight.term(stem);
-                    highlight.single_terms |= term;
-                    highlight.add_initial(start);
-                    highlight.prefixes.push((start.clone(), term));
-                }
-                Piece::Phrase(terms) => {
-                    let phrase = terms.iter().map(|(offset, term)| (*offset, highlight.term(term))).collect();
-                    highlight.phrases.push(phrase);
+        clauses.flat_map(|clause| &clause.pieces).for_each(|piece| highlight.add(piece));
+        highlight
+    }
+
+    fn add(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Term(term) => self.single_terms |= self.term(term),
+            Piece::Prefix { stem, start } => {
+                let term = self.term(stem);
+                self.single_terms |= term;
+                self.add_initial(start);
+                self.prefixes.push((start.clone(), term));
+            }
+            Piece::Phrase(terms) => {
+                let phrase = terms.iter().map(|(offset, term)| (*offset, self.term(term))).collect();
+                self.phrases.push(phrase);
+            }
+            Piece::Compound { joined, parts } => {
+                self.add(joined);
+                for part in parts {
+                    self.add(part);
                 }
             }
         }
-        highlight
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -78,20 +86,24 @@ impl HighlightQuery {
         self.initials.extend(word.bytes().next().filter(|first| !self.initials.contains(first)));
     }
 
-    /// In order, by name variants, too.
-    pub(super) fn term_positions(&self, folded: &str, variants: &[NameVariant]) -> Vec<TermPosition> {
+    /// In order, by variants, too.
+    pub(super) fn term_positions(
+        &self,
+        runs: &[PlacedRun<'_>],
+        variants: &[WordVariant],
+    ) -> Vec<TermPosition> {
         let mut positions = Vec::new();
         let mut variants = variants;
         let mut position = 0;
-        for (bytes, run) in placed_runs(folded) {
+        for (bytes, run) in runs {
             match run {
                 Run::Word(word) => {
                     let terms = self.terms_of(word);
                     if terms != 0 {
                         positions.push(TermPosition { position, start: bytes.start, end: bytes.end, terms });
                     }
-                    let here = variants.partition_point(|variant| variant.place.start <= bytes.start);
-                    self.add_variants(position, &variants[..here], &mut positions);
+                    let here = variants.partition_point(|variant| variant.place.start < bytes.end);
+                    self.add_variants(position, terms, &variants[..here], &mut positions);
                     variants = &variants[here..];
                     position += 1;
                 }
@@ -99,6 +111,7 @@ impl HighlightQuery {
                     for (offset, character) in run.char_indices() {
                         let candidates = self.ideographs.get(&character).map_or(&[][..], Vec::as_slice);
                         let start = bytes.start + offset;
+                        let end = start + character.len_utf8();
                         let matching =
                             candidates.iter().filter(|(term, _)| run[offset..].starts_with(term.as_str()));
                         positions.extend(matching.map(|(term, bit)| TermPosition {
@@ -107,8 +120,8 @@ impl HighlightQuery {
                             end: start + term.len(),
                             terms: *bit,
                         }));
-                        let here = variants.partition_point(|variant| variant.place.start <= start);
-                        self.add_variants(position, &variants[..here], &mut positions);
+                        let here = variants.partition_point(|variant| variant.place.start < end);
+                        self.add_variants(position, 0, &variants[..here], &mut positions);
                         variants = &variants[here..];
                         position += 1;
                     }
@@ -118,11 +131,16 @@ impl HighlightQuery {
         positions
     }
 
-    /// Adds the shortest variant for each term.
-    fn add_variants(&self, position: usize, variants: &[NameVariant], positions: &mut Vec<TermPosition>) {
-        let mut found = 0;
+    /// Adds the shortest variant for each term that was not found yet.
+    fn add_variants(
+        &self,
+        position: usize,
+        mut found: u128,
+        variants: &[WordVariant],
+        positions: &mut Vec<TermPosition>,
+    ) {
         let mut add = |terms_of: &dyn Fn(&str) -> u128| {
-            for NameVariant { place, word } in variants {
+            for WordVariant { place, word } in variants {
                 let terms = terms_of(word) & !found;
                 if terms != 0 {
                     positions.push(TermPosition { position, start: place.start, end: place.end, terms });

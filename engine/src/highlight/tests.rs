@@ -68,7 +68,7 @@ fn folded_forms_are_marked_as_written() {
     check("가 ", "[가] [\u{1100}\u{1161}] 각");
     check("ガ ", "[ｶﾞ]ッ[カ\u{3099}]");
     check("12 ", "[①②] [１２] 123");
-    check("km ", "[㎞] 5km");
+    check("km ", "[㎞] 5[km]");
     check("葛", "[葛\u{e0100}]城👍🏽[葛]👩‍👩‍👧");
     check("ok ", "👍[ok]👍🏽 🇨🇳[ok]");
     check("straße ", "[Straße] strasse");
@@ -274,20 +274,37 @@ fn soup() -> impl Strategy<Value = String> {
 
 fn holds_a_match(stretch: &str, query: &Query) -> bool {
     let folded = fold(stretch);
+    let of_stretch = Folded::new(stretch);
+    let placed: Vec<_> = placed_runs(&of_stretch.text).collect();
+    let variants = compound_variants(stretch, &of_stretch, &placed);
     let holds = |term: &str, start: Option<&str>| {
-        runs(&folded).any(|run| match run {
-            Run::Ideographs(run) => run.contains(term),
-            Run::Word(word) => {
-                word == term || stem(word) == term || start.is_some_and(|start| word.starts_with(start))
-            }
-        })
+        let is_variant = |word: &str| word == term || start.is_some_and(|start| word.starts_with(start));
+        variants.iter().any(|variant| is_variant(&variant.word) || is_variant(&stem(&variant.word)))
+            || runs(&folded).any(|run| match run {
+                Run::Ideographs(run) => run.contains(term),
+                Run::Word(word) => {
+                    word == term || stem(word) == term || start.is_some_and(|start| word.starts_with(start))
+                }
+            })
     };
     let clauses = query.clauses.iter().filter(|clause| !clause.exclude && clause.target == Target::Text);
-    clauses.flat_map(|clause| &clause.pieces).any(|piece| match piece {
-        Piece::Term(term) => holds(term, None),
-        Piece::Prefix { stem, start } => holds(stem, Some(start)),
-        Piece::Phrase(terms) => terms.iter().all(|(_, term)| holds(term, None)),
-    })
+    let mut pieces: Vec<&Piece> = clauses.flat_map(|clause| &clause.pieces).collect();
+    while let Some(piece) = pieces.pop() {
+        let holds = match piece {
+            Piece::Term(term) => holds(term, None),
+            Piece::Prefix { stem, start } => holds(stem, Some(start)),
+            Piece::Phrase(terms) => terms.iter().all(|(_, term)| holds(term, None)),
+            Piece::Compound { joined, parts } => {
+                pieces.push(joined);
+                pieces.extend(parts);
+                false
+            }
+        };
+        if holds {
+            return true;
+        }
+    }
+    false
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{RawClause, Target};
-use crate::text::{fold, is_ideograph, is_stop_word, query_words, runs};
+use crate::text::{Folded, fold, is_ideograph, is_stop_word, query_tokens, query_words, runs};
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
 const MIN_EXACT_CHARS: usize = 5;
@@ -38,17 +38,21 @@ impl RelaxableKeyword {
         while !rest.is_empty() {
             let (raw, after) = RawClause::read(rest);
             if raw.target == Target::Text && !raw.exclude && !raw.quoted {
-                for token in tokens(raw.text) {
-                    if is_exact(token) {
+                for Token { place, is_exact, is_one_word } in tokens(raw.text) {
+                    let text = &raw.text[place];
+                    if is_exact {
                         (has_fixed_text, ends_with_stop_word) = (true, false);
-                        parts.push(Part::Fixed(token.to_owned()));
-                        continue;
-                    }
-                    for (word, is_stop_word) in runs(token).flat_map(|run| words_of(run.text())) {
-                        has_stop_words |= is_stop_word;
-                        ends_with_stop_word = is_stop_word;
-                        if !is_stop_word {
-                            parts.push(Part::Word(word));
+                        parts.push(Part::Fixed(text.to_owned()));
+                    } else if is_one_word {
+                        ends_with_stop_word = false;
+                        parts.push(Part::Word(text.to_owned()));
+                    } else {
+                        for (word, is_stop_word) in runs(text).flat_map(|run| words_of(run.text())) {
+                            has_stop_words |= is_stop_word;
+                            ends_with_stop_word = is_stop_word;
+                            if !is_stop_word {
+                                parts.push(Part::Word(word));
+                            }
                         }
                     }
                 }
@@ -105,27 +109,31 @@ impl RelaxableKeyword {
     }
 }
 
-/// Parts of a clause: sequences of ASCII letters, digits and what joins them, and others.
-fn tokens(clause: &str) -> impl Iterator<Item = &str> {
-    let is_joined = |character: char| character.is_ascii_alphanumeric() || "-._@/+#:".contains(character);
-    let mut rest = clause;
-    std::iter::from_fn(move || {
-        let is_first_joined = is_joined(rest.chars().next()?);
-        let end = rest.find(|character| is_joined(character) != is_first_joined).unwrap_or(rest.len());
-        let (token, after) = rest.split_at(end);
-        rest = after;
-        Some(token)
-    })
+struct Token {
+    /// Bytes of the clause.
+    place: Range<usize>,
+    /// A long number, a code or an e-mail address.
+    is_exact: bool,
+    /// A compound such as `follow-up`.
+    is_one_word: bool,
+}
+
+fn tokens(clause: &str) -> Vec<Token> {
+    let folded = Folded::new(clause);
+    let mut end = 0;
+    let tokens = query_tokens(&folded.text).into_iter().map(|token| {
+        // Folding may part one character into several words.
+        let start = folded.source_start(token.place.start).max(end);
+        end = folded.source_end(token.place.end).max(start);
+        let is_one_word = token.joined.is_some_and(|joined| joined.words.len() == 1);
+        Token { place: start..end, is_exact: is_exact(&clause[start..end]), is_one_word }
+    });
+    tokens.collect()
 }
 
 /// Byte ranges of long numbers, codes and e-mail addresses.
-pub(super) fn exact_tokens(clause: &str) -> Vec<Range<usize>> {
-    let mut end = 0;
-    let placed = tokens(clause).map(|token| {
-        end += token.len();
-        (token, end - token.len()..end)
-    });
-    placed.filter(|(token, _)| is_exact(token)).map(|(_, place)| place).collect()
+pub(super) fn exact_tokens(clause: &str) -> impl Iterator<Item = Range<usize>> {
+    tokens(clause).into_iter().filter(|token| token.is_exact).map(|token| token.place)
 }
 
 /// Whether a token is a long number, a code or an e-mail address.
@@ -173,12 +181,15 @@ mod tests {
         assert_eq!(words("when is the Budget due"), ["Budget", "due"]);
         assert_eq!(words("报销流程怎么走"), ["报销", "流程", "走"]);
         assert_eq!(words("state-of-the-art 2026 \"of the\" -draft author:chen"), ["state", "art", "2026"]);
+        assert_eq!(words("Follow-up on the Wi-Fi"), ["Follow-up", "Wi-Fi"]);
         assert_eq!(words("C-2052 XK7702B 138-0013-8000 a.b@example.com iOS17 N95"), ["iOS17", "N95"]);
+        assert_eq!(words("138 0013 8000 of Chen"), ["Chen"]);
+        assert_eq!(words("2026年3月15日会议"), ["会议"]);
         assert_eq!(
             words("公共交通需佩戴N95口罩，MH370的碎片"),
             ["公共交通", "需", "佩戴", "N95", "口罩", "碎片"]
         );
-        assert_eq!(words("½ﬁ ｶﾅ國際"), ["½ﬁ", "ｶﾅ", "國際"]);
+        assert_eq!(words("½ﬁ ｶﾅ國際"), ["½", "ﬁ", "ｶﾅ", "國際"]);
         assert_eq!(words(""), [""; 0]);
     }
 

@@ -16,6 +16,8 @@ pub const HEADING_WEIGHT: f32 = 3.0;
 pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
 /// 0 would count each query word once.
 pub const REPETITION_SATURATION: f32 = 1.0;
+/// Of another spelling, beside its parts.
+pub const JOINED_WEIGHT: f32 = 0.3;
 /// If the last word itself is indexed.
 pub const PREFIX_WEIGHT: f32 = 0.1;
 

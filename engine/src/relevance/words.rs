@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
 use super::parameters::{
-    MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE, MIN_QUESTION_WORDS,
-    PREFIX_WEIGHT, REPETITION_SATURATION,
+    JOINED_WEIGHT, MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE,
+    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION,
 };
-use crate::query::{Piece, Query, QueryWord};
+use crate::query::{Query, QueryWord};
 use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
 
 /// Words of a query in relevance order, before their frequencies are known.
@@ -106,14 +106,13 @@ impl<'a> TypedWords<'a> {
     pub fn of(query: &'a Query) -> Self {
         let content = content_words(&query.words);
         let pieces = query.clauses.iter().filter(|clause| !clause.exclude).flat_map(|clause| &clause.pieces);
-        let mut prefixes = pieces.filter_map(|piece| match piece {
-            Piece::Prefix { stem, start } => Some(WordPrefix { stem, start }),
-            _ => None,
-        });
+        let mut prefixes =
+            pieces.filter_map(|piece| piece.prefix().map(|(stem, start)| WordPrefix { stem, start }));
         // Stop words are not expanded.
         let prefix =
             prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
-        let whole_name = whole_name(query.words.iter().map(|word| word.term.as_str()));
+        let as_typed = query.words.iter().filter(|word| !word.joined);
+        let whole_name = whole_name(as_typed.map(|word| word.term.as_str()));
         Self { content, prefix, whole_name: whole_name.map(|name| format!("{WHOLE_NAME}{name}")) }
     }
 
@@ -139,11 +138,13 @@ impl<'a> TypedWords<'a> {
             let is_required = quoted && typed.iter().any(|other| other.quoted && other.term == word.term);
             let documents = frequencies.of(&word.term);
             if documents > 0 {
-                let times = typed.iter().filter(|other| other.term == word.term).count();
+                let same = || typed.iter().filter(|other| other.term == word.term);
+                let times = same().count();
+                let spelling = if same().all(|word| word.joined) { JOINED_WEIGHT } else { 1.0 };
                 words.push(WeightedWord {
                     term: word.term.clone(),
                     documents,
-                    weight: repetition_weight(times),
+                    weight: repetition_weight(times) * spelling,
                     idf: inverse_document_frequency(documents, frequencies.documents),
                     selects: is_required || !is_common(documents, frequencies.documents),
                 });
@@ -215,7 +216,7 @@ impl PrefixWords {
 fn content_words(typed: &[QueryWord]) -> Vec<&QueryWord> {
     let content_words: Vec<&QueryWord> =
         typed.iter().filter(|word| word.quoted || !is_stop_word(&word.term)).collect();
-    if content_words.is_empty() { typed.iter().collect() } else { content_words }
+    if content_words.iter().all(|word| word.joined) { typed.iter().collect() } else { content_words }
 }
 
 /// Long questions only weigh quotes, such as titles.
@@ -257,8 +258,9 @@ fn keep_most_informative(words: &mut Vec<WeightedWord>) {
 
 fn pairs(typed: &[&QueryWord], words: &[WeightedWord]) -> Vec<WordPair> {
     let place = |typed: &QueryWord| words.iter().position(|word| word.term == typed.term);
+    let in_sequence = typed.iter().filter(|typed| !typed.joined);
     let indexed: Vec<(usize, usize)> =
-        typed.iter().filter_map(|typed| Some((place(typed)?, typed.position))).collect();
+        in_sequence.filter_map(|typed| Some((place(typed)?, typed.position))).collect();
     let mut pairs: Vec<WordPair> = Vec::new();
     for neighbours in indexed.windows(2) {
         let [(first, at), (second, next)] = *neighbours else { continue };

@@ -3,7 +3,11 @@
 //! Texts are analysed on many threads; an engine only splits this string. It holds the scope's prefix, then a position
 //! mark and the text of each word.
 
-use super::{Folded, PositionStep, VariantBudget, document_words, fold, indexed_forms, stem};
+use super::segmentation::words_of_runs;
+use super::{
+    Folded, PlacedRun, PositionStep, VariantBudget, WordVariant, compound_variants, indexed_forms,
+    placed_runs, stem,
+};
 use crate::document::SCOPE_END;
 
 const NEXT: char = '\u{1}';
@@ -37,8 +41,13 @@ impl EncodedWords {
     }
 
     pub fn add_text(&mut self, text: &str) {
+        let folded = Folded::new(text);
         let mut first = self.encoded.len() > self.prefix_len;
-        document_words(&fold(text), |step, _, word| self.add_word(step, std::mem::take(&mut first), word));
+        let runs: Vec<_> = placed_runs(&folded.text).collect();
+        let variants = compound_variants(text, &folded, &runs);
+        words_and_variants(runs.into_iter(), &variants, |step, word| {
+            self.add_word(step, std::mem::take(&mut first), word);
+        });
     }
 
     /// Adds words, their variants at the same positions, and whole names.
@@ -48,17 +57,8 @@ impl EncodedWords {
         let mut first = self.encoded.len() > self.prefix_len;
         let folded = Folded::new(name);
         let (variants, whole_names) = indexed_forms(name, &folded, &mut self.budget);
-        let mut variants = variants.iter().peekable();
-        document_words(&folded.text, |step, place, word| {
+        words_and_variants(placed_runs(&folded.text), &variants, |step, word| {
             self.add_word(step, std::mem::take(&mut first), word);
-            while let Some(variant) = variants.next_if(|variant| variant.place.start <= place) {
-                // Typed words are stemmed, except the last.
-                let stem = stem(&variant.word);
-                self.add_word(PositionStep::Same, false, &stem);
-                if stem != variant.word {
-                    self.add_word(PositionStep::Same, false, &variant.word);
-                }
-            }
         });
         for whole in whole_names {
             self.add_word(PositionStep::Same, false, &format!("{WHOLE_NAME}{whole}"));
@@ -66,7 +66,12 @@ impl EncodedWords {
     }
 
     pub fn add_headings(&mut self, text: &str) {
-        document_words(&fold(text), |step, _, word| self.add_word(step, false, &format!("{HEADING}{word}")));
+        let folded = Folded::new(text);
+        let runs: Vec<_> = placed_runs(&folded.text).collect();
+        let variants = compound_variants(text, &folded, &runs);
+        words_and_variants(runs.into_iter(), &variants, |step, word| {
+            self.add_word(step, false, &format!("{HEADING}{word}"));
+        });
     }
 
     fn add_word(&mut self, step: PositionStep, begins_text: bool, word: &str) {
@@ -82,6 +87,26 @@ impl EncodedWords {
     pub fn finish(self) -> Option<String> {
         (self.encoded.len() > self.prefix_len).then_some(self.encoded)
     }
+}
+
+/// Emits words, and their variants at the positions where these start.
+fn words_and_variants<'a>(
+    runs: impl Iterator<Item = PlacedRun<'a>>,
+    variants: &[WordVariant],
+    mut emit: impl FnMut(PositionStep, &str),
+) {
+    let mut variants = variants.iter().peekable();
+    words_of_runs(runs, |step, place, word| {
+        emit(step, word);
+        while let Some(variant) = variants.next_if(|variant| variant.place.start < place.end) {
+            // Typed words are stemmed, except the last.
+            let stem = stem(&variant.word);
+            emit(PositionStep::Same, &stem);
+            if stem != variant.word {
+                emit(PositionStep::Same, &variant.word);
+            }
+        }
+    });
 }
 
 /// A word as read back from a field.

@@ -24,12 +24,25 @@ struct FoldedPart {
 
 impl Folded {
     pub(crate) fn new(source: &str) -> Self {
-        let table = SimplifiedTable::table();
         let mut folded =
             Self { text: String::with_capacity(source.len()), parts: Vec::new(), source_len: source.len() };
+        if source.is_ascii() {
+            folded.add_part(0, true);
+            folded.text.push_str(source);
+            folded.text.make_ascii_lowercase();
+            return folded;
+        }
+        let table = SimplifiedTable::table();
         let mut start = 0;
         while let Some(character) = source[start..].chars().next() {
-            if let Some(alone) = fold_alone(character, table) {
+            let rest = &source[start..];
+            let stays = |character| fold_alone(character, table) == Some(character);
+            let same = rest.find(|character| !stays(character)).unwrap_or(rest.len());
+            if same > 0 {
+                folded.add_part(start, true);
+                folded.text.push_str(&rest[..same]);
+                start += same;
+            } else if let Some(alone) = fold_alone(character, table) {
                 folded.add_part(start, alone.len_utf8() == character.len_utf8());
                 folded.text.push(alone);
                 start += character.len_utf8();

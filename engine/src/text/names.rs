@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::pinyin::initials;
 use super::segmentation::is_ideograph;
-use super::{Folded, NameVariant, PinyinReadings, Run, placed_runs, query_words, stem};
+use super::{Folded, PinyinReadings, Run, WordVariant, compound_variants, placed_runs, query_words, stem};
 
 /// As in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
 const MAX_JOINED_WORDS: usize = 4;
@@ -38,14 +38,22 @@ impl VariantBudget {
 }
 
 /// Ordered by start and length.
-pub(crate) fn name_variants(name: &str, folded: &Folded, budget: &mut VariantBudget) -> Vec<NameVariant> {
-    all_variants(folded, &PinyinReadings::of(name, folded), budget)
+pub(crate) fn name_variants(name: &str, folded: &Folded, budget: &mut VariantBudget) -> Vec<WordVariant> {
+    all_variants(name, folded, &PinyinReadings::of(name, folded), budget)
 }
 
-fn all_variants(folded: &Folded, readings: &PinyinReadings, budget: &mut VariantBudget) -> Vec<NameVariant> {
+fn all_variants(
+    name: &str,
+    folded: &Folded,
+    readings: &PinyinReadings,
+    budget: &mut VariantBudget,
+) -> Vec<WordVariant> {
     let mut variants = readings.variants();
+    let runs: Vec<_> = placed_runs(&folded.text).collect();
+    variants.extend(compound_variants(name, folded, &runs));
     variants.extend(joined_words(&folded.text));
-    variants.sort_by_key(|variant| (variant.place.start, variant.place.end));
+    variants.sort_by(WordVariant::in_order);
+    variants.dedup();
     // A different stem is one more term.
     let within = variants
         .iter()
@@ -59,12 +67,12 @@ pub(crate) fn indexed_forms(
     name: &str,
     folded: &Folded,
     budget: &mut VariantBudget,
-) -> (Vec<NameVariant>, Vec<String>) {
+) -> (Vec<WordVariant>, Vec<String>) {
     if budget.left == 0 {
         return (Vec::new(), Vec::new());
     }
     let readings = PinyinReadings::of(name, folded);
-    let variants = all_variants(folded, &readings, budget);
+    let variants = all_variants(name, folded, &readings, budget);
     if budget.left == 0 {
         return (variants, Vec::new());
     }
@@ -199,14 +207,14 @@ fn chains(folded: &str, joined_by: Joint) -> Vec<Vec<(Range<usize>, &str)>> {
 }
 
 /// Joins words, from each word of a chain on.
-fn joined_words(folded: &str) -> Vec<NameVariant> {
+fn joined_words(folded: &str) -> Vec<WordVariant> {
     let mut variants = Vec::new();
     for chain in chains(folded, Joint::SignOrSpace) {
         for (first, (place, word)) in chain.iter().enumerate() {
             let mut joined = (*word).to_owned();
             for (last, word) in &chain[first + 1..] {
                 joined.push_str(word);
-                variants.push(NameVariant { place: place.start..last.end, word: joined.clone() });
+                variants.push(WordVariant { place: place.start..last.end, word: joined.clone() });
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Pinyin of names: 张三 as `zhangsan`, `zhang`, `san`, `zs`, `z` or `s`.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use pinyin::ToPinyinMulti;
@@ -14,10 +15,18 @@ const MAX_JOINED_NAME_CHARS: usize = 16;
 const MAX_PRONUNCIATIONS: usize = 24;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct NameVariant {
+pub(crate) struct WordVariant {
     /// Bytes of the folded text.
     pub(crate) place: Range<usize>,
     pub(crate) word: String,
+}
+
+impl WordVariant {
+    /// By start and length.
+    pub(super) fn in_order(&self, other: &Self) -> Ordering {
+        let of = |variant: &Self| (variant.place.start, variant.place.end);
+        of(self).cmp(&of(other)).then_with(|| self.word.cmp(&other.word))
+    }
 }
 
 pub(crate) struct PinyinReadings {
@@ -50,7 +59,7 @@ impl PinyinReadings {
     }
 
     /// Ordered by start and length.
-    pub(super) fn variants(&self) -> Vec<NameVariant> {
+    pub(super) fn variants(&self) -> Vec<WordVariant> {
         let mut variants = Vec::new();
         for (bytes, characters) in &self.runs {
             let mut start = bytes.start;
@@ -104,7 +113,7 @@ pub(super) fn initials(syllables: &[&str]) -> String {
     syllables.iter().filter_map(|syllable| syllable.chars().next()).collect()
 }
 
-fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<NameVariant>) {
+fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<WordVariant>) {
     let mut pronunciations = vec![Pronunciation::default()];
     for (end, readings) in characters {
         pronunciations = append(&pronunciations, readings);
@@ -113,7 +122,7 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
         let mut words: Vec<String> = pronunciations.iter().flat_map(forms).collect();
         words.sort_unstable();
         words.dedup();
-        variants.extend(words.into_iter().map(|word| NameVariant { place: start..*end, word }));
+        variants.extend(words.into_iter().map(|word| WordVariant { place: start..*end, word }));
     }
 }
 
@@ -142,13 +151,13 @@ fn readings(character: char) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn variants(name: &str, folded: &Folded) -> Vec<NameVariant> {
+    fn variants(name: &str, folded: &Folded) -> Vec<WordVariant> {
         PinyinReadings::of(name, folded).variants()
     }
 
     fn forms(name: &str, span: &str) -> Vec<String> {
         let folded = Folded::new(name);
-        let of_span = |variant: &NameVariant| {
+        let of_span = |variant: &WordVariant| {
             folded.source_start(variant.place.start) == name.find(span).unwrap()
                 && folded.source_end(variant.place.end) == name.find(span).unwrap() + span.len()
         };

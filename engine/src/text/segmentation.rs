@@ -29,13 +29,16 @@ impl<'a> Run<'a> {
     }
 }
 
+/// A run and its bytes.
+pub(crate) type PlacedRun<'a> = (Range<usize>, Run<'a>);
+
 /// Other characters separate runs.
 pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
     placed_runs(folded).map(|(_, run)| run)
 }
 
 /// Byte ranges of cut words in full.
-pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = (Range<usize>, Run<'_>)> {
+pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
     let mut end = 0;
     std::iter::from_fn(move || {
         let start = end + folded[end..].find(char::is_alphanumeric)?;
@@ -61,27 +64,36 @@ pub enum PositionStep {
     Same,
 }
 
-/// Emits each indexed word with its first byte.
+/// Emits each indexed word with the bytes of its position.
 ///
 /// Ideographs: each one and every dictionary word. Others: the stem, and the word if different.
-pub fn document_words(folded: &str, mut emit: impl FnMut(PositionStep, usize, &str)) {
-    for (bytes, run) in placed_runs(folded) {
+pub fn document_words(folded: &str, emit: impl FnMut(PositionStep, Range<usize>, &str)) {
+    words_of_runs(placed_runs(folded), emit);
+}
+
+/// Emits the words of [`document_words`] from runs.
+pub(super) fn words_of_runs<'a>(
+    runs: impl Iterator<Item = PlacedRun<'a>>,
+    mut emit: impl FnMut(PositionStep, Range<usize>, &str),
+) {
+    for (bytes, run) in runs {
         match run {
             Run::Word(word) => {
                 let stem = stem(word);
-                emit(PositionStep::Next, bytes.start, &stem);
+                emit(PositionStep::Next, bytes.clone(), &stem);
                 if stem != word {
-                    emit(PositionStep::Same, bytes.start, word);
+                    emit(PositionStep::Same, bytes, word);
                 }
             }
             Run::Ideographs(run) => {
                 let words = DICTIONARY.cut_all(run);
                 let mut words = words.iter().filter(|word| word.end - word.start > 1).peekable();
                 for (position, (start, character)) in run.char_indices().enumerate() {
-                    let place = bytes.start + start;
-                    emit(PositionStep::Next, place, &run[start..start + character.len_utf8()]);
+                    let end = start + character.len_utf8();
+                    let place = bytes.start + start..bytes.start + end;
+                    emit(PositionStep::Next, place.clone(), &run[start..end]);
                     while let Some(word) = words.next_if(|word| word.start == position) {
-                        emit(PositionStep::Same, place, cut_to_length(word.word));
+                        emit(PositionStep::Same, place.clone(), cut_to_length(word.word));
                     }
                 }
             }

@@ -52,6 +52,61 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 1..12).prop_map(|parts| parts.concat())
 }
 
+fn compound() -> impl Strategy<Value = String> {
+    let parts = vec![
+        "ISO",
+        "27001",
+        "wi",
+        "Fi",
+        "getUserName",
+        "user",
+        "1,200",
+        ".50",
+        "138",
+        "0013",
+        "8000",
+        "+86",
+        "2026",
+        "03",
+        "15",
+        "年3月",
+        "-",
+        "-",
+        ".",
+        "@",
+        "/",
+        " ",
+        " ",
+        "v2",
+        "XK7702B",
+        "，",
+    ];
+    prop::collection::vec(prop::sample::select(parts), 1..10).prop_map(|parts| parts.concat())
+}
+
+fn typed_compound() -> impl Strategy<Value = String> {
+    let words = vec![
+        "ISO27001",
+        "iso-27001 ",
+        "wifi",
+        "username",
+        "userna",
+        "1200",
+        "1,200.50",
+        "138-0013-8000",
+        "13800138000 ",
+        "2026-03-15",
+        "20260315",
+        "7702",
+        "XK77",
+        "\"iso 27001\"",
+        "2.13",
+        "v2",
+        "wi.fi@iso.user",
+    ];
+    prop::sample::select(words).prop_map(str::to_owned)
+}
+
 /// A text matches if and only if it is marked.
 fn keyword() -> impl Strategy<Value = String> {
     let words = vec![
@@ -150,6 +205,22 @@ proptest! {
     fn matching_texts_are_marked_and_no_others(
         texts in prop::collection::vec(text(), 1..40),
         keywords in prop::collection::vec(keyword(), 1..10),
+    ) {
+        let index = index_texts(&texts, false);
+        for keyword in keywords {
+            let highlighter = Highlighter::new(&Query::parse(&keyword));
+            let found = found_numbers(&index, &keyword);
+            for (number, text) in texts.iter().enumerate() {
+                let html = highlighter.mark(text, Extent::Whole).unwrap();
+                prop_assert_eq!(html.contains("<em>"), found.contains(&number), "{} in {}", keyword, html);
+            }
+        }
+    }
+
+    #[test]
+    fn matching_compounds_are_marked_and_no_others(
+        texts in prop::collection::vec(compound(), 1..40),
+        keywords in prop::collection::vec(typed_compound(), 1..10),
     ) {
         let index = index_texts(&texts, false);
         for keyword in keywords {

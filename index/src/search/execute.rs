@@ -38,7 +38,11 @@ pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error>
     }
 }
 
-fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Page, SearchError> {
+pub(super) fn search_within(
+    view: &IndexView,
+    request: &Request,
+    budget: &mut StepBudget,
+) -> Result<Page, SearchError> {
     if request.query.is_empty() {
         return Ok(Page::default());
     }

@@ -37,6 +37,7 @@ pub(super) enum Requirement {
     Prefix(Arc<PrefixExpansion>),
     VisibleTo(Viewer, Arc<str>),
     All(Vec<Requirement>),
+    Any(Vec<Requirement>),
 }
 
 impl Plan {
@@ -104,11 +105,7 @@ impl Planner<'_> {
                 Target::Author => fields.author,
             };
             if clause.exclude {
-                let mut requirements = self.requirements(&clause.pieces, field)?;
-                match requirements.len() {
-                    1 => branch.excluded.append(&mut requirements),
-                    _ => branch.excluded.push(Requirement::All(requirements)),
-                }
+                branch.excluded.push(self.all(&clause.pieces, field)?);
             } else if clause.target == Target::Author || clause.quoted && are_quotes_required {
                 branch.required.append(&mut self.requirements(&clause.pieces, field)?);
             }
@@ -185,6 +182,9 @@ impl Planner<'_> {
                 let weight = PhraseQuery::new_with_offset(terms.clone()).weight(scoring)?;
                 Requirement::Phrase(terms.into(), term_infos, weight)
             }
+            Piece::Compound { joined, parts } => {
+                Requirement::Any(vec![self.requirement(joined, field)?, self.all(parts, field)?])
+            }
             Piece::Prefix { stem, start } => {
                 let expansion = prefix_expansion::expand(
                     self.scope.view,
@@ -199,6 +199,17 @@ impl Planner<'_> {
                 } else {
                     Requirement::Prefix(expansion)
                 }
+            }
+        })
+    }
+
+    fn all(&mut self, pieces: &[Piece], field: Field) -> Result<Requirement, SearchError> {
+        let mut requirements = self.requirements(pieces, field)?;
+        Ok(match (requirements.len(), requirements.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                requirements.extend(last);
+                Requirement::All(requirements)
             }
         })
     }
@@ -222,14 +233,16 @@ impl Requirement {
             Self::Phrase(terms, ..) => terms.iter().all(|(_, term)| term.field() == field),
             Self::Prefix(expansion) => expansion.is_in(field),
             Self::VisibleTo(..) => false,
-            Self::All(requirements) => requirements.iter().any(|requirement| requirement.is_in(field)),
+            Self::All(requirements) | Self::Any(requirements) => {
+                requirements.iter().any(|requirement| requirement.is_in(field))
+            }
         }
     }
 
     fn rank(&self) -> u8 {
         match self {
             Self::Term(..) => 0,
-            Self::AnyTerm(..) | Self::Phrase(..) | Self::All(_) => 1,
+            Self::AnyTerm(..) | Self::Phrase(..) | Self::All(_) | Self::Any(_) => 1,
             Self::Prefix(_) => 2,
             Self::VisibleTo(..) => 3,
         }

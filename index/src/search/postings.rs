@@ -40,6 +40,7 @@ pub(super) enum PostingList<'a> {
     Set(Arc<DocumentSet>),
     Phrase(&'a Arc<[(usize, Term)]>, &'a dyn Weight, u32),
     All(Vec<PostingList<'a>>),
+    Any(Vec<PostingList<'a>>),
 }
 
 impl<'a> BranchPostings<'a> {
@@ -218,6 +219,7 @@ impl PostingList<'_> {
             Self::Set(set) => set.len(),
             Self::Phrase(_, _, most) => *most,
             Self::All(lists) => lists.iter().map(Self::max_len).min().unwrap_or(0),
+            Self::Any(lists) => lists.iter().map(Self::max_len).fold(0, u32::saturating_add),
         }
     }
 
@@ -259,6 +261,9 @@ impl PostingList<'_> {
                 let documents = Intersection::new(readers, Vec::new(), 0, &mut StepBudget::unbounded())?;
                 ListReader::Other(Box::new(documents))
             }
+            Self::Any(lists) => ListReader::Any(
+                lists.iter().map(|list| list.read(view, segment, from)).collect::<Result<_, _>>()?,
+            ),
         })
     }
 
@@ -274,7 +279,7 @@ impl PostingList<'_> {
                 }))
             }
             Self::Set(set) => Some(Ok(set.count(range))),
-            Self::Phrase(..) | Self::All(_) => None,
+            Self::Phrase(..) | Self::All(_) | Self::Any(_) => None,
         }
     }
 
@@ -306,14 +311,19 @@ impl PostingList<'_> {
                 }
                 None => Self::Phrase(terms, *weight, *most),
             },
-            Self::All(lists) => Self::All(
-                lists.iter().map(|list| list.for_counting(view, segment, rarest, budget)).collect::<Result<
-                    _,
-                    SearchError,
-                >>(
-                )?,
-            ),
+            Self::All(lists) => Self::All(Self::all_for_counting(lists, view, segment, rarest, budget)?),
+            Self::Any(lists) => Self::Any(Self::all_for_counting(lists, view, segment, rarest, budget)?),
         })
+    }
+
+    fn all_for_counting(
+        lists: &[Self],
+        view: &IndexView,
+        segment: &Segment,
+        rarest: u32,
+        budget: &mut StepBudget,
+    ) -> Result<Vec<Self>, SearchError> {
+        lists.iter().map(|list| list.for_counting(view, segment, rarest, budget)).collect()
     }
 }
 
@@ -392,6 +402,17 @@ impl PostingFinder<'_, '_> {
                 // Reading these takes no steps.
                 self.budget.take(lists.iter().map(PostingList::max_len).min().map_or(0, u64::from))?;
                 Some(PostingList::All(lists))
+            }
+            Requirement::Any(requirements) => {
+                let mut lists = Vec::with_capacity(requirements.len());
+                for requirement in requirements {
+                    lists.extend(self.find(requirement)?);
+                }
+                if lists.len() < 2 {
+                    return Ok(lists.pop());
+                }
+                self.budget.take(lists.iter().map(|list| u64::from(list.max_len())).sum())?;
+                Some(PostingList::Any(lists))
             }
         })
     }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
+use tantivy_fst::Automaton;
 use trawl_engine::query::{MAX_SCANNED_WORDS, select_expansion};
 
 use super::budget::{SearchError, StepBudget};
@@ -30,7 +31,7 @@ pub(super) fn expand(
     let by_segment = view
         .segments
         .iter()
-        .map(|segment| segment_terms(view, segment, &beginning, budget))
+        .map(|segment| segment_terms(view, segment, &beginning, prefix.len(), budget))
         .collect::<Result<Vec<_>, _>>()?;
     budget.take(by_segment.iter().map(|words| words.len() as u64).sum::<u64>() * 4)?;
     let selected = select(&by_segment, prefix.len(), own_stem);
@@ -85,6 +86,7 @@ fn segment_terms(
     view: &IndexView,
     segment: &Segment,
     beginning: &Arc<Term>,
+    prefix_len: usize,
     budget: &mut StepBudget,
 ) -> Result<Arc<Vec<DictionaryTerm>>, SearchError> {
     let key = (segment.reader.segment_id(), Arc::clone(beginning));
@@ -101,7 +103,9 @@ fn segment_terms(
         *last += 1;
     }
     let index = segment.inverted_index(beginning.field(), view.fields)?;
-    let mut terms = index.terms().range().ge(start).lt(&end).into_stream()?;
+    let typed = &start[prefix_len.min(start.len())..];
+    let words = Words { start: start.len(), with_digits: typed.iter().any(u8::is_ascii_digit) };
+    let mut terms = index.terms().search(&words).ge(start).lt(&end).into_stream()?;
     let mut words = Vec::new();
     while words.len() < MAX_SCANNED_WORDS && terms.advance() {
         words.push(DictionaryTerm { term: terms.key().to_vec(), info: terms.value().clone() });
@@ -110,4 +114,34 @@ fn segment_terms(
     let words = Arc::new(words);
     view.cache.insert_prefix(key, &words);
     Ok(words)
+}
+
+/// Words behind a start. Letters do not go on with digits: thousands of numbered words, as of `order 10001`, would
+/// crowd out `ordinary`.
+struct Words {
+    /// Length in bytes.
+    start: usize,
+    with_digits: bool,
+}
+
+impl Automaton for &Words {
+    /// Bytes read, up to the start, and whether the word is one to take.
+    type State = (usize, bool);
+
+    fn start(&self) -> Self::State {
+        (0, true)
+    }
+
+    fn is_match(&self, (_, is_taken): &Self::State) -> bool {
+        *is_taken
+    }
+
+    fn can_match(&self, (_, is_taken): &Self::State) -> bool {
+        *is_taken
+    }
+
+    fn accept(&self, (read, is_taken): &Self::State, byte: u8) -> Self::State {
+        let is_refused = *read == self.start && !self.with_digits && byte.is_ascii_digit();
+        ((read + 1).min(self.start), *is_taken && !is_refused)
+    }
 }

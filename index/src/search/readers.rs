@@ -88,6 +88,8 @@ impl DocSet for Intersection {
 pub(super) enum ListReader {
     Postings(Box<SegmentPostings>),
     Set(SetReader),
+    /// Documents of any list.
+    Any(Vec<ListReader>),
     Other(Box<dyn DocSet>),
 }
 
@@ -104,6 +106,13 @@ impl DocSet for ListReader {
         match self {
             Self::Postings(postings) => postings.advance(),
             Self::Set(set) => set.advance(),
+            Self::Any(lists) => {
+                let document = first_of(lists);
+                for list in lists.iter_mut().filter(|list| list.doc() == document) {
+                    list.advance();
+                }
+                first_of(lists)
+            }
             Self::Other(other) => other.advance(),
         }
     }
@@ -112,6 +121,7 @@ impl DocSet for ListReader {
         match self {
             Self::Postings(postings) => postings.seek(target),
             Self::Set(set) => set.seek(target),
+            Self::Any(lists) => lists.iter_mut().map(|list| list.seek_to(target)).min().unwrap_or(TERMINATED),
             Self::Other(other) => other.seek(target),
         }
     }
@@ -120,6 +130,7 @@ impl DocSet for ListReader {
         match self {
             Self::Postings(postings) => postings.doc(),
             Self::Set(set) => set.doc(),
+            Self::Any(lists) => first_of(lists),
             Self::Other(other) => other.doc(),
         }
     }
@@ -128,7 +139,12 @@ impl DocSet for ListReader {
         match self {
             Self::Postings(postings) => postings.size_hint(),
             Self::Set(set) => set.size_hint(),
+            Self::Any(lists) => lists.iter().map(ListReader::size_hint).fold(0, u32::saturating_add),
             Self::Other(other) => other.size_hint(),
         }
     }
+}
+
+fn first_of(lists: &[ListReader]) -> DocId {
+    lists.iter().map(ListReader::doc).min().unwrap_or(TERMINATED)
 }

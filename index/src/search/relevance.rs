@@ -8,15 +8,17 @@ mod first_pass;
 mod rescore;
 mod scored;
 
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use trawl_engine::relevance::{RESCORED_MATCHES, WeightedWords, freshness};
-use trawl_engine::{Hit, Page, RankedScope, Request};
+use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
 
 use self::rescore::Rescorer;
 use self::scored::{Scored, sort};
 use super::budget::{SearchError, StepBudget};
+use super::execute::search_within;
 use super::matches::Matches;
 use super::plan::Plan;
 use super::ranking::Ranking;
@@ -36,6 +38,7 @@ pub(super) fn page(
     budget: &mut StepBudget,
 ) -> Result<Page, SearchError> {
     let keys = || std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope));
+    let request = &*without_missing(view, request, &keys().collect::<Vec<_>>(), budget)?;
     let skips: Vec<usize> = std::iter::once(skip).chain(beside.iter().map(|beside| beside.skip)).collect();
     let scopes: Vec<ViewerScope<'_>> =
         keys().map(|key| ViewerScope::new(view, key, &request.principals)).collect::<Result<_, _>>()?;
@@ -83,6 +86,31 @@ pub(super) fn page(
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
     Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
+}
+
+/// The request without the exact tokens that the viewer finds in no scope.
+fn without_missing<'r>(
+    view: &IndexView,
+    request: &'r Request,
+    scopes: &[&Arc<Scope>],
+    budget: &mut StepBudget,
+) -> Result<Cow<'r, Request>, SearchError> {
+    let mut missing = Vec::new();
+    for token in request.query.exact_tokens() {
+        let query = Arc::new(token.clone());
+        let mut is_found = false;
+        for scope in scopes {
+            let total = Request::total_of(scope, &request.principals, Arc::clone(&query));
+            is_found = is_found || search_within(view, &total, budget)?.total > 0;
+        }
+        if !is_found {
+            missing.push(token);
+        }
+    }
+    if missing.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
+    Ok(Cow::Owned(Request { query: Arc::new(request.query.with_words_of(&missing)), ..request.clone() }))
 }
 
 /// Refines the order of the best matches; the others stay below.

@@ -94,7 +94,6 @@ fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
         attach_info: Some(serde_json::to_string(&attached).map_err(Error::internal)?),
         attach_description: None,
     };
-    let parts = words::parts(&item.title);
     let principals = chain.directories.iter().map(|id| directory_principal(id));
     let audience = principals.chain([owner_principal(&chain.subject)]).collect();
     Ok(Document {
@@ -107,7 +106,7 @@ fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
         other_names: Vec::new(),
         sub_title: chain.path.clone(),
         brief: String::new(),
-        text: Some(if parts.is_empty() { text.into() } else { format!("{parts}\n{text}").into() }),
+        text: Some(text.into()),
         author: item.author.unwrap_or_default(),
         audience: Audience::Principals(audience),
     })

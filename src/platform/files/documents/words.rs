@@ -1,33 +1,3 @@
-/// Splits `Budget2026v2`, whose parts prefix search would not find.
-pub(super) fn parts(name: &str) -> String {
-    let mut parts = String::new();
-    for word in name.split(|character: char| !character.is_ascii_alphanumeric()) {
-        let borders = borders(word);
-        if borders.is_empty() {
-            continue;
-        }
-        let mut start = 0;
-        for border in borders.into_iter().chain([word.len()]) {
-            if !parts.is_empty() {
-                parts.push(' ');
-            }
-            parts.push_str(&word[start..border]);
-            start = border;
-        }
-    }
-    parts
-}
-
-fn borders(word: &str) -> Vec<usize> {
-    let bytes = word.as_bytes();
-    let is_border = |pair: &[u8]| {
-        let [left, right] = [pair[0], pair[1]];
-        left.is_ascii_digit() != right.is_ascii_digit()
-            || left.is_ascii_lowercase() && right.is_ascii_uppercase()
-    };
-    bytes.windows(2).zip(1..).filter(|(pair, _)| is_border(pair)).map(|(_, place)| place).collect()
-}
-
 pub(super) fn beginning(text: &str, characters: usize) -> Option<String> {
     let mut shown = String::new();
     let mut left = characters;
@@ -50,21 +20,6 @@ pub(super) fn beginning(text: &str, characters: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_that_stand_together_are_taken_apart() {
-        for (name, expected) in [
-            ("Q3_report-final.PDF", "Q 3"),
-            ("Budget2026v2.xlsx", "Budget 2026 v 2"),
-            ("QuarterlyReport.docx", "Quarterly Report"),
-            ("report.pdf", ""),
-            ("2026年合同v2.docx", "v 2"),
-            ("PDFs", ""),
-            ("", ""),
-        ] {
-            assert_eq!(parts(name), expected, "{name}");
-        }
-    }
 
     #[test]
     fn a_beginning_is_one_line_of_so_many_characters() {
