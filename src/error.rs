@@ -260,7 +260,9 @@ impl From<trawl_search::Error> for Error {
             Refusal::NoSuchSource(_) | Refusal::InvalidCursor | Refusal::CursorTooLong => {
                 Self::bad_request(message)
             }
-            Refusal::TooManySearches => Self::unavailable(message, Duration::from_secs(1)),
+            Refusal::TooManySearches | Refusal::Unavailable(_) => {
+                Self::unavailable(message, Duration::from_secs(1))
+            }
             Refusal::AnswerTooLarge(_) => Self::too_large(message),
             Refusal::Internal(cause) => Self::internal(cause),
         }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 
 use crate::correction::Correction;
-use crate::{Page, Request, Scope};
+use crate::{Hit, Page, Request, Scope};
 
 /// A full-text index that can be searched.
 #[async_trait]
@@ -56,6 +56,9 @@ pub trait View: Send + Sync {
 
     /// Answers the request.
     async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure>;
+
+    /// The newest hits of each request, uncounted. Requests are of one viewer; their `start` is not read.
+    async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure>;
 
     /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
     ///

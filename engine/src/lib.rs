@@ -5,6 +5,7 @@
 
 mod analysis;
 mod checkpoint;
+mod completion;
 pub mod correction;
 mod document;
 mod engine;
@@ -19,6 +20,7 @@ pub mod text;
 
 pub use analysis::{AnalysedDocument, Half, principal_term};
 pub use checkpoint::Checkpoint;
+pub use completion::{CompletedPart, PrefixPlace, TypedPrefix};
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, SCOPE_END, Scope, tenant_range};
 pub use engine::{Engine, Failure, Health, View, next_generation};
 pub use highlight::{Extent, Highlighter};

@@ -10,7 +10,7 @@
 mod expansion;
 mod relaxation;
 
-pub use self::expansion::{MAX_SCANNED_WORDS, select_expansion};
+pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 
 use crate::text::{
@@ -56,7 +56,10 @@ pub struct Clause {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
+    /// All texts, title included.
     Text,
+    /// In time order; no piece is a phrase.
+    Title,
     Author,
 }
 

@@ -9,7 +9,7 @@ use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use trawl_engine::correction::Correction;
-use trawl_engine::{Page, Request, Scope};
+use trawl_engine::{Hit, Page, Request, Scope};
 
 use crate::Error;
 use crate::checkpoint::Payload;
@@ -135,6 +135,16 @@ impl Snapshot {
     /// [`Error::Unusable`] for damage, including panics of the engine.
     pub fn search(&self, request: &Request) -> Result<Page, Error> {
         without_panic("in a search", || crate::search::search(&self.view, request))
+    }
+
+    /// The newest hits of each request, uncounted. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
+    pub fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Error> {
+        let newest = |request| crate::search::newest(&self.view, request);
+        without_panic("in a search", || requests.iter().map(newest).collect())
     }
 
     /// Replaces words that none of a tenant's scopes shows by visible words one edit away.

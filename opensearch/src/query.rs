@@ -40,20 +40,24 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
     let branches: Vec<Value> = halves(&request.principals)
         .map(|half| {
             let (mut required, mut excluded) = (Vec::new(), Vec::new());
-            let mut has_text = false;
+            let mut is_of_half = false;
             for clause in &request.query.clauses {
-                let is_text = clause.target == Target::Text;
-                let field = if is_text { half.body } else { AUTHOR };
+                let field = match clause.target {
+                    Target::Text => half.body,
+                    Target::Title => half.title,
+                    Target::Author => AUTHOR,
+                };
+                let is_word = clause.target == Target::Text;
                 let pieces = clause.pieces.iter().map(|piece| piece_query(&prefix, field, piece));
                 if clause.exclude {
                     excluded.push(all(pieces.collect()));
-                } else if !is_text || words.is_none() || clause.quoted && are_quotes_required {
-                    has_text |= is_text;
+                } else if !is_word || words.is_none() || clause.quoted && are_quotes_required {
+                    is_of_half |= field != AUTHOR;
                     required.extend(pieces);
                 }
             }
             required.extend(author.iter().map(|piece| piece_query(&prefix, AUTHOR, piece)));
-            if !has_text {
+            if !is_of_half {
                 required.push(term(half.body, prefix.marker()));
             }
             if half.body == RESTRICTED.body {

@@ -1,9 +1,12 @@
 //! Pages in time order, with whole ties.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
-use trawl_engine::{Failure, Hit, Page, Request, TimePosition};
+use trawl_engine::{Failure, Hit, Page, Request, Scope, TimePosition};
 
 use crate::document::read_hit;
+use crate::query::matches;
 use crate::view::{OpenSearchView, hits_of, total_of};
 
 /// Hits of a tie that are asked for at first; four times as many each time.
@@ -60,6 +63,21 @@ pub(crate) async fn page(
         }
         chunk *= 4;
     }
+}
+
+/// The newest hits of each request of one viewer, uncounted.
+pub(crate) async fn newest_of_each(
+    view: &OpenSearchView,
+    requests: &[Request],
+) -> Result<Vec<Vec<Hit>>, Failure> {
+    let Some(first) = requests.first() else { return Ok(Vec::new()) };
+    let scopes: Vec<Arc<Scope>> = requests.iter().map(|request| Arc::clone(&request.scope)).collect();
+    let nothing = json!({"match_none": {}});
+    let search =
+        |request: &Request| newest(matches(request, None).as_ref().unwrap_or(&nothing), None, request.limit);
+    let searches: Vec<Value> = requests.iter().map(search).collect();
+    let answers = view.search_scopes(&scopes, &first.principals, &searches).await?;
+    answers.into_iter().map(hits).collect()
 }
 
 fn page_of(hits: Vec<Hit>, total: u64, more: bool, cut: bool) -> Page {

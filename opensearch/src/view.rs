@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use trawl_engine::correction::Correction;
-use trawl_engine::{Failure, Page, Request, Scope, Start, View};
+use trawl_engine::{Failure, Hit, Page, Request, Scope, Start, View};
 
 use crate::client::{Body, Call, failure, lacks_a_part};
 use crate::correction;
@@ -35,6 +35,16 @@ impl View for OpenSearchView {
         match self.page(request).await {
             Err(failure) => self.after_exchange(failure).await?.page(request).await,
             page => page,
+        }
+    }
+
+    async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure> {
+        match time_order::newest_of_each(self, requests).await {
+            Err(failure) => {
+                let view = self.after_exchange(failure).await?;
+                time_order::newest_of_each(&view, requests).await
+            }
+            found => found,
         }
     }
 

@@ -1,4 +1,5 @@
 mod all_modules;
+mod suggestions;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,10 @@ use crate::{
     sources::builtin::Spelling,
 };
 
-pub use self::all_modules::{AllModules, AnswerReservation, ModuleAnswer};
+pub use self::{
+    all_modules::{AllModules, AnswerReservation, ModuleAnswer},
+    suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
+};
 
 /// Runs searches.
 pub struct Coordinator {

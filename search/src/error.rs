@@ -27,6 +27,9 @@ pub enum Error {
     /// Too many searches run.
     #[error("too many searches run already; try again shortly")]
     TooManySearches,
+    /// The index did not answer. The text is safe for callers.
+    #[error("{0}; try again shortly")]
+    Unavailable(String),
     /// The unsent answers reach this bound in MiB.
     #[error(
         "the answer is full: it holds at most {0} MiB; ask for fewer items (`limit`), or search this module by itself"

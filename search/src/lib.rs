@@ -32,7 +32,9 @@ mod total;
 mod weight;
 
 pub use answer::{Failure, Relaxed, SearchPage, SourceCounts, SourceReport, Status};
-pub use coordinator::{AllModules, AnswerReservation, Coordinator, ModuleAnswer};
+pub use coordinator::{
+    AllModules, AnswerReservation, Coordinator, ModuleAnswer, Suggestion, SuggestionKind, SuggestionRequest,
+};
 pub use cursor::CursorKey;
 pub use duplicates::Duplicates;
 pub use error::{Error, Result};

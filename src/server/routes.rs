@@ -95,6 +95,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/contents/search" either(ContentsRead) => search::routes::get_search;
     POST "/contents/search/all" either(ContentsRead) => search::all::post_search_all;
     GET "/contents/search/all" either(ContentsRead) => search::all::get_search_all;
+    GET "/contents/suggest" either(ContentsRead) => search::routes::list_suggestions;
 
     // Favorites and badges
     GET "/v1/favorite" person(Collab) => favorites::routes::show_favorite;

@@ -212,6 +212,7 @@ mod search {
     mod relaxation;
     mod response_cache;
     mod source_tokens;
+    mod suggestions;
     mod suspension;
     mod time_positions;
 }

@@ -3,12 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use crate::text::stem;
+use crate::text::{WHOLE_NAME, stem};
 
-/// Words that are looked at, in lexicographic order.
-pub const MAX_SCANNED_WORDS: usize = 4_096;
+const MAX_SCANNED_WORDS: usize = 4_096;
+/// Of a single letter, which a person hardly stops at.
+const MAX_SCANNED_WORDS_OF_LETTER: usize = 1_024;
 /// The most frequent ones.
 const MAX_EXPANDED_WORDS: usize = 128;
+
+/// Number of words beginning with `start` that are looked at, in lexicographic order.
+pub fn max_scanned_words(start: &str) -> usize {
+    let letters = start.trim_start_matches(WHOLE_NAME).chars().take(2).count();
+    if letters < 2 { MAX_SCANNED_WORDS_OF_LETTER } else { MAX_SCANNED_WORDS }
+}
 
 /// Chooses from all words that begin with a prefix, whose stem is `own_stem`.
 ///

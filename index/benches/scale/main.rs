@@ -1,12 +1,13 @@
 //! Pages, totals and building over 100 thousand to ten million documents. Progress goes to stderr.
 //!
-//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [merge | tenants | texts] [seed=N]
+//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [completions | merge | tenants | texts] [seed=N]
 //! [only=NAME]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::cast_precision_loss, reason = "figures need no more than 52 bits")]
 
 mod cases;
+mod completions;
 mod corpus;
 mod measure;
 mod merging;
@@ -61,6 +62,13 @@ fn main() {
         let (directory, facts) = corpus::prepare(&mixer, documents, seed);
         if arguments.iter().any(|argument| argument == "merge") {
             merging::run(&mixer, &directory, documents, &scope);
+            continue;
+        }
+        if arguments.iter().any(|argument| argument == "completions") {
+            let copy = corpus::copy(&directory);
+            let (index, writer) = corpus::open(copy.path());
+            completions::run(&mixer, &index, documents);
+            writer.close().unwrap();
             continue;
         }
         let corpus = CorpusBench {

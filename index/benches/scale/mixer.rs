@@ -30,7 +30,7 @@ pub(crate) const GROUPS: u64 = 2_000;
 
 /// Searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
-const SIBLING: (i64, &str, u64) = (1, "article", 10);
+pub(crate) const SIBLING: (i64, &str, u64) = (1, "article", 10);
 /// They share the rest.
 const OTHER_TENANTS: std::ops::RangeInclusive<u64> = 2..=9;
 

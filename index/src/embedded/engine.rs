@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
 use trawl_engine::correction::Correction;
-use trawl_engine::{Engine, Failure, Page, Request, Scope, View};
+use trawl_engine::{Engine, Failure, Hit, Page, Request, Scope, View};
 
 use super::blocking;
 use crate::{Error, Index, Snapshot};
@@ -78,6 +78,11 @@ impl View for EmbeddedView {
     async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
         let request = Arc::clone(request);
         self.on_thread(move |snapshot| snapshot.search(&request)).await
+    }
+
+    async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure> {
+        let requests = Arc::clone(requests);
+        self.on_thread(move |snapshot| snapshot.newest(&requests)).await
     }
 
     async fn correct(

@@ -1,9 +1,9 @@
-use trawl_engine::{Page, Request, Start};
+use trawl_engine::{Hit, Page, Request, Start};
 
 use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
 use super::plan::Plan;
-use super::stored::read_hit;
+use super::stored::{Match, read_hit};
 use super::time_order::TimePage;
 use super::viewer_scope::ViewerScope;
 use super::{relevance, time_order};
@@ -30,11 +30,26 @@ pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Opti
 }
 
 pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error> {
-    match search_within(view, request, &mut StepBudget::unbounded()) {
-        Ok(page) => Ok(page),
+    unbounded(|budget| search_within(view, request, budget))
+}
+
+/// The newest hits, uncounted.
+pub(crate) fn newest(view: &IndexView, request: &Request) -> Result<Vec<Hit>, Error> {
+    unbounded(|budget| {
+        let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
+        let plan = Plan::new(&scope, request, None, budget)?;
+        let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
+        let page = time_order::collect(view, &matches, None, None, request.limit, budget)?;
+        read_hits(view, page.found, budget)
+    })
+}
+
+fn unbounded<T: Default>(work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>) -> Result<T, Error> {
+    match work(&mut StepBudget::unbounded()) {
+        Ok(done) => Ok(done),
         Err(SearchError::Failed(error)) => Err(error),
         // Unreachable: the budget exceeds any number of steps.
-        Err(SearchError::OverBudget) => Ok(Page::default()),
+        Err(SearchError::OverBudget) => Ok(T::default()),
     }
 }
 
@@ -58,11 +73,16 @@ pub(super) fn search_within(
     let total = matches.total(view, &scope.total_key(request, &request.scope, 0), budget)?;
     let TimePage { found, more, cut } =
         time_order::collect(view, &matches, after, whole_ties, request.limit, budget)?;
+    let hits = read_hits(view, found, budget)?;
+    Ok(Page { hits, total, more, cut, ..Page::default() })
+}
+
+fn read_hits(view: &IndexView, found: Vec<Match>, budget: &mut StepBudget) -> Result<Vec<Hit>, SearchError> {
     let mut hits = Vec::with_capacity(found.len());
     for found in found {
         let hit = read_hit(view, found)?;
         budget.take(hit.item.len() as u64 / BYTES_PER_STEP)?;
         hits.push(hit);
     }
-    Ok(Page { hits, total, more, cut, ..Page::default() })
+    Ok(hits)
 }

@@ -54,7 +54,7 @@ impl Plan {
             for texts in scope.halves() {
                 let Some(mut branch) = planner.filters(request, texts, words)? else { break };
                 planner.add_words(request, texts.body, words, &mut branch)?;
-                branches.push(planner.finish(texts.body, branch)?);
+                branches.push(planner.finish(texts, branch)?);
             }
         }
         Ok(Self { branches })
@@ -72,7 +72,7 @@ impl Plan {
         for texts in scope.halves() {
             let Some(branch) = planner.filters(request, texts, Some(words))? else { break };
             let is_empty = branch.required.is_empty() && branch.excluded.is_empty();
-            let branch = if is_empty { None } else { Some(planner.finish(texts.body, branch)?) };
+            let branch = if is_empty { None } else { Some(planner.finish(texts, branch)?) };
             halves.push((texts, branch));
         }
         Ok(halves)
@@ -102,11 +102,12 @@ impl Planner<'_> {
         for clause in &request.query.clauses {
             let field = match clause.target {
                 Target::Text => texts.body,
+                Target::Title => texts.title,
                 Target::Author => fields.author,
             };
             if clause.exclude {
                 branch.excluded.push(self.all(&clause.pieces, field)?);
-            } else if clause.target == Target::Author || clause.quoted && are_quotes_required {
+            } else if clause.target != Target::Text || clause.quoted && are_quotes_required {
                 branch.required.append(&mut self.requirements(&clause.pieces, field)?);
             }
         }
@@ -145,10 +146,12 @@ impl Planner<'_> {
         Ok(())
     }
 
-    fn finish(&mut self, text: Field, mut branch: Branch) -> Result<Branch, SearchError> {
+    fn finish(&mut self, texts: TextFields, mut branch: Branch) -> Result<Branch, SearchError> {
         // A branch without text needs the half's marker.
-        if !branch.required.iter().any(|requirement| requirement.is_in(text)) {
-            branch.required.push(self.whole_term(text, "")?);
+        let is_of_half =
+            |requirement: &Requirement| [texts.body, texts.title].iter().any(|text| requirement.is_in(*text));
+        if !branch.required.iter().any(is_of_half) {
+            branch.required.push(self.whole_term(texts.body, "")?);
         }
         // Cheap ones first: a failure spares the others.
         branch.required.sort_by_key(Requirement::rank);

@@ -2,8 +2,7 @@ use std::sync::Arc;
 
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
-use tantivy_fst::Automaton;
-use trawl_engine::query::{MAX_SCANNED_WORDS, select_expansion};
+use trawl_engine::query::{max_scanned_words, select_expansion};
 
 use super::budget::{SearchError, StepBudget};
 use crate::expansion::{PrefixExpansion, SegmentExpansion};
@@ -28,13 +27,14 @@ pub(super) fn expand(
     if let Some(cached) = view.cached_expansion(&beginning) {
         return Ok(cached);
     }
+    let most = max_scanned_words(start);
     let by_segment = view
         .segments
         .iter()
-        .map(|segment| segment_terms(view, segment, &beginning, prefix.len(), budget))
+        .map(|segment| segment_terms(view, segment, &beginning, most, budget))
         .collect::<Result<Vec<_>, _>>()?;
     budget.take(by_segment.iter().map(|words| words.len() as u64).sum::<u64>() * 4)?;
-    let selected = select(&by_segment, prefix.len(), own_stem);
+    let selected = select(&by_segment, prefix.len(), most, own_stem);
     let own = Term::from_field_text(field, &format!("{prefix}{own_stem}"));
     let mut segments = Vec::with_capacity(view.segments.len());
     for (segment, words) in view.segments.iter().zip(&by_segment) {
@@ -64,14 +64,19 @@ pub(super) fn expand(
     Ok(expansion)
 }
 
-fn select<'a>(by_segment: &'a [Arc<Vec<DictionaryTerm>>], prefix_len: usize, own_stem: &str) -> Vec<&'a str> {
-    let word_of = |term: &'a DictionaryTerm| std::str::from_utf8(term.term.get(prefix_len..)?).ok();
-    let mut words: Vec<(&str, u64)> = by_segment
+fn select<'a>(
+    by_segment: &'a [Arc<Vec<DictionaryTerm>>],
+    prefix_len: usize,
+    most: usize,
+    own_stem: &str,
+) -> Vec<&'a str> {
+    let mut words: Vec<(&[u8], u64)> = by_segment
         .iter()
         .flat_map(|words| words.iter())
-        .filter_map(|term| Some((word_of(term)?, u64::from(term.info.doc_freq))))
+        .filter_map(|term| Some((term.term.get(prefix_len..)?, u64::from(term.info.doc_freq))))
         .collect();
-    words.sort_unstable_by_key(|(word, _)| *word);
+    // The stable sort merges the sorted words of segments.
+    words.sort_by_key(|(word, _)| *word);
     words.dedup_by(|next, first| {
         let same = next.0 == first.0;
         if same {
@@ -79,14 +84,16 @@ fn select<'a>(by_segment: &'a [Arc<Vec<DictionaryTerm>>], prefix_len: usize, own
         }
         same
     });
-    select_expansion(words, own_stem)
+    words.truncate(most);
+    let in_utf8 = |(word, documents)| Some((std::str::from_utf8(word).ok()?, documents));
+    select_expansion(words.into_iter().filter_map(in_utf8).collect(), own_stem)
 }
 
 fn segment_terms(
     view: &IndexView,
     segment: &Segment,
     beginning: &Arc<Term>,
-    prefix_len: usize,
+    most: usize,
     budget: &mut StepBudget,
 ) -> Result<Arc<Vec<DictionaryTerm>>, SearchError> {
     let key = (segment.reader.segment_id(), Arc::clone(beginning));
@@ -103,45 +110,13 @@ fn segment_terms(
         *last += 1;
     }
     let index = segment.inverted_index(beginning.field(), view.fields)?;
-    let typed = &start[prefix_len.min(start.len())..];
-    let words = Words { start: start.len(), with_digits: typed.iter().any(u8::is_ascii_digit) };
-    let mut terms = index.terms().search(&words).ge(start).lt(&end).into_stream()?;
+    let mut terms = index.terms().range().ge(start).lt(&end).into_stream()?;
     let mut words = Vec::new();
-    while words.len() < MAX_SCANNED_WORDS && terms.advance() {
+    while words.len() < most && terms.advance() {
         words.push(DictionaryTerm { term: terms.key().to_vec(), info: terms.value().clone() });
     }
     budget.take(words.len() as u64 * 8)?;
     let words = Arc::new(words);
     view.cache.insert_prefix(key, &words);
     Ok(words)
-}
-
-/// Words behind a start. Letters do not go on with digits: thousands of numbered words, as of `order 10001`, would
-/// crowd out `ordinary`.
-struct Words {
-    /// Length in bytes.
-    start: usize,
-    with_digits: bool,
-}
-
-impl Automaton for &Words {
-    /// Bytes read, up to the start, and whether the word is one to take.
-    type State = (usize, bool);
-
-    fn start(&self) -> Self::State {
-        (0, true)
-    }
-
-    fn is_match(&self, (_, is_taken): &Self::State) -> bool {
-        *is_taken
-    }
-
-    fn can_match(&self, (_, is_taken): &Self::State) -> bool {
-        *is_taken
-    }
-
-    fn accept(&self, (read, is_taken): &Self::State, byte: u8) -> Self::State {
-        let is_refused = *read == self.start && !self.with_digits && byte.is_ascii_digit();
-        ((read + 1).min(self.start), *is_taken && !is_refused)
-    }
 }

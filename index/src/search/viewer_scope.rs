@@ -11,22 +11,29 @@ pub(super) struct ViewerScope<'a> {
     pub(super) prefix: String,
     /// If the scope has restricted documents.
     pub(super) viewer: Option<Viewer>,
+    has_open_documents: bool,
 }
 
 impl<'a> ViewerScope<'a> {
     pub(super) fn new(view: &'a IndexView, scope: &Scope, principals: &[String]) -> Result<Self, Error> {
-        let mut viewed = Self { view, prefix: scope.prefix(), viewer: None };
-        let marker = viewed.term(view.fields.restricted.body, "");
-        if !principals.is_empty() && view.document_frequency(&marker)? > 0 {
+        let mut viewed = Self { view, prefix: scope.prefix(), viewer: None, has_open_documents: false };
+        viewed.has_open_documents = viewed.has_documents(view.fields.open)?;
+        if !principals.is_empty() && viewed.has_documents(view.fields.restricted)? {
             viewed.viewer = Some(view.cache.viewer(principals));
         }
         Ok(viewed)
     }
 
-    /// Halves that the viewer may see.
+    /// By the marker of the half. Deleted documents count until merged.
+    fn has_documents(&self, texts: TextFields) -> Result<bool, Error> {
+        Ok(self.view.document_frequency(&self.term(texts.body, ""))? > 0)
+    }
+
+    /// Halves that hold documents and that the viewer may see.
     pub(super) fn halves(&self) -> impl Iterator<Item = TextFields> {
         let Fields { open, restricted, .. } = self.view.fields;
-        std::iter::once(open).chain(self.viewer.is_some().then_some(restricted))
+        let open = self.has_open_documents.then_some(open);
+        open.into_iter().chain(self.viewer.is_some().then_some(restricted))
     }
 
     /// `any_of`: a hash of the terms of which a match has one; 0 in time order.

@@ -7,6 +7,8 @@ mod engine_under_test;
 mod opening;
 mod segments;
 
+#[path = "../../../engine/tests/suite/completion.rs"]
+mod completion;
 #[path = "../../../engine/tests/suite/compounds.rs"]
 mod compounds;
 #[path = "../../../engine/tests/suite/correction.rs"]

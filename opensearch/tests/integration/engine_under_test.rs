@@ -13,7 +13,7 @@ use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
 use trawl_engine::correction::Correction;
 use trawl_engine::{
-    BesideIndexes, Change, Checkpoint, Engine, Failure, Indexes, Page, Request, Scope, Sink, View,
+    BesideIndexes, Change, Checkpoint, Engine, Failure, Hit, Indexes, Page, Request, Scope, Sink, View,
 };
 use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
@@ -150,6 +150,10 @@ impl Snapshot {
 
     pub(crate) fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
         self.1.search_at_once(request)
+    }
+
+    pub(crate) fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Failure> {
+        run(self.1.newest(&requests.into()))
     }
 
     pub(crate) fn correct(

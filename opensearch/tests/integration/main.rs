@@ -9,6 +9,8 @@ mod leadership;
 mod proxy;
 mod replica;
 
+#[path = "../../../engine/tests/suite/completion.rs"]
+mod completion;
 #[path = "../../../engine/tests/suite/compounds.rs"]
 mod compounds;
 #[path = "../../../engine/tests/suite/correction.rs"]

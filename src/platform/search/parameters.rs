@@ -5,7 +5,7 @@ use std::{fmt::Display, str::FromStr, time::Duration};
 use axum::{body::Bytes, extract::Request, http::Uri};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use trawl_connectors::TraceContext;
-use trawl_search::{Filters, Order, PageRequest, PageStart, SearchParameters};
+use trawl_search::{Filters, Order, PageRequest, PageStart, SearchParameters, SuggestionRequest};
 
 use crate::{
     error::{Error, Result},
@@ -15,6 +15,7 @@ use crate::{
 };
 
 const DEFAULT_LIMIT: usize = 10;
+const DEFAULT_SUGGESTIONS: usize = 8;
 
 /// The search condition.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -73,6 +74,22 @@ pub(super) struct PlaceParameters {
     source: Option<String>,
 }
 
+/// The beginning to complete.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct SuggestionParameters {
+    /// The text typed so far. A blank one has no completions. Required.
+    #[serde(deserialize_with = "text_or_blank")]
+    #[param(value_type = String, required = true)]
+    prefix: Option<String>,
+    /// The id or code of the module to look in; every module if absent.
+    module_id: Option<String>,
+    /// At most so many suggestions.
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 20, default = 8)]
+    limit: Option<String>,
+}
+
 pub(super) struct RawParameters {
     uri: Uri,
     body: Option<Bytes>,
@@ -123,6 +140,11 @@ impl RawParameters {
         })
     }
 
+    pub(super) fn suggestions(&self, state: &SearchState) -> Result<SuggestionRequest> {
+        let (query, _) = self.read_both::<SuggestionParameters>()?;
+        query.check(state)
+    }
+
     fn read_both<T: DeserializeOwned + Default>(&self) -> Result<(T, T)> {
         let query = self.uri.query().unwrap_or_default();
         let query = json::read_form(query.as_bytes()).map_err(Error::bad_request)?;
@@ -134,6 +156,11 @@ impl RawParameters {
         };
         Ok((query, body))
     }
+}
+
+/// Reads an empty parameter as blank, not as missing.
+fn text_or_blank<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    String::deserialize(deserializer).map(Some)
 }
 
 #[derive(Debug, Deserialize)]
@@ -168,13 +195,10 @@ fn boolean_or_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 
 impl TermParameters {
     fn check(self, state: &SearchState, trace: Option<TraceContext>) -> Result<SearchParameters> {
-        let most = state.limits.keyword_chars;
         let keyword = self.keyword.filter(|keyword| !keyword.trim().is_empty());
         let keyword =
             keyword.ok_or_else(|| Error::bad_request("keyword: is required and must not be blank"))?;
-        if keyword.chars().count() > most {
-            return Err(Error::bad_request(format!("keyword: must be at most {most} characters")));
-        }
+        check_length("keyword", &keyword, state)?;
         let order = match self.sort.as_deref() {
             None | Some("" | "time") => Order::Time,
             Some("relevance") => Order::Relevance,
@@ -199,6 +223,19 @@ impl TermParameters {
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
             trace,
+        })
+    }
+}
+
+impl SuggestionParameters {
+    fn check(self, state: &SearchState) -> Result<SuggestionRequest> {
+        let prefix = self.prefix.ok_or_else(|| Error::bad_request("prefix: is required"))?;
+        check_length("prefix", &prefix, state)?;
+        Ok(SuggestionRequest {
+            prefix,
+            module: self.module_id.filter(|module| !module.is_empty()),
+            limit: parse("limit", self.limit, &1, &20)?.unwrap_or(DEFAULT_SUGGESTIONS),
+            timeout: state.timeout,
         })
     }
 }
@@ -237,6 +274,14 @@ fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
         .parse()
         .map(PageStart::Before)
         .map_err(|_| Error::bad_request("cursor: digits must be epoch milliseconds"))
+}
+
+fn check_length(name: &str, text: &str, state: &SearchState) -> Result<()> {
+    let most = state.limits.keyword_chars;
+    if text.chars().count() > most {
+        return Err(Error::bad_request(format!("{name}: must be at most {most} characters")));
+    }
+    Ok(())
 }
 
 fn flag(name: &str, text: Option<&str>) -> Result<bool> {

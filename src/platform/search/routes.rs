@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use trawl_macros::operation;
-use trawl_search::{Failure, Module, ModuleSearch, SourceCounts, Viewer, slow::SearchOutcome};
+use trawl_search::{Failure, Module, ModuleSearch, SourceCounts, Suggestion, Viewer, slow::SearchOutcome};
 
 use crate::{
     auth::{caller::Caller, extract::Identified},
@@ -15,7 +15,7 @@ use crate::{
     platform::search::{
         SearchState,
         page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
-        parameters::{PlaceParameters, RawParameters, TermParameters},
+        parameters::{PlaceParameters, RawParameters, SuggestionParameters, TermParameters},
     },
 };
 
@@ -69,6 +69,27 @@ pub async fn get_search(
     request: Request,
 ) -> Result<Response> {
     search(&state, &caller, &RawParameters::in_query(&request)).await
+}
+
+/// Completes the beginning of a title or name, by what the caller may see.
+#[operation(
+    tag = "search", params(SuggestionParameters),
+    responses(
+        (status = 200, description = "Titles, names and authors of built-in content, and modules: first those that begin with \
+            `prefix`, then those with a word that does. Each text once; people and departments also by pinyin. Recent \
+            keywords are not among them, as the server keeps none.",
+            body = Envelope<Vec<Suggestion>>),
+        Refusals,
+        (status = 404, description = "There is no such module", body = FailureEnvelope),
+    )
+)]
+pub async fn list_suggestions(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Envelope<Vec<Suggestion>>> {
+    let suggestions = RawParameters::in_query(&request).suggestions(&state)?;
+    Ok(Envelope::list(state.coordinator.suggest(&viewer(&caller), &suggestions).await?))
 }
 
 async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> Result<Response> {

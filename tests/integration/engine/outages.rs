@@ -47,6 +47,7 @@ async fn cluster_that_is_away_is_named_and_never_passes_for_nothing_found() {
         assert_eq!(source["status"], "unavailable", "{source}");
         assert_eq!(source["message"], "OpenSearch cannot be reached", "{source}");
     }
+    acme.get("/contents/suggest?prefix=harb").await.fails(503, "OpenSearch cannot be reached");
     let engine = eventually("the outage at /readyz", async || {
         let (status, engine) = readiness(&acme).await;
         assert_eq!(status, 200, "all replicas share the cluster, so this one stays ready");

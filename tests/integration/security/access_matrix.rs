@@ -147,6 +147,7 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/modules",
         "/contents/search",
         "/contents/search/all",
+        "/contents/suggest",
         "/open/v1/devices",
         "/open/v1/devices/bind",
         "/open/v1/devices/unbind",

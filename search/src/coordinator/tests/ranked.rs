@@ -3,7 +3,7 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
-use trawl_engine::{Audience, Change, Checkpoint, Document, Engine, Page, Request, Scope, View};
+use trawl_engine::{Audience, Change, Checkpoint, Document, Engine, Hit, Page, Request, Scope, View};
 use trawl_index::{EmbeddedEngine, Index, Options};
 
 use super::*;
@@ -116,6 +116,10 @@ impl Engine for SilentIndex {
 impl View for SilentIndex {
     async fn search(&self, _: &Arc<Request>) -> Result<Page, trawl_engine::Failure> {
         std::future::pending().await
+    }
+
+    async fn newest(&self, _: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, trawl_engine::Failure> {
+        Ok(Vec::new())
     }
 
     async fn correct(

@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use trawl_engine::{Failure, Page, Request, Scope, Start, TimePosition, View};
+use trawl_engine::{Failure, Hit, Page, Request, Scope, Start, TimePosition, View};
 
 use super::{
     id_of,
@@ -97,6 +97,15 @@ impl BuiltinSource {
         let search = Arc::new(self.request(request, start));
         let page = self.cache.get(search, view, self.on_failure()).await?;
         Ok(into_page(Arc::unwrap_or_clone(page), request))
+    }
+
+    pub(crate) fn scope(&self) -> &Arc<Scope> {
+        &self.scope
+    }
+
+    /// The newest hits of each request of one viewer, uncounted.
+    pub(crate) async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, SourceFailure> {
+        self.view()?.view.newest(requests).await.map_err(self.on_failure())
     }
 
     pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {
