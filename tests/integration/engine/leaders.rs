@@ -128,7 +128,12 @@ async fn rebuild_asked_at_any_replica_is_made_by_the_leader() {
     for asked in [1, 0] {
         let operator = at(&world.servers[asked], &world.operator);
         let before = searched_generation(&world).await;
-        operator.post_empty("/admin/v1/index/rebuild").await.ok();
+        // One replica learns of the end of the last rebuild after the other.
+        eventually("a rebuild that is taken up", async || {
+            let answer = operator.post_empty("/admin/v1/index/rebuild").await;
+            (answer.status != 409).then(|| answer.ok())
+        })
+        .await;
         rebuild_ends().await;
         assert!(searched_generation(&world).await > before);
     }

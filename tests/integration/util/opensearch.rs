@@ -64,6 +64,8 @@ fn remove_indexes_of_ended_servers(node: &str, data: &Path, index_prefix: &str) 
     for (_, index_prefix) in over {
         let address = format!("{node}/{index_prefix}-*");
         let mut command = Command::new("curl");
+        // Their servers may have ended within a request of theirs.
+        command.args(["--retry", "5", "--retry-all-errors"]);
         command.args(["--fail", "--silent", "--show-error", "--request", "DELETE", &address]);
         command.stdout(Stdio::null());
         assert!(command.status().unwrap().success());
