@@ -99,10 +99,8 @@ impl TypedPrefix {
         let before = words().take(words().count().saturating_sub(1));
         let typed = format!("{WHOLE_NAME}{}", whole_name(before.chain([unfinished]))?);
         // The word may be finished, too.
-        Some(Piece::Compound {
-            joined: Box::new(prefix(stemmed.clone(), format!("{stemmed} "))),
-            parts: vec![prefix(stemmed, typed)],
-        })
+        let finished = prefix(stemmed.clone(), format!("{stemmed} "));
+        Some(Piece::Either(vec![vec![finished], vec![prefix(stemmed, typed)]]))
     }
 
     /// Ideographs are never unfinished.
@@ -128,10 +126,7 @@ fn spaced_runs(text: &str) -> String {
 }
 
 fn query(target: Target, pieces: Vec<Piece>) -> Query {
-    Query {
-        clauses: vec![Clause { exclude: false, target, quoted: false, exact: false, pieces }],
-        words: Vec::new(),
-    }
+    Query::from(Clause { exclude: false, target, quoted: false, exact: false, pieces })
 }
 
 fn prefix(stem: String, start: String) -> Piece {

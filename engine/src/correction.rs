@@ -118,21 +118,15 @@ impl CorrectableWord {
 fn is_content(piece: &Piece) -> bool {
     match piece {
         Piece::Term(word) | Piece::Prefix { stem: word, .. } => !is_stop_word(word),
-        Piece::Phrase(_) | Piece::Compound { .. } => true,
+        Piece::Phrase(_) | Piece::Either(_) => true,
     }
 }
 
 /// Finds a part of a word in texts, or in authors' names.
 pub fn places_of(piece: &Piece) -> [Query; 2] {
-    [Target::Text, Target::Author].map(|target| Query {
-        clauses: vec![Clause {
-            exclude: false,
-            target,
-            quoted: false,
-            exact: false,
-            pieces: vec![piece.clone()],
-        }],
-        words: Vec::new(),
+    [Target::Text, Target::Author].map(|target| {
+        let pieces = vec![piece.clone()];
+        Query::from(Clause { exclude: false, target, quoted: false, exact: false, pieces })
     })
 }
 

@@ -15,7 +15,7 @@ mod stemming;
 mod stop_words;
 mod traditional;
 
-pub(crate) use compounds::{JoinedToken, compound_variants, query_tokens};
+pub(crate) use compounds::{JoinedToken, QueryToken, compound_variants, query_tokens};
 pub use encoding::{EncodedWord, EncodedWordReader, EncodedWords, HEADING, WHOLE_NAME, encoded_words};
 pub(crate) use folded::Folded;
 pub use folding::fold;
@@ -27,6 +27,7 @@ pub(crate) use segmentation::{PlacedRun, is_ideograph, placed_runs, query_words,
 pub use segmentation::{PositionStep, Run, document_words};
 pub(crate) use stemming::cut_to_length;
 pub use stemming::stem;
+pub(crate) use stop_words::is_acronym;
 pub use stop_words::is_stop_word;
 
 /// Loads the dictionaries, which otherwise the first text does that needs them.

@@ -86,9 +86,11 @@ fn piece_query(prefix: &TermPrefix, field: &str, piece: &Piece) -> Value {
     match piece {
         Piece::Term(word) => term(field, &prefix.term(word)),
         Piece::Phrase(words) => json!({"match_phrase": {field: {"query": prefix.phrase(words)}}}),
-        Piece::Compound { joined, parts } => {
-            let parts = parts.iter().map(|part| piece_query(prefix, field, part)).collect();
-            any(&[piece_query(prefix, field, joined), all(parts)])
+        Piece::Either(alternatives) => {
+            let pieces = |pieces: &Vec<Piece>| {
+                all(pieces.iter().map(|piece| piece_query(prefix, field, piece)).collect())
+            };
+            any(&alternatives.iter().map(pieces).collect::<Vec<Value>>())
         }
         Piece::Prefix { stem, start } => {
             any(&[term(field, &prefix.term(stem)), starting_with(field, &prefix.term(start))])

@@ -52,12 +52,7 @@ impl HighlightQuery {
                 let phrase = terms.iter().map(|(offset, term)| (*offset, self.term(term))).collect();
                 self.phrases.push(phrase);
             }
-            Piece::Compound { joined, parts } => {
-                self.add(joined);
-                for part in parts {
-                    self.add(part);
-                }
-            }
+            Piece::Either(alternatives) => alternatives.iter().flatten().for_each(|piece| self.add(piece)),
         }
     }
 

@@ -294,9 +294,8 @@ fn holds_a_match(stretch: &str, query: &Query) -> bool {
             Piece::Term(term) => holds(term, None),
             Piece::Prefix { stem, start } => holds(stem, Some(start)),
             Piece::Phrase(terms) => terms.iter().all(|(_, term)| holds(term, None)),
-            Piece::Compound { joined, parts } => {
-                pieces.push(joined);
-                pieces.extend(parts);
+            Piece::Either(alternatives) => {
+                pieces.extend(alternatives.iter().flatten());
                 false
             }
         };

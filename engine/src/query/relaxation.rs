@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::{RawClause, Target};
-use crate::text::{Folded, fold, is_ideograph, is_stop_word, query_tokens, query_words, runs};
+use super::Target;
+use super::clauses::{RawClause, reads_acronyms};
+use crate::text::{Folded, fold, is_acronym, is_ideograph, is_stop_word, query_tokens, query_words, runs};
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
 const MIN_EXACT_CHARS: usize = 5;
@@ -34,6 +35,7 @@ impl RelaxableKeyword {
     pub fn read(keyword: &str) -> Self {
         let (mut parts, mut has_stop_words, mut has_fixed_text) = (Vec::new(), false, false);
         let mut ends_with_stop_word = false;
+        let reads_acronyms = reads_acronyms(keyword);
         let mut rest = keyword.trim_start();
         while !rest.is_empty() {
             let (raw, after) = RawClause::read(rest);
@@ -43,7 +45,7 @@ impl RelaxableKeyword {
                     if is_exact {
                         (has_fixed_text, ends_with_stop_word) = (true, false);
                         parts.push(Part::Fixed(text.to_owned()));
-                    } else if is_one_word {
+                    } else if is_one_word || reads_acronyms && is_acronym(text) {
                         ends_with_stop_word = false;
                         parts.push(Part::Word(text.to_owned()));
                     } else {
@@ -182,6 +184,7 @@ mod tests {
         assert_eq!(words("报销流程怎么走"), ["报销", "流程", "走"]);
         assert_eq!(words("state-of-the-art 2026 \"of the\" -draft author:chen"), ["state", "art", "2026"]);
         assert_eq!(words("Follow-up on the Wi-Fi"), ["Follow-up", "Wi-Fi"]);
+        assert_eq!(words("how does IT help"), ["IT", "help"]);
         assert_eq!(words("C-2052 XK7702B 138-0013-8000 a.b@example.com iOS17 N95"), ["iOS17", "N95"]);
         assert_eq!(words("138 0013 8000 of Chen"), ["Chen"]);
         assert_eq!(words("2026年3月15日会议"), ["会议"]);

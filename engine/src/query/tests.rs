@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
+pub(super) fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
     let mut terms = 0;
     for clause in &query.clauses {
         prop_assert!(!clause.pieces.is_empty());
@@ -128,10 +128,9 @@ fn check_bounds(query: &Query) -> Result<(), TestCaseError> {
                 Piece::Term(word) => vec![word],
                 Piece::Phrase(words) => words.iter().map(|(_, word)| word.as_str()).collect(),
                 Piece::Prefix { stem, .. } => vec![stem],
-                Piece::Compound { joined, parts } => {
-                    prop_assert!(!parts.is_empty());
-                    pieces.push(joined);
-                    pieces.extend(parts);
+                Piece::Either(alternatives) => {
+                    prop_assert!(alternatives.iter().all(|pieces| !pieces.is_empty()));
+                    pieces.extend(alternatives.iter().flatten());
                     continue;
                 }
             };

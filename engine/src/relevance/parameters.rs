@@ -18,6 +18,8 @@ pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
 pub const REPETITION_SATURATION: f32 = 1.0;
 /// Of another spelling, beside its parts.
 pub const JOINED_WEIGHT: f32 = 0.3;
+/// Of an operator's synonym, beside the typed words.
+pub const SYNONYM_WEIGHT: f32 = 0.8;
 /// If the last word itself is indexed.
 pub const PREFIX_WEIGHT: f32 = 0.1;
 

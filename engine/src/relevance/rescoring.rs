@@ -69,15 +69,8 @@ impl WeightedWords {
         pair_count: impl Fn(&WordPair) -> PairCount,
     ) -> f32 {
         let worth = |word: &WeightedWord| word.weight * word.idf;
-        let mut present_weight = 0.0;
-        for (number, word) in self.indexed.iter().enumerate() {
-            let count = count(number);
-            if count > 0 {
-                present_weight += worth(word);
-                if !word.selects {
-                    score += worth(word) * saturated(count);
-                }
-            }
+        for (number, word) in self.indexed.iter().enumerate().filter(|(_, word)| !word.selects) {
+            score += worth(word) * saturated(count(number));
         }
         for pair in &self.pairs {
             let PairCount { exact, near } = pair_count(pair);
@@ -85,11 +78,30 @@ impl WeightedWords {
             let both = f32::midpoint(idf(pair.first), idf(pair.second));
             score += both * (EXACT_PAIR_WEIGHT * saturated(exact) + NEAR_PAIR_WEIGHT * saturated(near));
         }
-        let total_weight: f32 = self.indexed.iter().map(worth).sum();
-        if total_weight > 0.0 {
-            score *= 1.0 - COMPLETENESS * (1.0 - present_weight / total_weight);
+        score * (1.0 - COMPLETENESS * (1.0 - self.present_share(|number| count(number) > 0)))
+    }
+
+    /// Share of the words' worth that a match has. Of alternatives, the best counts.
+    fn present_share(&self, is_present: impl Fn(usize) -> bool) -> f32 {
+        let worth = |number: &usize| self.indexed.get(*number).map_or(0.0, |word| word.weight * word.idf);
+        let (mut present, mut total) = (0.0, 0.0);
+        let alternatives =
+            |number: &usize| self.alternatives.iter().flatten().any(|words| words.contains(number));
+        for number in (0..self.indexed.len()).filter(|number| !alternatives(number)) {
+            total += worth(&number);
+            present += if is_present(number) { worth(&number) } else { 0.0 };
         }
-        score
+        for alternatives in &self.alternatives {
+            let of = |words: &Vec<usize>| words.iter().map(worth).sum::<f32>();
+            let share = |words: &Vec<usize>| {
+                words.iter().filter(|number| is_present(**number)).map(worth).sum::<f32>() / of(words)
+            };
+            // Typed words come first.
+            let weight = alternatives.first().map_or(0.0, of);
+            total += weight;
+            present += weight * alternatives.iter().map(share).fold(0.0, f32::max);
+        }
+        if total > 0.0 { present / total } else { 1.0 }
     }
 }
 

@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::parameters::{
     JOINED_WEIGHT, MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE,
-    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION,
+    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION, SYNONYM_WEIGHT,
 };
-use crate::query::{Query, QueryWord};
+use crate::query::{Query, QueryWord, SynonymMatch};
 use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
 
 /// Words of a query in relevance order, before their frequencies are known.
 pub struct TypedWords<'a> {
     /// Without stop words, unless nothing else is typed.
     content: Vec<&'a QueryWord>,
+    synonyms: &'a [SynonymMatch],
     prefix: Option<WordPrefix<'a>>,
     whole_name: Option<String>,
 }
@@ -61,6 +62,8 @@ pub struct WeightedWords {
     pub prefix_words: Option<PrefixWords>,
     /// The whole-name term, if indexed.
     pub whole_name: Option<String>,
+    /// Typed words and synonyms, any of which is enough; each by its places in `indexed`.
+    pub(super) alternatives: Vec<Vec<Vec<usize>>>,
     /// Quoted words are required.
     requires_quotes: bool,
     has_words: bool,
@@ -113,12 +116,15 @@ impl<'a> TypedWords<'a> {
             prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
         let as_typed = query.words.iter().filter(|word| !word.joined);
         let whole_name = whole_name(as_typed.map(|word| word.term.as_str()));
-        Self { content, prefix, whole_name: whole_name.map(|name| format!("{WHOLE_NAME}{name}")) }
+        let whole_name = whole_name.map(|name| format!("{WHOLE_NAME}{name}"));
+        Self { content, synonyms: &query.synonyms, prefix, whole_name }
     }
 
     /// Terms whose frequencies decide the weights; may repeat.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        self.content.iter().map(|word| word.term.as_str()).chain(self.whole_name.as_deref())
+        let synonyms = self.synonyms.iter().flat_map(|found| &found.synonyms).flatten();
+        let typed = self.content.iter().map(|word| word.term.as_str());
+        typed.chain(synonyms.map(|(_, word)| word.as_str())).chain(self.whole_name.as_deref())
     }
 
     /// The last word, if what begins with it counts too.
@@ -150,6 +156,9 @@ impl<'a> TypedWords<'a> {
                 });
             }
         }
+        for found in self.synonyms {
+            add_synonyms(found, frequencies, &mut words);
+        }
         keep_most_informative(&mut words);
         let prefix_words = self.prefix.and_then(|prefix| PrefixWords::of(prefix, expansion, &words));
         if prefix_words.is_none() && words.iter().all(|word| !word.selects) {
@@ -157,8 +166,13 @@ impl<'a> TypedWords<'a> {
                 word.selects = true;
             }
         }
-        let pairs = pairs(&typed, &words);
+        let in_sequence = typed.iter().filter(|typed| !typed.joined);
+        let mut pairs = pairs(in_sequence.map(|typed| (typed.position, typed.term.as_str())), &words);
+        for synonym in self.synonyms.iter().flat_map(|found| &found.synonyms) {
+            pairs.extend(self::pairs(synonym.iter().map(|(at, word)| (*at, word.as_str())), &words));
+        }
         WeightedWords {
+            alternatives: self.synonyms.iter().filter_map(|found| alternatives(found, &words)).collect(),
             indexed: words,
             pairs,
             prefix_words,
@@ -256,11 +270,46 @@ fn keep_most_informative(words: &mut Vec<WeightedWord>) {
     words.truncate(MAX_WEIGHTED_WORDS);
 }
 
-fn pairs(typed: &[&QueryWord], words: &[WeightedWord]) -> Vec<WordPair> {
-    let place = |typed: &QueryWord| words.iter().position(|word| word.term == typed.term);
-    let in_sequence = typed.iter().filter(|typed| !typed.joined);
-    let indexed: Vec<(usize, usize)> =
-        in_sequence.filter_map(|typed| Some((place(typed)?, typed.position))).collect();
+/// Adds the words of synonyms. A synonym of several words is worth no more than the typed words.
+fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec<WeightedWord>) {
+    let idf = |term: &str| match frequencies.of(term) {
+        0 => 0.0,
+        documents => inverse_document_frequency(documents, frequencies.documents),
+    };
+    let typed: f32 = found.typed.iter().filter(|term| !is_stop_word(term)).map(|term| idf(term)).sum();
+    for synonym in &found.synonyms {
+        let all: f32 = synonym.iter().map(|(_, term)| idf(term)).sum();
+        let share = if typed > 0.0 { (typed / all).min(1.0) } else { 1.0 };
+        for (_, term) in synonym {
+            let documents = frequencies.of(term);
+            if documents > 0 && !words.iter().any(|indexed| indexed.term == *term) {
+                words.push(WeightedWord {
+                    term: term.clone(),
+                    documents,
+                    weight: SYNONYM_WEIGHT * share,
+                    idf: idf(term),
+                    selects: !is_common(documents, frequencies.documents),
+                });
+            }
+        }
+    }
+}
+
+/// The typed words and each synonym that are indexed whole; `None` if fewer than two are.
+fn alternatives(found: &SynonymMatch, words: &[WeightedWord]) -> Option<Vec<Vec<usize>>> {
+    let place = |term: &String| words.iter().position(|word| word.term == *term);
+    let typed: Option<Vec<usize>> =
+        found.typed.iter().filter(|term| !is_stop_word(term)).map(place).collect();
+    let synonyms = found.synonyms.iter().map(|synonym| synonym.iter().map(|(_, term)| place(term)).collect());
+    let indexed: Vec<Vec<usize>> = std::iter::once(typed).chain(synonyms).flatten().collect();
+    let indexed: Vec<Vec<usize>> = indexed.into_iter().filter(|places| !places.is_empty()).collect();
+    (indexed.len() > 1).then_some(indexed)
+}
+
+/// Neighbours among words at their positions.
+fn pairs<'w>(typed: impl Iterator<Item = (usize, &'w str)>, words: &[WeightedWord]) -> Vec<WordPair> {
+    let place = |term: &str| words.iter().position(|word| word.term == term);
+    let indexed: Vec<(usize, usize)> = typed.filter_map(|(at, term)| Some((place(term)?, at))).collect();
     let mut pairs: Vec<WordPair> = Vec::new();
     for neighbours in indexed.windows(2) {
         let [(first, at), (second, next)] = *neighbours else { continue };
@@ -324,8 +373,9 @@ mod tests {
     #[test]
     fn pairs_skip_dropped_words() {
         let query = Query::parse("heat of the flow heat flow heat");
-        let typed = content_words(&query.words);
-        let pairs = pairs(&typed, &[word("flow", 3), word("heat", 5)]);
+        let typed =
+            content_words(&query.words).into_iter().map(|typed| (typed.position, typed.term.as_str()));
+        let pairs = pairs(typed, &[word("flow", 3), word("heat", 5)]);
         let pair = |first, second, distance| WordPair { first, second, distance };
         assert_eq!(pairs, [pair(1, 0, 3), pair(0, 1, 1)]);
     }

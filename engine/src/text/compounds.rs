@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::numbers::{Date, PhoneNumber, is_digits};
 use super::segmentation::{PlacedRun, placed_runs};
-use super::{Folded, Run, WordVariant, cut_to_length, is_stop_word, query_words, stem};
+use super::{Folded, Run, WordVariant, cut_to_length, is_acronym, is_stop_word, query_words, stem};
 
 /// Longer compounds are joined in overlapping spans.
 const MAX_JOINED_PARTS: usize = 3;
@@ -246,6 +246,12 @@ pub(crate) fn compound_variants(source: &str, folded: &Folded, runs: &[PlacedRun
                 add(before.place.start..span.last().map_or(0, |part| part.place.end), joined(all()));
             }
         }
+        for part in compound.parts.iter().filter(|part| part.is_run() && !part.is_number) {
+            let written = &source[folded.source_start(part.place.start)..folded.source_end(part.place.end)];
+            if is_acronym(written) {
+                add(part.place.clone(), written.to_owned());
+            }
+        }
         if has_capitals {
             for part in compound.parts.iter().filter(|part| !part.is_number) {
                 add_capitalised(source, folded, part, &mut add);
@@ -438,6 +444,7 @@ mod tests {
             ("getUserName", &["get", "getuser", "name", "user", "username"]),
             ("URL PDFs Word", &[]),
             ("it's O'Brien", &["obrien"]),
+            ("Ask IT, it helps US or us", &["IT", "US"]),
             ("a1b2c3d4", &[]),
             ("plain words, and 中文", &[]),
         ] {

@@ -15,3 +15,10 @@ static STOP_WORDS: LazyLock<HashSet<String>> =
 pub fn is_stop_word(stem: &str) -> bool {
     STOP_WORDS.contains(stem)
 }
+
+/// Whether a word such as `IT` is an acronym, by its capitals alone.
+pub(crate) fn is_acronym(written: &str) -> bool {
+    written.len() > 1
+        && written.bytes().all(|byte| byte.is_ascii_uppercase())
+        && is_stop_word(&stem(&written.to_ascii_lowercase()))
+}

@@ -36,7 +36,7 @@ fn is_found_by_all(view: &IndexView, scopes: &[Arc<Scope>], piece: &Piece) -> Re
     let (word, start) = match piece {
         Piece::Term(word) => (word, None),
         Piece::Prefix { stem, start } => (stem, Some(start)),
-        Piece::Phrase(_) | Piece::Compound { .. } => return Ok(false),
+        Piece::Phrase(_) | Piece::Either(_) => return Ok(false),
     };
     let field = view.fields.open.body;
     // More documents than are deleted.

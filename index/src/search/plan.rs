@@ -185,8 +185,9 @@ impl Planner<'_> {
                 let weight = PhraseQuery::new_with_offset(terms.clone()).weight(scoring)?;
                 Requirement::Phrase(terms.into(), term_infos, weight)
             }
-            Piece::Compound { joined, parts } => {
-                Requirement::Any(vec![self.requirement(joined, field)?, self.all(parts, field)?])
+            Piece::Either(alternatives) => {
+                let any = alternatives.iter().map(|pieces| self.all(pieces, field));
+                Requirement::Any(any.collect::<Result<_, _>>()?)
             }
             Piece::Prefix { stem, start } => {
                 let expansion = prefix_expansion::expand(

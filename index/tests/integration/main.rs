@@ -27,5 +27,7 @@ mod paging;
 mod relevance;
 #[path = "../../../engine/tests/suite/support.rs"]
 mod support;
+#[path = "../../../engine/tests/suite/synonyms.rs"]
+mod synonyms;
 #[path = "../../../engine/tests/suite/writing.rs"]
 mod writing;

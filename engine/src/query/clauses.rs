@@ -1,0 +1,285 @@
+//! Clauses and pieces of a keyword.
+
+use super::{Clause, MAX_TERMS, Piece, QueryWord, Target};
+use crate::text::{
+    Folded, JoinedToken, QueryToken, Run, cut_to_length, fold, is_acronym, is_ideograph, query_tokens,
+    query_words, runs, spaced_number, stem,
+};
+
+const MIN_PREFIX_CHARS: usize = 2;
+
+/// A clause as typed.
+pub(super) struct RawClause<'a> {
+    pub(super) exclude: bool,
+    pub(super) target: Target,
+    pub(super) quoted: bool,
+    pub(super) text: &'a str,
+    /// Whether capitals tell `IT` from `it`.
+    pub(super) reads_acronyms: bool,
+}
+
+impl<'a> RawClause<'a> {
+    /// The first clause of a text, and the text after it.
+    pub(super) fn read(text: &'a str) -> (Self, &'a str) {
+        let (exclude, text) = match text.strip_prefix(is_minus) {
+            // A single minus is punctuation.
+            Some(after) if !after.is_empty() && !after.starts_with(char::is_whitespace) => (true, after),
+            _ => (false, text),
+        };
+        let (target, text) = match strip_author(text) {
+            Some(after) => (Target::Author, after),
+            None => (Target::Text, text),
+        };
+        let mut characters = text.chars();
+        let (quoted, inside, after) = if let Some(closing) = characters.next().and_then(closing_quotes) {
+            let (inside, after) =
+                characters.as_str().split_once(closing).unwrap_or((characters.as_str(), ""));
+            (true, inside, after)
+        } else {
+            let ends = |character: char| character.is_whitespace() || closing_quotes(character).is_some();
+            let end = || text.find(ends).unwrap_or(text.len());
+            let spaced = if exclude || target == Target::Author { None } else { spaced_number(text) };
+            let (word, after) = text.split_at(spaced.unwrap_or_else(end));
+            (false, word, after)
+        };
+        (Self { exclude, target, quoted, text: inside, reads_acronyms: false }, after)
+    }
+
+    /// Adds up to `limit` words; returns the number of positions taken.
+    pub(super) fn add_words(&self, position: usize, limit: usize, words: &mut Vec<QueryWord>) -> usize {
+        let folded = Folded::new(self.text);
+        let mut found: Vec<QueryWord> = Vec::new();
+        let mut add = |at: usize, quoted: bool, joined: bool, words: Vec<(usize, String)>| {
+            let word = |(offset, term)| QueryWord { position: position + at + offset, term, quoted, joined };
+            found.extend(words.into_iter().map(word));
+        };
+        let mut taken = 0;
+        if self.quoted {
+            add(0, true, false, query_words(&folded.text));
+            taken = positions(&folded.text);
+        } else {
+            for token in query_tokens(&folded.text) {
+                let acronym = self.acronym(&folded, &token);
+                let text = &folded.text[token.place];
+                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                // Overlapping words only tell what the parts side by side tell.
+                let joined = token.joined.map(|joined| joined.words).filter(|words| words.len() == 1);
+                let joined =
+                    joined.into_iter().flatten().map(|(at, word)| (at, stem(&word).into_owned())).collect();
+                let typed = acronym.map_or_else(|| query_words(text), |acronym| vec![(0, acronym)]);
+                add(taken, is_exact, false, typed);
+                add(taken, is_exact, true, joined);
+                taken += positions(text);
+            }
+        }
+        words.extend(found.into_iter().take(limit));
+        taken
+    }
+
+    /// A token such as `IT`.
+    fn acronym(&self, folded: &Folded, token: &QueryToken) -> Option<String> {
+        let place = folded.source_start(token.place.start)..folded.source_end(token.place.end);
+        let written = self.text.get(place).filter(|_| self.reads_acronyms && token.joined.is_none())?;
+        is_acronym(written).then(|| written.to_owned())
+    }
+
+    /// One clause, and one for each exact token.
+    pub(super) fn into_clauses(self, is_last: bool, terms_left: &mut usize) -> Vec<Clause> {
+        let folded = Folded::new(self.text);
+        let Self { exclude, target, quoted, .. } = self;
+        let is_open = is_last && !exclude;
+        let mut clauses = Vec::new();
+        let mut pieces: Vec<Piece> = Vec::new();
+        if target == Target::Author {
+            pieces = word_pieces(&folded.text, terms_left);
+        } else if quoted {
+            pieces.extend(phrase(query_words(&folded.text), terms_left));
+        } else {
+            let tokens = query_tokens(&folded.text);
+            let last = tokens.len().checked_sub(1);
+            for (number, token) in tokens.into_iter().enumerate() {
+                if let Some(acronym) = self.acronym(&folded, &token) {
+                    if let Some(piece) = phrase(vec![(0, acronym)], terms_left) {
+                        add_piece(piece, &mut pieces);
+                    }
+                    continue;
+                }
+                let is_open = is_open && Some(number) == last;
+                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                let found = token_pieces(&folded.text[token.place], token.joined, is_open, terms_left);
+                if is_exact && !exclude {
+                    clauses.push(Clause { exclude, target, quoted: true, exact: true, pieces: found });
+                } else {
+                    for piece in found {
+                        add_piece(piece, &mut pieces);
+                    }
+                }
+            }
+        }
+        clauses.push(Clause { exclude, target, quoted, exact: false, pieces });
+        clauses.retain(|clause| !clause.pieces.is_empty());
+        clauses
+    }
+}
+
+/// Whether capitals tell an acronym from a stop word: in a keyword all of capitals they do not, unless it is one word.
+pub(super) fn reads_acronyms(keyword: &str) -> bool {
+    keyword.chars().any(|character| character.is_lowercase() || is_ideograph(character))
+        || runs(&fold(keyword)).nth(1).is_none()
+}
+
+/// Pieces of a text in which nothing is an operator.
+pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
+    let clauses = plain(text).into_clauses(false, &mut MAX_TERMS.clone());
+    clauses.into_iter().flat_map(|clause| clause.pieces).collect()
+}
+
+/// A piece that holds a text, a word in any spelling or words side by side; and its words at offsets.
+pub(super) fn single_piece(text: &str) -> Option<(Piece, Vec<(usize, String)>)> {
+    let mut words = Vec::new();
+    plain(text).add_words(0, MAX_TERMS, &mut words);
+    let words = words.into_iter().filter(|word| !word.joined).map(|word| (word.position, word.term));
+    let words: Vec<(usize, String)> = words.collect();
+    let mut pieces = plain_pieces(text);
+    let piece = match pieces.pop() {
+        Some(only) if pieces.is_empty() => Some(only),
+        _ => phrase(words.clone(), &mut MAX_TERMS.clone()),
+    };
+    Some((piece?, words))
+}
+
+fn plain(text: &str) -> RawClause<'_> {
+    RawClause { exclude: false, target: Target::Text, quoted: false, text, reads_acronyms: true }
+}
+
+/// Positions that a folded text takes.
+fn positions(folded: &str) -> usize {
+    let of_run = |run| match run {
+        Run::Word(_) => 1,
+        Run::Ideographs(run) => run.chars().count(),
+    };
+    runs(folded).map(of_run).sum()
+}
+
+pub(super) fn token_pieces(
+    text: &str,
+    joined: Option<JoinedToken>,
+    is_open: bool,
+    terms_left: &mut usize,
+) -> Vec<Piece> {
+    let of_parts = |terms_left: &mut usize| {
+        let mut parts = word_pieces(text, terms_left);
+        if is_open {
+            make_last_prefix(text, &mut parts);
+        }
+        parts
+    };
+    let Some(joined) = joined else { return of_parts(terms_left) };
+    let is_open = is_open && joined.may_be_unfinished;
+    let apart: Vec<(usize, String)> =
+        joined.apart.iter().map(|(at, word)| (*at, stem(word).into_owned())).collect();
+    let last = joined.words.last().map(|(_, start)| (start, stem(start).into_owned()));
+    if joined.is_exact && joined.words.len() > 1 {
+        // Too long for one word: its parts, the last of which may be unfinished.
+        let before = apart[..apart.len() - 1].to_vec();
+        let Some(all) = phrase(apart, terms_left) else { return Vec::new() };
+        let Some((start, stem)) = last.filter(|_| is_open && *terms_left > 0) else { return vec![all] };
+        let unfinished = Piece::Prefix { stem, start: start.clone() };
+        let ending = Piece::Either(vec![vec![unfinished], vec![all]]);
+        return phrase(before, terms_left).into_iter().chain([ending]).collect();
+    }
+    let Some((start, stem)) = last.filter(|_| *terms_left > 0) else { return of_parts(terms_left) };
+    *terms_left -= 1;
+    let whole = if is_open { Piece::Prefix { stem, start: start.clone() } } else { Piece::Term(stem) };
+    let parts = if joined.is_exact {
+        phrase(apart, terms_left).into_iter().filter(|part| *part != whole).collect()
+    } else {
+        of_parts(terms_left)
+    };
+    if parts.is_empty() {
+        return vec![whole];
+    }
+    vec![Piece::Either(vec![vec![whole], parts])]
+}
+
+pub(super) fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
+    if !pieces.contains(&piece) {
+        pieces.push(piece);
+    }
+}
+
+pub(super) fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for run in runs(folded) {
+        let found = match run {
+            Run::Word(word) => vec![phrase(vec![(0, stem(word).into_owned())], terms_left)],
+            Run::Ideographs(run) => {
+                let words = query_words(run);
+                let is_single = |word: &str| word.chars().nth(1).is_none();
+                words
+                    .chunk_by(|(_, left), (_, right)| is_single(left) && is_single(right))
+                    .map(|chunk| phrase(chunk.to_vec(), terms_left))
+                    .collect()
+            }
+        };
+        for piece in found.into_iter().flatten() {
+            add_piece(piece, &mut pieces);
+        }
+    }
+    pieces
+}
+
+/// Builds a phrase within the terms left; its first offset becomes 0.
+pub(super) fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Piece> {
+    words.truncate(*terms_left);
+    *terms_left -= words.len();
+    let first = words.first()?.0;
+    for (offset, _) in &mut words {
+        *offset -= first;
+    }
+    if words.len() == 1 { words.pop().map(|(_, word)| Piece::Term(word)) } else { Some(Piece::Phrase(words)) }
+}
+
+/// Turns the last word into a prefix, unless it is an ideograph.
+fn make_last_prefix(folded: &str, pieces: &mut [Piece]) {
+    let Some(Run::Word(word)) = runs(folded).last() else { return };
+    let start = cut_to_length(word);
+    if start.chars().nth(MIN_PREFIX_CHARS - 1).is_none() {
+        return;
+    }
+    let term = Piece::Term(stem(start).into_owned());
+    // It may occur earlier, or exceed the limit.
+    if let Some(piece) = pieces.iter_mut().rfind(|piece| **piece == term)
+        && let Piece::Term(stem) = std::mem::replace(piece, Piece::Phrase(Vec::new()))
+    {
+        *piece = Piece::Prefix { stem, start: start.to_owned() };
+    }
+}
+
+/// Whether a clause is like `type:file`.
+pub(super) fn is_operator(clause: &str) -> bool {
+    clause.split_once([':', '：']).is_some_and(|(name, value)| {
+        !name.is_empty() && !value.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+    })
+}
+
+fn is_minus(character: char) -> bool {
+    matches!(character, '-' | '－' | '−')
+}
+
+/// Double quotes of all forms are interchangeable.
+fn closing_quotes(opening: char) -> Option<&'static [char]> {
+    match opening {
+        '"' | '“' | '”' | '„' | '＂' => Some(&['"', '“', '”', '＂']),
+        '「' => Some(&['」']),
+        '『' => Some(&['』']),
+        _ => None,
+    }
+}
+
+fn strip_author(text: &str) -> Option<&str> {
+    const FIELD: &str = "author";
+    let (name, after) = text.split_at_checked(FIELD.len())?;
+    let after = name.eq_ignore_ascii_case(FIELD).then_some(after)?.strip_prefix([':', '：'])?;
+    (!after.is_empty() && !after.starts_with(char::is_whitespace)).then_some(after)
+}
