@@ -33,6 +33,7 @@ mod cli {
     mod commands;
     mod connector;
     mod demo;
+    mod demo_questions;
 }
 #[cfg(test)]
 mod conformance {

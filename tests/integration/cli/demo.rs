@@ -12,7 +12,7 @@ use crate::util::{
     program::trawl,
 };
 
-struct Running(Child);
+pub(super) struct Running(Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -21,7 +21,7 @@ impl Drop for Running {
     }
 }
 
-fn start() -> (Running, String) {
+pub(super) fn start() -> (Running, String) {
     let mut command = trawl(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut printed = String::new();
@@ -32,7 +32,7 @@ fn start() -> (Running, String) {
     (Running(child), printed)
 }
 
-fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+pub(super) fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
 }
 
