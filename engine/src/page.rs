@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::relevance::QueryStatistics;
+use crate::relevance::{MatchScore, QueryStatistics};
 
 /// Found document.
 #[derive(Debug, Clone)]
@@ -17,8 +17,8 @@ pub struct Hit {
     pub title_is_name: bool,
     /// In relevance order: 0 for [`Request::scope`](crate::Request::scope), 1 for the first of `beside`.
     pub scope: usize,
-    /// In relevance order; comparable between scopes that are ranked together.
-    pub score: f32,
+    /// In relevance order, if a word is searched; comparable between scopes that are ranked together.
+    pub score: Option<MatchScore>,
 }
 
 /// Page of hits.

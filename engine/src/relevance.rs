@@ -7,12 +7,14 @@ mod estimation;
 mod feedback;
 pub mod parameters;
 mod rescoring;
+mod score;
 mod words;
 
 pub use self::estimation::{QueryStatistics, ScoreEstimator};
 pub use self::feedback::{FeedbackCandidate, FeedbackDocument, FeedbackTerm, feedback_candidates};
 pub use self::parameters::RESCORED_MATCHES;
 pub use self::rescoring::{PairCount, Saturation};
+pub use self::score::MatchScore;
 pub use self::words::{
     Frequencies, PrefixWords, TypedWords, WeightedWord, WeightedWords, WordPair, WordPrefix,
     inverse_document_frequency,

@@ -67,7 +67,7 @@ pub(crate) fn read_hit(hit: &mut Value) -> Option<Hit> {
         item,
         title_is_name,
         scope: 0,
-        score: 0.0,
+        score: None,
     })
 }
 

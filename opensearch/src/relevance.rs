@@ -17,7 +17,7 @@ use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
 use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
-    FeedbackDocument, FeedbackTerm, Frequencies, RESCORED_MATCHES, feedback_candidates, freshness,
+    FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates, freshness,
 };
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 
@@ -42,7 +42,7 @@ struct RankedDocument {
     /// Its place in the request.
     module: usize,
     display_time: i64,
-    score: f32,
+    score: MatchScore,
     lengths: Lengths,
     counts: Counts,
 }
@@ -56,7 +56,7 @@ impl RankedDocument {
             id: id.as_str()?.to_owned(),
             module,
             display_time: display_time.as_i64()?,
-            score: 0.0,
+            score: MatchScore::of_words(0.0),
             lengths,
             counts: named.counts(found, lengths),
         })
@@ -68,7 +68,7 @@ impl RankedDocument {
 
     /// By score, time and id.
     fn compare(&self, other: &Self) -> Ordering {
-        let by_score = other.score.total_cmp(&self.score);
+        let by_score = self.score.descending(&other.score);
         let by_time = by_score.then_with(|| other.display_time.cmp(&self.display_time));
         by_time.then_with(|| self.id.cmp(&other.id))
     }
@@ -116,8 +116,8 @@ pub(crate) async fn page(
         best.sort_by(RankedDocument::compare);
         best.extend(others);
         let best = best.into_iter().scan(f32::MAX, |least, document| {
-            *least = least.min(document.score);
-            Some(RankedDocument { score: *least, ..document })
+            *least = least.min(document.score.total());
+            Some(RankedDocument { score: MatchScore::of_words(*least), ..document })
         });
         Ok::<_, Failure>((best.collect::<VecDeque<_>>(), module.skip.min(reordered)))
     });
@@ -129,9 +129,9 @@ pub(crate) async fn page(
         let rescored = best.len().min(RESCORED_MATCHES);
         let (best, others) = best.split_at_mut(rescored);
         rescore(&mut hits, &ranking, best, now).await?;
-        let least = best.last().map_or(f32::MAX, |document| document.score);
+        let least = best.last().map_or(f32::MAX, |document| document.score.total());
         for document in others {
-            document.score = document.score.min(least);
+            document.score.words = document.score.words.min(least);
         }
     }
     best.retain(|document| {
@@ -197,7 +197,7 @@ async fn ranked(
     });
     let mut documents = documents(view, (number, module), search, &named).await?;
     for document in &mut documents {
-        document.score = ranking.score(document);
+        document.score = MatchScore::of_words(ranking.score(document));
     }
     Ok(documents)
 }
@@ -236,14 +236,14 @@ async fn rescore(
     now: i64,
 ) -> Result<(), Failure> {
     for document in best.iter_mut() {
-        document.score = ranking.rescored(document);
+        ranking.rescore(document);
     }
     best.sort_by(RankedDocument::compare);
     if ranking.words.takes_feedback(best.len()) {
         add_feedback(hits, ranking, best).await?;
     }
     for document in best.iter_mut() {
-        document.score *= freshness(now, document.display_time);
+        document.score.freshness = freshness(now, document.display_time);
     }
     best.sort_by(RankedDocument::compare);
     Ok(())
@@ -261,7 +261,7 @@ async fn add_feedback(
         .iter()
         .filter_map(|document| {
             let item = &hits.read.get(&(document.module, document.id.clone()))?.item;
-            Some(FeedbackDocument::read(item, document.score, document.lengths.body))
+            Some(FeedbackDocument::read(item, document.score.total(), document.lengths.body))
         })
         .collect();
     let candidates = feedback_candidates(&read, &ranking.body);
@@ -299,7 +299,7 @@ async fn add_feedback(
         for (number, term) in feedback.iter().enumerate() {
             let count = counted.count(Part::Feedback(number));
             if count > 0 {
-                document.score += term.score(ranking.body.of(count, document.lengths.body));
+                document.score.feedback += term.score(ranking.body.of(count, document.lengths.body));
             }
         }
     }
@@ -371,7 +371,7 @@ impl Hits<'_> {
         self.read(documents).await?;
         let hit = |document: &RankedDocument| {
             let hit = self.read.remove(&(document.module, document.id.clone()))?;
-            Some(Hit { score: document.score, ..hit })
+            Some(Hit { score: Some(document.score), ..hit })
         };
         Ok(documents.iter().filter_map(hit).collect())
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use super::freshness;
 use super::parameters::{ESTIMATED_CHARS, MAX_POSITIONS, TITLE_WEIGHT, UNSEEN_SHARE};
 use super::rescoring::{PairCount, Saturation};
+use super::score::MatchScore;
 use super::words::{Frequencies, TypedWords, WeightedWord, WeightedWords};
 use crate::item::Texts;
 use crate::query::Query;
@@ -82,8 +83,9 @@ impl ScoreEstimator {
             let in_title = TITLE_WEIGHT * self.title.of(count(&title, number), title.length);
             score += worth(word) * (self.body.of(count(&body, number), length) + in_title);
         }
-        let score = self.words.rescored(
-            score,
+        let mut score = MatchScore::of_words(score);
+        self.words.rescore(
+            &mut score,
             |count| self.body.of(count, length),
             |number| count(&body, number),
             |pair| {
@@ -93,7 +95,7 @@ impl ScoreEstimator {
         );
         let missing = self.words.indexed.iter().enumerate().filter(|(number, _)| count(&body, *number) == 0);
         let unseen = UNSEEN_SHARE * missing.map(|(_, word)| worth(word)).sum::<f32>();
-        (score + unseen).max(f32::MIN_POSITIVE) * freshness(now, display_time)
+        (score.total() + unseen).max(f32::MIN_POSITIVE) * freshness(now, display_time)
     }
 
     fn occurrences<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Occurrences {

@@ -1,7 +1,8 @@
 //! Second step of relevance: missing, adjacent and common words.
 
 use super::parameters::{BM25_B, BM25_K1, COMPLETENESS, EXACT_PAIR_WEIGHT, NEAR_PAIR_WEIGHT, NEAR_POSITIONS};
-use super::words::{WeightedWord, WeightedWords, WordPair};
+use super::score::MatchScore;
+use super::words::{WeightedWords, WordPair};
 
 /// BM25 of occurrences: 1 for one in a text of mean length.
 pub struct Saturation {
@@ -58,27 +59,27 @@ impl PairCount {
 }
 
 impl WeightedWords {
-    /// A match's score with common and adjacent words, less for missing ones.
+    /// Adds common and adjacent words to the score of a match, and takes from it for missing ones.
     ///
     /// `count` takes the place of a word in [`WeightedWords::indexed`].
-    pub fn rescored(
+    pub fn rescore(
         &self,
-        mut score: f32,
+        score: &mut MatchScore,
         saturated: impl Fn(u32) -> f32,
         count: impl Fn(usize) -> u32,
         pair_count: impl Fn(&WordPair) -> PairCount,
-    ) -> f32 {
-        let worth = |word: &WeightedWord| word.weight * word.idf;
+    ) {
         for (number, word) in self.indexed.iter().enumerate().filter(|(_, word)| !word.selects) {
-            score += worth(word) * saturated(count(number));
+            score.nearness += word.weight * word.idf * saturated(count(number));
         }
         for pair in &self.pairs {
             let PairCount { exact, near } = pair_count(pair);
             let idf = |number: usize| self.indexed.get(number).map_or(0.0, |word| word.idf);
             let both = f32::midpoint(idf(pair.first), idf(pair.second));
-            score += both * (EXACT_PAIR_WEIGHT * saturated(exact) + NEAR_PAIR_WEIGHT * saturated(near));
+            score.nearness +=
+                both * (EXACT_PAIR_WEIGHT * saturated(exact) + NEAR_PAIR_WEIGHT * saturated(near));
         }
-        score * (1.0 - COMPLETENESS * (1.0 - self.present_share(|number| count(number) > 0)))
+        score.completeness = 1.0 - COMPLETENESS * (1.0 - self.present_share(|number| count(number) > 0));
     }
 
     /// Share of the words' worth that a match has. Of alternatives, the best counts.

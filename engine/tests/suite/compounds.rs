@@ -79,18 +79,18 @@ fn every_spelling_finds_every_other() {
         &["O'Brien", "obrien", "O’Brien"],
         &["9001:2015", "9001-2015"],
     ] {
-        let texts: Vec<String> = spellings.iter().map(|spelling| format!("see {spelling}, today")).collect();
+        let in_english = spellings.iter().map(|spelling| format!("see {spelling}, today"));
+        let in_chinese = spellings.iter().map(|spelling| format!("请看{spelling}，谢谢"));
+        let texts: Vec<String> = in_english.chain(in_chinese).collect();
         let mut texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         texts.extend(["C 27 iso", "another text", "15 user 138 8000 js"]);
         let index = index_texts(&texts);
-        let expected: Vec<String> = (0..spellings.len()).map(|number| number.to_string()).collect();
+        let expected: Vec<String> = (0..2 * spellings.len()).map(|number| number.to_string()).collect();
         for keyword in spellings {
             for (way, found) in all_found(&index, keyword).iter().enumerate() {
                 if !expected.iter().all(|id| found.contains(id)) {
-                    let missing: Vec<&str> = (0..spellings.len())
-                        .filter(|n| !found.contains(&n.to_string()))
-                        .map(|n| spellings[n])
-                        .collect();
+                    let missing = expected.iter().zip(&texts).filter(|(id, _)| !found.contains(id));
+                    let missing: Vec<&&str> = missing.map(|(_, text)| text).collect();
                     failures.push(format!("{keyword} {way}: {missing:?}"));
                 }
             }

@@ -227,7 +227,7 @@ fn modules_ranked_together_rank_like_one() {
                 skips[hit.scope] += 1;
                 assert_eq!(together(hit.id.parse().unwrap()).module, ["news", "article", "feed"][hit.scope]);
                 seen.push(hit.id.clone());
-                scores.push(hit.score);
+                scores.push(hit.score.unwrap().total());
             }
             if !page.more {
                 break;

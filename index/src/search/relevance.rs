@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use trawl_engine::relevance::{RESCORED_MATCHES, WeightedWords, freshness};
+use trawl_engine::relevance::{MatchScore, RESCORED_MATCHES, WeightedWords, freshness};
 use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
 
 use self::rescore::Rescorer;
@@ -56,7 +56,12 @@ pub(super) fn page(
             // All matches are equal, so the newest come first.
             let newest = time_order::collect(view, &matches, None, None, reach, budget)?.found;
             let texts = view.fields.open;
-            best.extend(newest.into_iter().map(|found| Scored { score: 0.0, found, texts, scope: number }));
+            best.extend(newest.into_iter().map(|found| Scored {
+                score: MatchScore::of_words(0.0),
+                found,
+                texts,
+                scope: number,
+            }));
         }
     }
     if ranking.words.is_empty() {
@@ -75,6 +80,7 @@ pub(super) fn page(
         if left[scope] > 0 {
             left[scope] -= 1;
         } else if hits.len() < request.limit {
+            let score = (!ranking.words.is_empty()).then_some(score);
             hits.push(Hit { scope, score, ..read_hit(view, found)? });
         }
     }
@@ -126,12 +132,12 @@ fn rescore(
     sort(view, best)?;
     feedback::add(view, scopes, ranking, best)?;
     for scored in best.iter_mut() {
-        scored.score *= freshness(now, scored.found.display_time);
+        scored.score.freshness = freshness(now, scored.found.display_time);
     }
     sort(view, best)?;
-    if let Some(Scored { score: least, .. }) = best.last() {
+    if let Some(least) = best.last().map(|last| last.score.total()) {
         for scored in others {
-            scored.score = scored.score.min(*least);
+            scored.score.words = scored.score.words.min(least);
         }
     }
     Ok(())

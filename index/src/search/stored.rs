@@ -23,7 +23,7 @@ pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
         item: String::new(),
         title_is_name: false,
         scope: 0,
-        score: 0.0,
+        score: None,
     };
     for (field, text) in stored.0 {
         if field == view.fields.id {

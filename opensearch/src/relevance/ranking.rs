@@ -236,8 +236,9 @@ impl Ranking {
         rounded(score)
     }
 
-    /// The score with common and adjacent words, less for missing ones.
-    pub(super) fn rescored(&self, document: &RankedDocument) -> f32 {
+    /// Scores common and adjacent words, and missing ones.
+    pub(super) fn rescore(&self, document: &mut RankedDocument) {
+        let mut score = document.score;
         let has_positions = |number: usize| document.count(Part::Body(number)) <= MAX_POSITIONS;
         let pair_count = |&WordPair { first, second, .. }: &WordPair| {
             if has_positions(first) && has_positions(second) {
@@ -250,12 +251,13 @@ impl Ranking {
                 PairCount::default()
             }
         };
-        self.words.rescored(
-            document.score,
+        self.words.rescore(
+            &mut score,
             |count| self.body.of(count, document.lengths.body),
             |number| document.count(Part::Body(number)),
             pair_count,
-        )
+        );
+        document.score = score;
     }
 }
 

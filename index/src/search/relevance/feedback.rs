@@ -45,7 +45,7 @@ pub(super) fn add(
                 }
                 if postings.doc() == document {
                     let saturated = saturation.of(postings.term_freq(), lengths.fieldnorm(document));
-                    scored[place].score += feedback_term.score(saturated);
+                    scored[place].score.feedback += feedback_term.score(saturated);
                 }
             }
         }
@@ -60,7 +60,7 @@ fn read_documents(view: &IndexView, scored: &[Scored]) -> Result<Vec<FeedbackDoc
             let lengths =
                 view.segments[scored.found.segment].reader.get_fieldnorms_reader(scored.texts.body)?;
             let item = read_hit(view, scored.found)?.item;
-            Ok(FeedbackDocument::read(&item, scored.score, lengths.fieldnorm(scored.found.document)))
+            Ok(FeedbackDocument::read(&item, scored.score.total(), lengths.fieldnorm(scored.found.document)))
         })
         .collect()
 }

@@ -6,6 +6,7 @@ use tantivy::query::{
 use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocId, DocSet, Score};
 use trawl_engine::Request;
+use trawl_engine::relevance::MatchScore;
 use trawl_engine::relevance::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
 use trawl_engine::text::HEADING;
 
@@ -144,6 +145,7 @@ impl TopMatches<'_> {
             if half.range.contains(&document) && half.segment.is_alive(document) && passes(document) {
                 let display_time = half.segment.opened.times.get_val(document);
                 let found = Match { segment: half.ordinal, document, display_time };
+                let score = MatchScore::of_words(score);
                 self.push(Scored { score, found, texts: half.texts, scope: half.scope });
             }
             self.threshold / slack
@@ -185,7 +187,8 @@ impl TopMatches<'_> {
             && self.best.len() == self.limit
         {
             // Equal scores may win by time, and bounds are rounded.
-            self.threshold = (worst.score - worst.score.abs() * ROUNDING).next_down();
+            let worst = worst.score.total();
+            self.threshold = (worst - worst.abs() * ROUNDING).next_down();
         }
     }
 

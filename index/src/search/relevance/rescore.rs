@@ -39,9 +39,8 @@ impl<'a> Rescorer<'a> {
             for (row, &(document, place)) in group.documents.iter().enumerate() {
                 let of_document = |word: usize| &occurrences[word][row];
                 let length = lengths.fieldnorm(document);
-                let score = &mut scored[place].score;
-                *score = self.words.rescored(
-                    *score,
+                self.words.rescore(
+                    &mut scored[place].score,
                     |count| self.saturation.of(count, length),
                     |word| of_document(word).count,
                     |pair| {

@@ -1,4 +1,5 @@
-use tantivy::{DocId, Score};
+use tantivy::DocId;
+use trawl_engine::relevance::MatchScore;
 
 use crate::Error;
 use crate::schema::TextFields;
@@ -7,7 +8,7 @@ use crate::view::IndexView;
 
 #[derive(Clone, Copy)]
 pub(super) struct Scored {
-    pub(super) score: Score,
+    pub(super) score: MatchScore,
     pub(super) found: Match,
     pub(super) texts: TextFields,
     /// Its place in the request.
@@ -17,7 +18,7 @@ pub(super) struct Scored {
 /// Sorts by score, time and id, which is read only for ties.
 pub(super) fn sort(view: &IndexView, scored: &mut [Scored]) -> Result<(), Error> {
     let by_value = |left: &Scored, right: &Scored| {
-        let by_score = right.score.total_cmp(&left.score);
+        let by_score = left.score.descending(&right.score);
         by_score.then_with(|| right.found.display_time.cmp(&left.found.display_time))
     };
     scored.sort_by(by_value);

@@ -187,7 +187,7 @@ impl FakeSource {
             item: serde_json::to_string(&made.to_content()).unwrap(),
             title_is_name: false,
             scope: 0,
-            score: 0.0,
+            score: None,
         });
         let page = Page { hits: hits.collect(), total, more, cut, ..Page::default() };
         match parameters.order {

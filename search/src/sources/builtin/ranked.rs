@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_engine::relevance::QueryStatistics;
+use trawl_engine::relevance::{MatchScore, QueryStatistics};
 use trawl_engine::{Hit, Page, RankedScope, Start};
 
 use super::{snapshot::ServedView, source::BuiltinSource};
@@ -53,8 +53,8 @@ pub(crate) fn skip(position: &Position) -> usize {
 pub(crate) fn into_pages(page: Page, skips: &[usize]) -> Vec<SourcePage> {
     let Page { hits, total, totals_beside, statistics, .. } = page;
     let skipped: usize = skips.iter().sum();
-    let relevance = |score: f32, place: usize| match statistics {
-        Some(_) => Relevance::Scored { score, rank: skipped + place },
+    let relevance = |score: Option<MatchScore>, place: usize| match score {
+        Some(score) => Relevance::Scored { score: score.total(), rank: skipped + place },
         // All matches are equal.
         None => Relevance::default(),
     };
