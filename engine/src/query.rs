@@ -11,6 +11,7 @@
 
 mod clauses;
 mod expansion;
+mod item;
 mod relaxation;
 mod replacement;
 mod synonyms;
@@ -27,8 +28,8 @@ pub const MAX_CLAUSES: usize = 64;
 /// Of all clauses; further terms are ignored.
 pub const MAX_TERMS: usize = 128;
 
-/// A parsed query.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+/// A parsed query; finds nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
     pub clauses: Vec<Clause>,
     /// In typed order, with repetitions.
@@ -66,6 +67,8 @@ pub enum Target {
     /// In time order; no piece is a phrase.
     Title,
     Author,
+    /// The id; each piece is a whole one.
+    Item,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -233,7 +236,7 @@ impl Query {
 /// A query that only requires or excludes.
 impl From<Clause> for Query {
     fn from(clause: Clause) -> Self {
-        Self { clauses: vec![clause], words: Vec::new(), synonyms: Vec::new() }
+        Self { clauses: vec![clause], ..Self::default() }
     }
 }
 

@@ -170,6 +170,8 @@ impl Segment {
             Ok(Arc::clone(&self.opened.open))
         } else if field == fields.restricted.body {
             Ok(Arc::clone(&self.opened.restricted))
+        } else if field == fields.key {
+            Ok(Arc::clone(&self.opened.keys))
         } else {
             self.reader.inverted_index(field).map_err(io::Error::other)
         }

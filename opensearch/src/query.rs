@@ -6,6 +6,7 @@ use trawl_engine::principal_term;
 use trawl_engine::query::{Piece, Target, author_pieces};
 use trawl_engine::relevance::WeightedWords;
 
+use crate::document::document_id;
 use crate::terms::TermPrefix;
 
 /// Fields of one half of a scope.
@@ -18,6 +19,7 @@ pub(crate) struct HalfFields {
 pub(crate) const OPEN: HalfFields = HalfFields { body: "open", title: "open_title" };
 pub(crate) const RESTRICTED: HalfFields = HalfFields { body: "restricted", title: "restricted_title" };
 const AUTHOR: &str = "author";
+const ITEM_ID: &str = "_id";
 
 /// Halves that a viewer may see.
 pub(crate) fn halves(principals: &[String]) -> impl Iterator<Item = HalfFields> {
@@ -42,17 +44,23 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
             let (mut required, mut excluded) = (Vec::new(), Vec::new());
             let mut is_of_half = false;
             for clause in &request.query.clauses {
-                let field = match clause.target {
-                    Target::Text => half.body,
-                    Target::Title => half.title,
-                    Target::Author => AUTHOR,
+                let (field, is_text) = match clause.target {
+                    Target::Text => (half.body, true),
+                    Target::Title => (half.title, true),
+                    Target::Author => (AUTHOR, false),
+                    Target::Item => (ITEM_ID, false),
                 };
                 let is_word = clause.target == Target::Text;
-                let pieces = clause.pieces.iter().map(|piece| piece_query(&prefix, field, piece));
+                let pieces = clause.pieces.iter().map(|piece| match piece {
+                    Piece::Term(id) if field == ITEM_ID => {
+                        term(ITEM_ID, &document_id(&request.scope.prefix(), id))
+                    }
+                    piece => piece_query(&prefix, field, piece),
+                });
                 if clause.exclude {
                     excluded.push(all(pieces.collect()));
                 } else if !is_word || words.is_none() || clause.quoted && are_quotes_required {
-                    is_of_half |= field != AUTHOR;
+                    is_of_half |= is_text;
                     required.extend(pieces);
                 }
             }

@@ -1,11 +1,11 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use trawl_engine::{Document, Query, Request};
+use trawl_engine::{Document, Query, Request, Scope};
 
 use crate::engine_under_test::cases;
 use crate::support::{
-    BEST, NEWEST, document, found, ids, index_of, news, owned, page, request, restricted_to,
+    BEST, NEWEST, commit, document, found, ids, index_of, news, owned, page, remove, request, restricted_to,
 };
 
 #[test]
@@ -132,4 +132,48 @@ proptest! {
             prop_assert_eq!(page.hits.len() as u64, page.total);
         }
     }
+}
+
+#[test]
+fn item_is_found_by_its_whole_id_within_its_scope_audience_and_words() {
+    let secret = restricted_to(&["u:1"], document("s", "harbour"));
+    let elsewhere = Document { scope: Scope::new(7, "article"), ..document("x", "harbour") };
+    let (index, mut writer) = index_of(vec![
+        document("a b", "red cars"),
+        document("a", "blue cars"),
+        document("gone", "cars"),
+        secret,
+        elsewhere,
+    ]);
+    commit(&mut writer, vec![remove("gone")]);
+    let find = |query: Query, principals: &[&str]| {
+        let request = request(&news(), &query, NEWEST, 10);
+        let request = Request { principals: owned(principals).into(), ..request };
+        let [newest] = index.snapshot().newest(std::slice::from_ref(&request)).unwrap().try_into().unwrap();
+        let ranked = index.snapshot().search(&Request { start: BEST, ..request.clone() }).unwrap();
+        let page = index.snapshot().search(&request).unwrap();
+        assert_eq!((page.total, ranked.total), (page.hits.len() as u64, page.total), "{query:?}");
+        assert_eq!(newest.len(), page.hits.len());
+        ids(page)
+    };
+    let all = Query::default();
+    for (id, principals, found) in [
+        ("a b", &[][..], true),
+        ("a", &[], true),
+        ("A", &[], false),
+        ("b", &[], false),
+        ("x", &[], false),
+        ("gone", &[], false),
+        ("", &["u:1"], false),
+        ("s", &[], false),
+        ("s", &["u:2"], false),
+        ("s", &["u:1"], true),
+        ("a", &["u:1"], true),
+    ] {
+        let expected = if found { vec![id] } else { vec![] };
+        assert_eq!(find(all.of_item(id), principals), expected, "{id} for {principals:?}");
+    }
+    assert_eq!(find(Query::parse("cars ").of_item("a"), &[]), ["a"]);
+    assert_eq!(find(Query::parse("red ").of_item("a"), &[]), [""; 0]);
+    assert_eq!(find(Query::parse("\"blue cars\"").of_item("a"), &[]), ["a"]);
 }

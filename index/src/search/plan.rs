@@ -104,6 +104,7 @@ impl Planner<'_> {
                 Target::Text => texts.body,
                 Target::Title => texts.title,
                 Target::Author => fields.author,
+                Target::Item => fields.key,
             };
             if clause.exclude {
                 branch.excluded.push(self.all(&clause.pieces, field)?);
