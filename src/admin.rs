@@ -1,4 +1,4 @@
-//! Operator routes (decisions 3, 7.2).
+//! Operator routes (decisions 3, 7.2, 12.4).
 
 pub mod applications;
 pub mod audit;
@@ -9,6 +9,7 @@ pub mod replicas;
 pub mod searches;
 pub mod sources;
 pub mod tenants;
+pub mod vocabulary;
 
 use std::sync::Arc;
 

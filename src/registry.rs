@@ -1,6 +1,6 @@
-//! The modules and sources of tenants, as registered and as searched (decisions 4.1, 7).
+//! The modules, sources and vocabularies of tenants, as registered and as searched (decisions 4.1, 7, 12.4).
 //!
-//! Modules are cached until a change makes them stale.
+//! They are cached together until a change makes them stale.
 
 mod changes;
 mod forms;
@@ -11,6 +11,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod validated_settings;
+mod vocabulary;
 
 use std::sync::Arc;
 
@@ -33,6 +34,7 @@ pub use self::{
     modules::{ModuleForm, RegisteredModule, create_default_modules},
     sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
     validated_settings::SourcePolicy,
+    vocabulary::{OneWaySynonym, PinnedKeyword, PinnedReference, RegisteredVocabulary},
 };
 
 /// Each makes about thirty calls.

@@ -2,13 +2,13 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::Query;
 use crate::query::{Clause, Piece, Target};
-use crate::text::{Run, is_stop_word, query_words, stem};
+use crate::text::{Run, fold, is_stop_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
@@ -112,6 +112,39 @@ impl CorrectableWord {
         let clauses = Query::parse(word).clauses.into_iter();
         let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
         (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
+    }
+}
+
+/// Words that are never corrected, although nothing holds them (decisions 12.4).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KnownWords {
+    /// Folded, and their stems.
+    words: HashSet<String>,
+}
+
+impl KnownWords {
+    /// The words of `texts`, and those of `terms` that are one word.
+    pub fn new<'a>(
+        texts: impl IntoIterator<Item = &'a String>,
+        terms: impl IntoIterator<Item = &'a String>,
+    ) -> Self {
+        let is_one_word = |term: &&String| runs(&fold(term)).nth(1).is_none();
+        let texts = texts.into_iter().chain(terms.into_iter().filter(is_one_word));
+        let words = texts.flat_map(|text| CorrectableWord::all_of(text));
+        let words = words.flat_map(|CorrectableWord { word, .. }| [stem(&word).into_owned(), word]);
+        Self { words: words.collect() }
+    }
+
+    /// Whether a word or its stem is known.
+    pub fn contains(&self, word: &str) -> bool {
+        let word = fold(word);
+        self.words.contains(&*stem(&word)) || self.words.contains(&*word)
+    }
+
+    /// The keyword without its known words, so that an engine corrects the others.
+    pub fn left_out_of(&self, keyword: &str) -> String {
+        let without = replace_words(keyword, |_, word| self.contains(&word.word).then(String::new));
+        without.unwrap_or_else(|| keyword.to_owned())
     }
 }
 

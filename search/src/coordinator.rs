@@ -24,6 +24,7 @@ use crate::{
     rounds::SearchRounds,
     source::{Item, Source},
     sources::builtin::Spelling,
+    vocabulary::Vocabulary,
 };
 
 pub use self::{
@@ -85,6 +86,7 @@ impl Coordinator {
         PageContext {
             cursor_key: Arc::clone(&self.cursor_key),
             spelling: Arc::clone(modules.spelling()),
+            vocabulary: Arc::clone(modules.vocabulary()),
             source_pages: self.source_pages,
             search: Arc::new(search),
         }
@@ -106,6 +108,7 @@ impl Coordinator {
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
     spelling: Arc<Spelling>,
+    vocabulary: Arc<Vocabulary>,
     source_pages: usize,
     search: Arc<SearchContext>,
 }
@@ -216,7 +219,7 @@ impl PageContext {
         if parameters.exact {
             return None;
         }
-        let correcting = self.spelling.correct(viewer, &parameters.keyword);
+        let correcting = self.spelling.correct(viewer, &parameters.keyword, self.vocabulary.known());
         timeout_at(*deadline, correcting).await.ok().flatten()
     }
 

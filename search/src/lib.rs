@@ -4,7 +4,7 @@
 //! merges their pages (`merge`). Modules come through [`ModuleDirectory`]; nothing here knows HTTP or the
 //! database.
 //!
-//! `plan`, `merge`, `cursor`, `loop_guard`, `duplicates`, `relaxation` and `suspension` do no I/O.
+//! `plan`, `merge`, `cursor`, `loop_guard`, `duplicates`, `relaxation`, `suspension` and `vocabulary` do no I/O.
 
 mod answer;
 pub mod clock;
@@ -29,6 +29,7 @@ pub mod sources;
 #[cfg(test)]
 mod testing;
 mod total;
+mod vocabulary;
 mod weight;
 
 pub use answer::{Failure, Relaxed, SearchPage, SourceCounts, SourceReport, Status};
@@ -43,4 +44,5 @@ pub use module::{Module, ModuleDirectory, TenantModules, TenantSource};
 pub use request::{Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer};
 pub use settings::{CacheSettings, SuspensionRule, SuspensionSettings};
 pub use source::{FailureKind, Item};
+pub use vocabulary::{PinnedItem, Vocabulary, normalise};
 pub use weight::Weight;

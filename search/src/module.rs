@@ -14,6 +14,7 @@ use crate::{
         builtin::{self, BuiltinSource, Spelling},
         external::ExternalSource,
     },
+    vocabulary::Vocabulary,
 };
 
 /// A search module, as `POST /modules` lists it (decisions 4.1).
@@ -88,11 +89,12 @@ pub struct TenantModules {
     by_id_or_code: HashMap<String, Arc<SearchableModule>>,
     source_ids: HashSet<String>,
     spelling: Arc<Spelling>,
+    vocabulary: Arc<Vocabulary>,
 }
 
 impl TenantModules {
     /// Modules by `orderNo`, and sources by id.
-    pub fn new(modules: Vec<Module>, sources: HashMap<String, TenantSource>) -> Self {
+    pub fn new(modules: Vec<Module>, sources: HashMap<String, TenantSource>, vocabulary: Vocabulary) -> Self {
         let mut ids = HashSet::with_capacity(sources.len());
         let ids = modules.iter().flat_map(|module| &module.sources).filter(|id| ids.insert(*id));
         let spelling = Spelling::of(ids.filter_map(|id| match sources.get(id) {
@@ -112,7 +114,8 @@ impl TenantModules {
         };
         let by_id_or_code = list.iter().flat_map(names).collect();
         let source_ids = sources.into_keys().collect();
-        Self { list, by_id_or_code, source_ids, spelling: Arc::new(spelling) }
+        let (spelling, vocabulary) = (Arc::new(spelling), Arc::new(vocabulary));
+        Self { list, by_id_or_code, source_ids, spelling, vocabulary }
     }
 
     pub(crate) fn list(&self) -> &[Arc<SearchableModule>] {
@@ -125,6 +128,10 @@ impl TenantModules {
 
     pub(crate) fn spelling(&self) -> &Arc<Spelling> {
         &self.spelling
+    }
+
+    pub(crate) fn vocabulary(&self) -> &Arc<Vocabulary> {
+        &self.vocabulary
     }
 
     /// Whether any module shows this built-in content.

@@ -1,4 +1,4 @@
-//! Operators' changes of modules and sources (decisions 7.2), each checked in its own transaction.
+//! Operators' changes of modules, sources and vocabularies (decisions 7.2, 12.4), each checked in its own transaction.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,7 +7,7 @@ use trawl_connectors::check::{self as conformance, CheckSettings};
 use trawl_search::{Module, sources::external::health::SourceHealth};
 
 use super::{
-    ModuleForm, RegisteredModule, RegisteredSource, Registry, SourceForm,
+    ModuleForm, RegisteredModule, RegisteredSource, RegisteredVocabulary, Registry, SourceForm,
     forms::{check_same_id, new_id},
     modules, repo,
     repo::sources::SourceRow,
@@ -279,6 +279,32 @@ impl Registry {
         let invalid = self.loader.source(tenant_id, &row).err().map(|invalid| invalid.message());
         let last = self.loader.state_of(tenant_id, &row.id).summary();
         RegisteredSource::new(row, last, invalid)
+    }
+}
+
+impl Registry {
+    /// The vocabulary; empty unless one was put.
+    pub async fn vocabulary(&self, tenant_id: i64) -> Result<RegisteredVocabulary> {
+        repo::vocabularies::find(self.store.reader(), tenant_id).await
+    }
+
+    /// Replaces the vocabulary.
+    ///
+    /// # Errors
+    /// 400.
+    pub async fn replace_vocabulary(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        form: RegisteredVocabulary,
+    ) -> Result<RegisteredVocabulary> {
+        let vocabulary = form.checked()?;
+        self.change(tenant_id, move |transaction| {
+            Box::pin(async move {
+                repo::vocabularies::put(transaction, tenant_id, &vocabulary).await?;
+                Ok(vocabulary)
+            })
+        })
+        .await
     }
 }
 

@@ -89,7 +89,8 @@ impl Loader {
             };
             sources.insert(id.clone(), source);
         }
-        Ok(TenantModules::new(modules, sources))
+        let vocabulary = repo::vocabularies::find(self.store.reader(), tenant_id).await?.compile();
+        Ok(TenantModules::new(modules, sources, vocabulary))
     }
 
     /// A source with invalid settings fails alone.

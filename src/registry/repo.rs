@@ -1,4 +1,5 @@
-//! Rows of modules and sources.
+//! Rows of modules, sources and vocabularies.
 
 pub(super) mod modules;
 pub(super) mod sources;
+pub(super) mod vocabularies;

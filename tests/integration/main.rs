@@ -13,6 +13,7 @@ mod admin {
     mod source_health;
     mod sources;
     mod tenants;
+    mod vocabulary;
 }
 #[cfg(test)]
 mod badges;
@@ -216,6 +217,7 @@ mod search {
     mod suggestions;
     mod suspension;
     mod time_positions;
+    mod vocabulary;
 }
 #[cfg(test)]
 mod security {

@@ -216,6 +216,8 @@ async fn deleted_tenant_leaves_nothing_and_frees_its_code() {
     mei.post_empty("/modules").await.ok();
     let bound = domain(&app, "home", &["acme"]).await.caller;
     bound.on("acme").post_empty("/modules").await.ok();
+    let vocabulary = json!({"neverCorrect": ["harbuor"]});
+    operator.on("acme").put("/admin/v1/vocabulary", &vocabulary).await.ok();
 
     decided(&operator, "delete", "acme").await;
     for caller in [&acme.caller, &mei] {
@@ -236,7 +238,9 @@ async fn deleted_tenant_leaves_nothing_and_frees_its_code() {
     eventually("the removal of the rows", async || (app.number(&contents).await == 0).then_some(())).await;
     app.app.maintenance.make_round().await.unwrap();
     app.wait_for_index().await;
-    for table in ["users", "organizations", "contents", "tasks", "applications", "search_modules"] {
+    for table in
+        ["users", "organizations", "contents", "tasks", "applications", "search_modules", "vocabularies"]
+    {
         let text = format!("SELECT COUNT(*) AS rows FROM {table} WHERE tenant_id = {}", acme.tenant_id);
         assert_eq!(app.number(&text).await, 0, "{table}");
     }

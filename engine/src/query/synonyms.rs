@@ -40,10 +40,7 @@ pub struct SynonymMatch {
 
 impl Synonyms {
     /// Terms of a group stand for each other; those of `one_way` for what follows them.
-    pub fn new<'a>(
-        groups: impl IntoIterator<Item = &'a [String]>,
-        one_way: impl IntoIterator<Item = (&'a str, &'a [String])>,
-    ) -> Self {
+    pub fn new(groups: &[Vec<String>], one_way: &[(String, Vec<String>)]) -> Self {
         let mut synonyms = Self::default();
         for group in groups {
             for (number, term) in group.iter().enumerate() {
@@ -269,8 +266,7 @@ mod tests {
             terms(&["信技部", "IT department"]),
             terms(&["XK-7702", "mainframe"]),
         ];
-        let one_way = terms(&["laptop", "desktop pc"]);
-        Synonyms::new(groups.iter().map(Vec::as_slice), [("computer", one_way.as_slice())])
+        Synonyms::new(&groups, &[("computer".to_owned(), terms(&["laptop", "desktop pc"]))])
     }
 
     fn term(word: &str) -> Piece {

@@ -12,8 +12,7 @@ fn synonyms() -> Synonyms {
         owned(&["annual leave", "vacation", "年假"]),
         owned(&["XK-7702", "mainframe"]),
     ];
-    let laptops = owned(&["laptop", "notebook pc"]);
-    Synonyms::new(groups.iter().map(Vec::as_slice), [("computer", laptops.as_slice())])
+    Synonyms::new(&groups, &[("computer".to_owned(), owned(&["laptop", "notebook pc"]))])
 }
 
 fn index() -> Index {

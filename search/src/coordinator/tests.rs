@@ -56,7 +56,7 @@ impl TestSearch {
         };
         let deadline = Instant::now() + self.timeout;
         let search = Arc::new(SearchContext::new(viewer(), parameters, deadline));
-        PageContext { cursor_key, spelling: Arc::default(), source_pages, search }
+        PageContext { cursor_key, spelling: Arc::default(), vocabulary: Arc::default(), source_pages, search }
     }
 }
 

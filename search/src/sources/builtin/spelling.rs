@@ -1,6 +1,9 @@
 use std::sync::Arc;
 
-use trawl_engine::{Scope, correction::Correction};
+use trawl_engine::{
+    Scope,
+    correction::{Correction, KnownWords},
+};
 
 use super::{BuiltinSource, ServedIndex, ServedView};
 use crate::request::Viewer;
@@ -25,12 +28,17 @@ impl Spelling {
     }
 
     /// An incomplete index tells of no word that it is found nowhere.
-    pub(crate) async fn correct(&self, viewer: &Viewer, keyword: &str) -> Option<Correction> {
+    pub(crate) async fn correct(
+        &self,
+        viewer: &Viewer,
+        keyword: &str,
+        known: &KnownWords,
+    ) -> Option<Correction> {
         let ServedView { view, incomplete: None, .. } = self.served.as_ref()?.view().ok()? else {
             return None;
         };
-        match view.correct(&self.scopes, &viewer.principals, keyword).await {
-            Ok(correction) => correction,
+        match view.correct(&self.scopes, &viewer.principals, &known.left_out_of(keyword)).await {
+            Ok(correction) => correction?.without(keyword, |word| known.contains(word)),
             Err(failure) => {
                 // The search itself tells of it.
                 tracing::debug!(%failure, "words could not be looked up; none is corrected");

@@ -1,0 +1,45 @@
+//! `/admin/v1/vocabulary` (decisions 12.4).
+
+use axum::extract::State;
+use trawl_macros::operation;
+
+use crate::{
+    admin::AdminState,
+    auth::extract::Identified,
+    error::Result,
+    http::{
+        envelope::{BodyRefusals, Envelope, Refusals},
+        extract::JsonObject,
+    },
+    registry::RegisteredVocabulary,
+};
+
+/// Returns the tenant's synonyms, words never corrected, and pinned items.
+#[operation(tag = "admin", responses(
+    (status = 200, description = "The vocabulary", body = Envelope<RegisteredVocabulary>),
+    Refusals,
+))]
+pub async fn show_vocabulary(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+) -> Result<Envelope<RegisteredVocabulary>> {
+    Ok(Envelope::of(state.registry.vocabulary(caller.tenant.id).await?))
+}
+
+/// Replaces the tenant's vocabulary, in force from the next search on.
+///
+/// Absent parts become empty. All parts together hold at most 10,000 terms and items.
+#[operation(
+    tag = "admin", request_body = RegisteredVocabulary,
+    responses(
+        (status = 200, description = "The vocabulary, with trimmed texts", body = Envelope<RegisteredVocabulary>),
+        Refusals, BodyRefusals,
+    )
+)]
+pub async fn replace_vocabulary(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    JsonObject(form): JsonObject<RegisteredVocabulary>,
+) -> Result<Envelope<RegisteredVocabulary>> {
+    Ok(Envelope::of(state.registry.replace_vocabulary(caller.tenant.id, form).await?))
+}

@@ -1,0 +1,185 @@
+//! An operator's vocabulary as registered, and its rules (decisions 12.4).
+
+use std::{collections::HashSet, ops::RangeInclusive};
+
+use serde::{Deserialize, Serialize};
+use trawl_search::{PinnedItem, Vocabulary, normalise};
+
+use super::forms::{is_code, required};
+use crate::error::{Error, Result};
+
+/// Terms and items of all parts.
+const MAX_ENTRIES: usize = 10_000;
+const TEXT_CHARS: usize = 200;
+const ID_BYTES: usize = 512;
+
+const GROUP: RangeInclusive<usize> = 2..=20;
+const MEANINGS: RangeInclusive<usize> = 1..=20;
+const PINS: RangeInclusive<usize> = 1..=20;
+
+/// The vocabulary of a tenant; absent parts are empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RegisteredVocabulary {
+    /// Groups of 2 to 20 terms, each of which finds the others.
+    pub synonyms: Vec<Vec<String>>,
+    /// Terms that also find others, and are not found by them.
+    pub one_way: Vec<OneWaySynonym>,
+    /// Words that are never corrected.
+    pub never_correct: Vec<String>,
+    /// Items that searches for a keyword show first.
+    pub pinned: Vec<PinnedKeyword>,
+}
+
+/// A term that also finds others.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct OneWaySynonym {
+    /// The term that is searched for. Required.
+    pub from: String,
+    /// The 1 to 20 terms that it also finds. Required.
+    pub to: Vec<String>,
+}
+
+/// The items of a keyword in their order.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct PinnedKeyword {
+    /// The whole keyword, whatever its case and spaces. Required.
+    pub keyword: String,
+    /// 1 to 20 items. Required.
+    pub items: Vec<PinnedReference>,
+}
+
+/// A built-in item by its content's code and its id.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+pub struct PinnedReference {
+    /// The content's code, as in `builtin:CODE`. Required.
+    pub module: String,
+    /// The item's id. Required.
+    pub id: String,
+}
+
+impl RegisteredVocabulary {
+    /// Trims all texts, and checks them.
+    ///
+    /// # Errors
+    /// 400 that names the first wrong field.
+    pub(super) fn checked(self) -> Result<Self> {
+        let entries = self.entries();
+        if entries > MAX_ENTRIES {
+            return Err(Error::bad_request(format!(
+                "vocabulary: must hold at most {MAX_ENTRIES} terms and items in all its parts, not {entries}"
+            )));
+        }
+        let groups = self.synonyms.into_iter().enumerate();
+        let synonyms = groups.map(|(place, terms)| {
+            let field = format!("synonyms[{place}]");
+            check_count(&field, "terms", &terms, &GROUP)?;
+            distinct_texts(&field, &terms, None)
+        });
+        let one_way = self.one_way.into_iter().enumerate();
+        let one_way = one_way.map(|(place, OneWaySynonym { from, to })| {
+            let from = text(&format!("oneWay[{place}].from"), &from)?;
+            let field = format!("oneWay[{place}].to");
+            check_count(&field, "terms", &to, &MEANINGS)?;
+            let to = distinct_texts(&field, &to, Some(&from))?;
+            Ok(OneWaySynonym { from, to })
+        });
+        let never_correct = self.never_correct.iter().enumerate();
+        let never_correct = never_correct.map(|(place, word)| text(&format!("neverCorrect[{place}]"), word));
+        let mut keywords = HashSet::new();
+        let pinned = self.pinned.into_iter().enumerate();
+        let pinned = pinned.map(|(place, PinnedKeyword { keyword, items })| {
+            let field = format!("pinned[{place}].keyword");
+            let keyword = text(&field, &keyword)?;
+            if !keywords.insert(normalise(&keyword)) {
+                return Err(Error::bad_request(format!(
+                    "{field}: is given twice; name all its items together"
+                )));
+            }
+            let field = format!("pinned[{place}].items");
+            check_count(&field, "items", &items, &PINS)?;
+            Ok(PinnedKeyword { keyword, items: distinct_items(&field, items)? })
+        });
+        Ok(Self {
+            synonyms: synonyms.collect::<Result<_>>()?,
+            one_way: one_way.collect::<Result<_>>()?,
+            never_correct: never_correct.collect::<Result<_>>()?,
+            pinned: pinned.collect::<Result<_>>()?,
+        })
+    }
+
+    /// As searches use it.
+    pub(super) fn compile(self) -> Vocabulary {
+        let one_way = self.one_way.into_iter().map(|OneWaySynonym { from, to }| (from, to));
+        let item = |PinnedReference { module, id }| PinnedItem { module, id };
+        let pinned = self
+            .pinned
+            .into_iter()
+            .map(|PinnedKeyword { keyword, items }| (keyword, items.into_iter().map(item).collect()));
+        Vocabulary::new(&self.synonyms, &one_way.collect::<Vec<_>>(), &self.never_correct, pinned)
+    }
+
+    fn entries(&self) -> usize {
+        let synonyms = self.synonyms.iter().map(Vec::len);
+        let one_way = self.one_way.iter().map(|synonym| 1 + synonym.to.len());
+        let pinned = self.pinned.iter().map(|pinned| pinned.items.len());
+        synonyms.chain(one_way).chain(pinned).sum::<usize>() + self.never_correct.len()
+    }
+}
+
+fn check_count<T>(field: &str, unit: &str, list: &[T], bounds: &RangeInclusive<usize>) -> Result<()> {
+    if bounds.contains(&list.len()) {
+        return Ok(());
+    }
+    let (least, most, found) = (bounds.start(), bounds.end(), list.len());
+    Err(Error::bad_request(format!("{field}: must have {least} to {most} {unit}, not {found}")))
+}
+
+fn text(field: &str, text: &str) -> Result<String> {
+    let trimmed = text.trim();
+    let is_blank = normalise(trimmed).is_empty();
+    if is_blank || trimmed.chars().nth(TEXT_CHARS).is_some() || trimmed.chars().any(char::is_control) {
+        return Err(Error::bad_request(format!(
+            "{field}: is required, 1 to {TEXT_CHARS} characters without control characters"
+        )));
+    }
+    Ok(trimmed.to_owned())
+}
+
+/// Terms that no search would tell apart are equal.
+fn distinct_texts(field: &str, terms: &[String], beside: Option<&str>) -> Result<Vec<String>> {
+    let mut seen: HashSet<String> = beside.into_iter().map(normalise).collect();
+    let checked = terms.iter().enumerate().map(|(place, term)| {
+        let field = format!("{field}[{place}]");
+        let term = text(&field, term)?;
+        if seen.insert(normalise(&term)) {
+            Ok(term)
+        } else {
+            Err(Error::bad_request(format!("{field}: is given twice")))
+        }
+    });
+    checked.collect()
+}
+
+fn distinct_items(field: &str, items: Vec<PinnedReference>) -> Result<Vec<PinnedReference>> {
+    let mut seen = HashSet::new();
+    let checked = items.into_iter().enumerate().map(|(place, PinnedReference { module, id })| {
+        let field = format!("{field}[{place}]");
+        if !is_code(&module) {
+            return Err(Error::bad_request(format!(
+                "{field}.module: is required and must be 1 to 64 of a-z, 0-9, _ and -"
+            )));
+        }
+        let id = required(&format!("{field}.id"), Some(id), ID_BYTES)?;
+        let item = PinnedReference { module, id };
+        if seen.insert(item.clone()) {
+            Ok(item)
+        } else {
+            Err(Error::bad_request(format!("{field}: is given twice")))
+        }
+    });
+    checked.collect()
+}
