@@ -5,6 +5,7 @@ use trawl_engine::correction::Correction;
 
 use crate::{
     error::Error,
+    pinned::Pinned,
     source::{FailureKind, Item},
 };
 
@@ -103,6 +104,8 @@ pub struct Relaxed {
 /// One page of a module.
 #[derive(Debug)]
 pub struct SearchPage {
+    /// Items that stand above the others, until [`Self::with_pinned_first`].
+    pub(crate) pinned: Pinned,
     /// Items.
     pub items: Vec<Item>,
     /// Matches on all pages, as far as stated (decisions 5.6).
@@ -117,6 +120,29 @@ pub struct SearchPage {
     pub relaxed: Option<Relaxed>,
     /// Reports of sources.
     pub sources: Vec<SourceReport>,
+}
+
+impl SearchPage {
+    /// Pinned items count if the words match them.
+    pub(crate) fn shows_a_match(&self) -> bool {
+        !self.items.is_empty() || self.pinned.marks.ids.len() as u64 > self.pinned.marks.unmatched
+    }
+
+    /// All items in their order.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Item> {
+        self.pinned.items.iter().chain(&self.items)
+    }
+
+    pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Item> {
+        self.pinned.items.iter_mut().chain(&mut self.items)
+    }
+
+    /// Only an answer that is not searched anew shows them as its own.
+    pub(crate) fn with_pinned_first(mut self) -> Self {
+        let Pinned { mut items, marks } = std::mem::take(&mut self.pinned);
+        items.append(&mut self.items);
+        Self { items, total: self.total.saturating_add(marks.unmatched), ..self }
+    }
 }
 
 /// Why there is no page.

@@ -18,6 +18,7 @@ use crate::{
     error::{Error, Result},
     highlight,
     module::{Module, ModuleDirectory, SearchableModule, TenantModules},
+    pinned::Pinned,
     plan::plan,
     relaxation::{Matches, relax},
     request::{ModuleSearch, Order, PageRequest, PageStart, SearchContext, SearchParameters, Viewer},
@@ -62,7 +63,7 @@ impl Coordinator {
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
         let context = self.context(&modules, SearchContext::new(viewer, parameters, deadline));
-        context.answer(module, &page).await
+        context.answer(module, &page).await.map(SearchPage::with_pinned_first)
     }
 
     /// Searches every module of the viewer's tenant (decisions 5.9).
@@ -213,6 +214,17 @@ impl PageContext {
         (answer.total > 0 || !answer.items.is_empty()).then_some(answer)
     }
 
+    /// Those of the keyword as typed, whatever is searched for in its place.
+    async fn pinned(&self, module: &SearchableModule, page: &PageRequest, search: &SearchContext) -> Pinned {
+        let pins = self.vocabulary.pinned(&self.search.parameters.keyword);
+        if pins.is_empty() {
+            return Pinned::default();
+        }
+        let sources = module.sources(page.source.as_deref());
+        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
+        Pinned::find(&sources, search, pins).await
+    }
+
     /// Corrects words that no built-in content of the tenant shows.
     async fn correct(&self) -> Option<Correction> {
         let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
@@ -278,15 +290,26 @@ impl Attempt<'_> {
             Some(keyword) => Arc::new(context.search.with_keyword(keyword)),
             None => Arc::clone(&context.search),
         };
-        let plan = plan(&search.parameters, page, module, opened)?;
+        let mut pinned = match &opened {
+            Some(cursor) => Pinned::shown_before(cursor.pinned.clone()),
+            None => context.pinned(module, page, &search).await,
+        };
+        let mut plan = plan(&search.parameters, page, module, opened)?;
+        pinned.leave_out_of(&mut plan);
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         rounds.run().await;
-        let seal = |cursor| Cursor { rewrite: rewrite.clone(), ..cursor }.seal(&*context.cursor_key, binding);
+        let seal = |cursor| {
+            let cursor = Cursor { rewrite: rewrite.clone(), pinned: pinned.marks.clone(), ..cursor };
+            cursor.seal(&*context.cursor_key, binding)
+        };
         let answer = rounds.finish(seal)?;
         let Rewrite { corrected, relaxation } = rewrite;
         let left_out = relaxation.map_or(Vec::new(), |relaxation| relaxation.left_out);
         let relaxed = (!left_out.is_empty()).then_some(Relaxed { left_out });
-        let answer = SearchPage { corrected, relaxed, ..answer };
+        if page.start != PageStart::Beginning {
+            pinned.items.clear();
+        }
+        let answer = SearchPage { pinned, corrected, relaxed, ..answer };
         if !search.parameters.highlight {
             return Ok(answer);
         }

@@ -126,6 +126,19 @@ impl SeenItems {
         }
     }
 
+    /// Notes an item above the page. Returns whether no equal one was shown.
+    pub(crate) fn note_above(&mut self, item: &Item) -> bool {
+        let print = self.print_of(item);
+        if self.find(print).is_some() {
+            return false;
+        }
+        if let Some(print) = print {
+            self.places.insert(print, SeenAt::Earlier);
+            self.in_order.push(print);
+        }
+        true
+    }
+
     /// Oldest first.
     pub(crate) fn into_latest(mut self) -> Vec<Fingerprint> {
         self.in_order.split_off(self.in_order.len().saturating_sub(MAX_SEEN))
@@ -134,10 +147,5 @@ impl SeenItems {
 
 pub(crate) fn note_also_in(item: &mut Item, sources: &[&str]) {
     let Ok(sources) = serde_json::to_string(sources) else { return };
-    if item.json.ends_with('}') {
-        item.json.pop();
-        item.json.push_str(",\"alsoIn\":");
-        item.json.push_str(&sources);
-        item.json.push('}');
-    }
+    item.add_field("alsoIn", &sources);
 }

@@ -31,20 +31,20 @@ pub struct Highlight {
 
 /// [`Error::Internal`] when marking panics.
 pub(crate) async fn add(mut page: SearchPage, query: &Arc<Query>) -> Result<SearchPage> {
-    let bytes: usize = page.items.iter().map(|item| item.json.len()).sum();
+    let bytes: usize = page.shown().map(|item| item.json.len()).sum();
     if bytes <= INLINE_BYTES {
-        mark_all(&mut page.items, query);
+        mark_all(page.shown_mut(), query);
         return Ok(page);
     }
     let query = Arc::clone(query);
     let marking = tokio::task::spawn_blocking(move || {
-        mark_all(&mut page.items, &query);
+        mark_all(page.shown_mut(), &query);
         page
     });
     marking.await.map_err(Error::internal)
 }
 
-fn mark_all(items: &mut [Item], query: &Query) {
+fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut Item>, query: &Query) {
     let highlighter = Highlighter::new(query);
     for item in items {
         mark(item, &highlighter);
@@ -68,12 +68,7 @@ fn mark(item: &mut Item, highlighter: &Highlighter) {
         brief: html(texts.brief, Extent::Passage),
     };
     let Ok(highlight) = serde_json::to_string(&highlight) else { return };
-    if item.json.ends_with('}') {
-        item.json.pop();
-        item.json.push_str(",\"highlight\":");
-        item.json.push_str(&highlight);
-        item.json.push('}');
-    }
+    item.add_field("highlight", &highlight);
 }
 
 #[cfg(test)]

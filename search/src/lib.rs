@@ -18,6 +18,7 @@ pub mod latencies;
 mod loop_guard;
 mod merge;
 mod module;
+mod pinned;
 mod plan;
 mod relaxation;
 mod request;

@@ -4,7 +4,7 @@
 //! wait until the sources at the frontier send their next page or fail.
 //!
 //! A page is filled up to `limit` items. Where groups of equal times stay whole, its last group is then
-//! closed: all items of that time are released. Items seen before are skipped. A failed source keeps its
+//! closed: all items of that time are released. Items seen before, and those that stand above the first page, are skipped. A failed source keeps its
 //! position, so later pages catch up.
 //!
 //! A heap holds the lanes' first pending items, a sorted set the bounds of waiting lanes: `n` items of `k`
@@ -302,7 +302,8 @@ impl Merge {
     }
 
     fn seen_at(&self, place: usize, ahead: usize) -> Option<SeenAt> {
-        self.seen.find(self.lanes[place].pending.get(ahead)?.print)
+        let pending = self.lanes[place].pending.get(ahead)?;
+        if pending.is_left_out { Some(SeenAt::Earlier) } else { self.seen.find(pending.print) }
     }
 
     fn skip(&mut self, place: usize, seen_at: SeenAt) {

@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     cursor::{Cursor, LaneState, SourceKey},
@@ -24,6 +24,8 @@ pub(crate) struct PlannedLane {
     pub(crate) least_estimate: Option<f32>,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,
+    /// Ids of items that stand above the first page.
+    pub(crate) left_out: HashSet<String>,
 }
 
 pub(crate) struct Plan {
@@ -76,7 +78,8 @@ fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> Plann
     let source = Arc::clone(source);
     match known {
         Some(LaneState { position, consumed, least_estimate, total, guard, .. }) => {
-            PlannedLane { source, position, consumed, least_estimate, total, guard }
+            let left_out = HashSet::new();
+            PlannedLane { source, position, consumed, least_estimate, total, guard, left_out }
         }
         None => PlannedLane {
             source,
@@ -85,6 +88,7 @@ fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> Plann
             least_estimate: None,
             total: None,
             guard: LoopGuard::default(),
+            left_out: HashSet::new(),
         },
     }
 }

@@ -13,11 +13,12 @@ use self::{
 };
 use crate::{
     answer::{Failure, SearchPage, SourceReport, Status},
-    cursor::{Cursor, LaneState, Rewrite, SourceKey},
+    cursor::{Cursor, LaneState, SourceKey},
     duplicates::note_also_in,
     error::Result,
     fan_out::{CallOutcome, CalledSource, FanOut, SourceCall, call_source},
     merge::{Lane, Merge, MergedPage, ReleasedItem},
+    pinned::Pinned,
     plan::{Plan, PlannedLane},
     request::{Order, SearchContext},
     source::{FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound},
@@ -45,6 +46,7 @@ impl SearchRounds {
         let lane = |lane: &PlannedLane| {
             let weight = lane.source.weight();
             Lane::at(lane.position.clone(), lane.consumed, lane.least_estimate, weight)
+                .leaving_out(lane.left_out.clone())
         };
         let lanes = planned.iter().map(lane).collect();
         let merge = Merge::new(search.parameters.order, length, lanes, seen);
@@ -322,9 +324,18 @@ impl SearchRounds {
         let cursor = if at_end {
             None
         } else {
-            Some(seal(Cursor { before: request.before, lanes, seen, rewrite: Rewrite::default() })?)
+            Some(seal(Cursor { before: request.before, lanes, seen, ..Cursor::default() })?)
         };
-        Ok(SearchPage { items, total, cursor, partial, corrected: None, relaxed: None, sources: reports })
+        Ok(SearchPage {
+            pinned: Pinned::default(),
+            items,
+            total,
+            cursor,
+            partial,
+            corrected: None,
+            relaxed: None,
+            sources: reports,
+        })
     }
 }
 

@@ -319,6 +319,7 @@ mod tests {
             stale: false,
         };
         let page = |sources| SearchPage {
+            pinned: crate::pinned::Pinned::default(),
             items: Vec::new(),
             total: 0,
             cursor: None,

@@ -1,7 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use trawl_engine::relevance::QueryStatistics;
+use trawl_engine::{Hit, relevance::QueryStatistics};
 
 use crate::{request::SearchContext, sources::builtin::BuiltinSource, weight::Weight};
 
@@ -90,6 +90,26 @@ pub struct Item {
     pub json: String,
     /// Highlights match the title by pinyin, too.
     pub title_is_name: bool,
+}
+
+impl Item {
+    /// Adds a field that the item does not have yet; `json` is its value.
+    pub(crate) fn add_field(&mut self, name: &str, json: &str) {
+        if self.json.ends_with('}') {
+            self.json.pop();
+            self.json.push_str(",\"");
+            self.json.push_str(name);
+            self.json.push_str("\":");
+            self.json.push_str(json);
+            self.json.push('}');
+        }
+    }
+}
+
+impl From<Hit> for Item {
+    fn from(Hit { id, display_time, item, title_is_name, .. }: Hit) -> Self {
+        Self { id, display_time, json: item, title_is_name }
+    }
 }
 
 #[derive(Clone, Debug)]

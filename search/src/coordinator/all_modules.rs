@@ -103,7 +103,9 @@ impl AllModules {
     pub async fn next(&mut self) -> Option<ModuleAnswer> {
         loop {
             if let Some(answer) = self.ready.pop_front() {
-                return Some(self.shared.reserve(answer));
+                let answer = self.shared.reserve(answer);
+                let result = answer.result.map(SearchPage::with_pinned_first);
+                return Some(ModuleAnswer { result, ..answer });
             }
             let next = match &self.stage {
                 Stage::Asking(until, ..) => timeout_at(*until, self.answers.next()).await.unwrap_or_default(),
@@ -118,7 +120,7 @@ impl AllModules {
                     self.waiting.push(answered);
                 }
                 (Some(answered), _) => {
-                    if answered.answer.result.as_ref().is_ok_and(|page| !page.items.is_empty()) {
+                    if answered.answer.result.as_ref().is_ok_and(SearchPage::shows_a_match) {
                         self.stage = Stage::Last;
                         self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
                     }
@@ -302,7 +304,7 @@ fn size(result: &Result<SearchPage, Failure>) -> usize {
     let reports = |sources: &[SourceReport]| -> usize { sources.iter().map(report_size).sum() };
     match result {
         Ok(page) => {
-            let items: usize = page.items.iter().map(|item| item.json.len() + 1).sum();
+            let items: usize = page.shown().map(|item| item.json.len() + 1).sum();
             items + page.cursor.as_ref().map_or(0, String::len) + reports(&page.sources)
         }
         Err(Failure::NoSource { sources, .. }) => reports(sources),

@@ -44,8 +44,12 @@ fn any_cursor() -> impl Strategy<Value = Cursor> {
         (".{0,10}", vec(".{0,4}", 0..4)).prop_map(|(keyword, left_out)| Relaxation { keyword, left_out });
     let rewrite = (prop::option::of(".{0,10}"), prop::option::of(relaxation))
         .prop_map(|(corrected, relaxation)| Rewrite { corrected: corrected.map(correction), relaxation });
-    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite)
-        .prop_map(|(before, lanes, seen, rewrite)| Cursor { before, lanes, seen, rewrite })
+    let pinned = (vec((".{0,10}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(ids, unmatched)| {
+        let ids = ids.into_iter().map(|(source, id)| (SourceKey::of(&source), id)).collect();
+        PinnedMarks { ids, unmatched }
+    });
+    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite, pinned)
+        .prop_map(|(before, lanes, seen, rewrite, pinned)| Cursor { before, lanes, seen, rewrite, pinned })
 }
 
 proptest! {
@@ -144,13 +148,14 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
             corrected: Some(correction("w x".to_owned())),
             relaxation: Some(Relaxation { keyword: "w ".to_owned(), left_out: vec!["x".to_owned()] }),
         },
+        pinned: PinnedMarks { ids: vec![(SourceKey::of("abc"), "p".to_owned())], unmatched: 1 },
     };
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
         bytes,
         "AQEEungWv48Bz-oBEgF4AgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qAgUCAQAAAD8BrAIBypeBEsobvcoBungWv4\
          8Bz-oDAQJwMgEDDgFpAgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEBAQEBAQEB\
-         AQEBA3cgeAEBdgF3AQJ3IAEBeA"
+         AQEBA3cgeAEBdgF3AQJ3IAEBeAG6eBa_jwHP6gFwAQ"
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
@@ -158,7 +163,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let bound = binding(&SearchContext::new(viewer(), parameters, Instant::now()), "m", &page).unwrap();
     let expected = r#"[1,null,"m","word",true,false,[1,null,"ann","crm"]]"#;
     assert_eq!(String::from_utf8(bound).unwrap(), expected);
-    assert_eq!(versioned(b"x"), b"v5.x");
+    assert_eq!(versioned(b"x"), b"v6.x");
 }
 
 fn lane(position: Position) -> LaneState {
@@ -172,16 +177,14 @@ fn lane(position: Position) -> LaneState {
 fn forty_usual_sources_fit_in_an_external_cursor() {
     let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
-    let text = Cursor { before: None, lanes, seen: Vec::new(), rewrite: Rewrite::default() }
-        .seal(&TestKey::new(1), b"context")
-        .unwrap();
+    let text = Cursor { lanes, ..Cursor::default() }.seal(&TestKey::new(1), b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
 
 #[test]
 fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
-    let cursor = Cursor { before: None, lanes, seen: vec![[u8::MAX; 8]; 250], rewrite: Rewrite::default() };
+    let cursor = Cursor { lanes, seen: vec![[u8::MAX; 8]; 250], ..Cursor::default() };
     let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
@@ -212,16 +215,17 @@ fn longest_cursor_opens_and_a_longer_one_is_refused() {
         total: Some(u64::MAX),
         ..lane(Position::InPage(Some("c".repeat(trawl_connectors::MAX_CURSOR_BYTES)), vec![part]))
     };
-    let cursor = |sources, seen| Cursor {
+    let cursor = |sources, seen, pinned| Cursor {
         before: Some(i64::MIN),
         lanes: vec![longest.clone(); sources],
         seen: vec![[u8::MAX; 8]; seen],
-        rewrite: Rewrite::default(),
+        pinned: PinnedMarks { ids: vec![(SourceKey::of("s"), "i".repeat(512)); pinned], unmatched: 20 },
+        ..Cursor::default()
     };
-    for (fitting, seen) in [(41, 0), (37, MAX_SEEN)] {
-        let text = cursor(fitting, seen).seal(&TestKey::new(1), b"context").unwrap();
-        assert_eq!(Cursor::open(&text, &TestKey::new(1), b"context").unwrap(), cursor(fitting, seen));
+    for (fitting, seen, pinned) in [(41, 0, 0), (37, MAX_SEEN, 0), (35, MAX_SEEN, 20)] {
+        let text = cursor(fitting, seen, pinned).seal(&TestKey::new(1), b"context").unwrap();
+        assert_eq!(Cursor::open(&text, &TestKey::new(1), b"context").unwrap(), cursor(fitting, seen, pinned));
     }
-    assert!(cursor(43, 0).seal(&TestKey::new(1), b"context").is_err());
+    assert!(cursor(43, 0, 0).seal(&TestKey::new(1), b"context").is_err());
     assert!(Cursor::open(&VERSION_PREFIX.repeat(MAX_BYTES), &TestKey::new(1), b"context").is_err());
 }

@@ -1,4 +1,4 @@
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use crate::{
     duplicates::SeenItems,
@@ -10,6 +10,8 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
     weight: Weight,
+    /// Ids of items that the page must not show.
+    left_out: HashSet<String>,
     pub(super) position: Position,
     pub(super) consumed: usize,
     pub(super) pending: VecDeque<PendingItem>,
@@ -28,6 +30,7 @@ pub(crate) struct Lane {
 pub(super) struct PendingItem {
     pub(super) item: PositionedItem,
     pub(super) print: Option<Fingerprint>,
+    pub(super) is_left_out: bool,
 }
 
 impl Lane {
@@ -40,6 +43,7 @@ impl Lane {
         let next = (position != Position::End).then(|| position.clone());
         Self {
             weight,
+            left_out: HashSet::new(),
             position,
             consumed,
             pending: VecDeque::new(),
@@ -52,6 +56,10 @@ impl Lane {
         }
     }
 
+    pub(crate) fn leaving_out(self, left_out: HashSet<String>) -> Self {
+        Self { left_out, ..self }
+    }
+
     pub(super) fn supply(&mut self, page: SourcePage, seen: &SeenItems) {
         for mut item in page.items {
             // A source's own order stands, however its pages are cut.
@@ -61,7 +69,8 @@ impl Lane {
                 *estimate = estimate.min(least);
             }
             self.least_relevance = Some(item.relevance);
-            self.pending.push_back(PendingItem { print: seen.print_of(&item.item), item });
+            let is_left_out = self.left_out.contains(&item.item.id);
+            self.pending.push_back(PendingItem { print: seen.print_of(&item.item), is_left_out, item });
         }
         self.least_relevance = page.least_relevance.or(self.least_relevance);
         self.bound = match (self.bound, page.bound) {
@@ -106,7 +115,7 @@ impl Lane {
     }
 
     pub(super) fn take(&mut self) -> Option<(Item, Option<Fingerprint>)> {
-        let PendingItem { item: PositionedItem { item, after, relevance }, print } =
+        let PendingItem { item: PositionedItem { item, after, relevance }, print, .. } =
             self.pending.pop_front()?;
         self.position = after;
         self.consumed = self.consumed.saturating_add(1);

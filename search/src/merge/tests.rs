@@ -355,3 +355,20 @@ fn pending_duplicate_behind_the_head_is_noted() {
     assert_eq!(positions, [&after(1), &after(1), &Position::Beginning], "seen items at the head are skipped");
     assert_eq!(lanes.iter().map(|lane| lane.consumed).collect::<Vec<_>>(), [1, 1, 0]);
 }
+
+#[test]
+fn left_out_items_take_no_place_and_are_passed() {
+    let length = PageLength::WholeTies { limit: 2, largest_tie: 10 };
+    let page = || SourcePage { items: items(0, &[9, 8, 8, 7, 6]), ..SourcePage::default() };
+    let ids: Vec<String> = page().items.into_iter().map(|item| item.item.id).collect();
+    let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE)
+        .leaving_out([0, 2, 3].map(|place: usize| ids[place].clone()).into());
+    let mut merge = Merge::new(Order::Time, length, vec![lane], SeenItems::default());
+    assert_eq!(merge.advance(), [0]);
+    merge.supply(0, page());
+    assert!(merge.advance().is_empty());
+    let finished = merge.finish();
+    let shown: Vec<&str> = finished.items.iter().map(|released| released.item.id.as_str()).collect();
+    assert_eq!(shown, [ids[1].as_str(), ids[4].as_str()]);
+    assert_eq!((&finished.lanes[0].position, finished.lanes[0].consumed), (&Position::End, 5));
+}

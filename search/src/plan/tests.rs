@@ -67,7 +67,7 @@ proptest! {
     #[test]
     fn each_source_continues_where_it_stood(present in some(), known in some(), before in any::<Option<i64>>()) {
         let lanes = known.iter().copied().map(state).collect();
-        let cursor = Cursor { before, lanes, seen: Vec::new(), rewrite: crate::cursor::Rewrite::default() };
+        let cursor = Cursor { before, lanes, ..Cursor::default() };
         let plan = plan_of(&PageRequest::default(), &present, Some(cursor)).unwrap();
         prop_assert_eq!(plan.before, before);
         prop_assert_eq!(plan.length, PageLength::Exact(7));

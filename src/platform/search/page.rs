@@ -108,12 +108,14 @@ pub(super) struct ContentItemSchema {
     /// Ids of further sources with this item, if the module shows duplicates once.
     #[schema(rename = "alsoIn")]
     also_in: Option<Vec<String>>,
+    /// Whether the operator pinned it to the keyword; absent for other items.
+    pinned: Option<bool>,
     /// The matching texts, with `highlight=true`.
     highlight: Option<Highlight>,
 }
 
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
-    let SearchPage { items, total, cursor, partial, corrected, relaxed, sources } = page;
+    let SearchPage { items, total, cursor, partial, corrected, relaxed, sources, .. } = page;
     let (corrected, corrections) = corrected.map(|Correction { keyword, words }| (keyword, words)).unzip();
     let corrections = corrections.unwrap_or_default();
     let count = items.len();

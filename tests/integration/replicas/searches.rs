@@ -41,6 +41,25 @@ async fn cursor_of_one_replica_goes_on_at_another() {
 }
 
 #[tokio::test]
+async fn vocabulary_put_at_one_replica_is_in_force_at_another_in_the_next_search() {
+    let mut cluster = Cluster::new("vocabulary");
+    let (one, other) = (cluster.add().await, cluster.add().await);
+    let caller = one.caller(&cluster.application("acme", "application").await).await;
+    let operator = one.caller(&cluster.application("acme", "admin").await).await;
+    let elsewhere = at(&other, &caller);
+    caller.put("/v1/contents/article", &json!(many("a", "Harbour", 9, 1))).await.ok();
+    wait_until_found(&elsewhere, 9).await;
+    for round in 1..9 {
+        let id = format!("a{round:05}");
+        let items = json!([{"module": "article", "id": id}]);
+        let vocabulary = json!({"pinned": [{"keyword": "harbour", "items": items}]});
+        operator.put("/admin/v1/vocabulary", &vocabulary).await.ok();
+        let found = elsewhere.find("article", "harbour").await;
+        assert_eq!((&found[0], found.len()), (&id, 9));
+    }
+}
+
+#[tokio::test]
 async fn new_replica_is_ready_when_it_has_caught_up() {
     let mut cluster = Cluster::new("new");
     let one = cluster.add().await;

@@ -238,22 +238,22 @@ async fn foreign_or_altered_cursor_is_400() {
     };
     search(&other.caller, &cursor).await.fails(400, "cursor");
 
-    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v5.").unwrap()).unwrap();
+    let sealed = BASE64_URL_SAFE_NO_PAD.decode(cursor.strip_prefix("v6.").unwrap()).unwrap();
     for place in 0..sealed.len() {
         let mut tampered = sealed.clone();
         tampered[place] ^= 1;
-        let tampered = format!("v5.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
+        let tampered = format!("v6.{}", BASE64_URL_SAFE_NO_PAD.encode(tampered));
         search(&acme.caller, &tampered).await.fails(400, "cursor");
     }
     for wrong in [
-        "v5.",
-        "v5.AAAA",
-        &cursor.replacen("v5.", "v4.", 1),
+        "v6.",
+        "v6.AAAA",
+        &cursor.replacen("v6.", "v5.", 1),
         "null",
         &cursor[3..],
         &cursor[..cursor.len() - 4],
         &format!("{cursor}AAAA"),
-        &"v5.A".repeat(5_000),
+        &"v6.A".repeat(5_000),
     ] {
         search(&acme.caller, wrong).await.fails(400, "cursor");
     }

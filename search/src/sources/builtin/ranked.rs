@@ -72,10 +72,11 @@ pub(crate) fn into_pages(page: Page, skips: &[usize]) -> Vec<SourcePage> {
     // A query that cannot match has no totals.
     pages.resize_with(skips.len(), || SourcePage { total: Some(0), ..SourcePage::default() });
     let mut ends = skips.to_vec();
-    for (place, Hit { id, display_time, item, title_is_name, scope, score }) in hits.into_iter().enumerate() {
+    for (place, hit) in hits.into_iter().enumerate() {
+        let Hit { scope, score, .. } = hit;
         ends[scope] += 1;
         pages[scope].items.push(PositionedItem {
-            item: Item { id, display_time, json: item, title_is_name },
+            item: Item::from(hit),
             after: Position::AfterRank(ends[scope]),
             relevance: relevance(score, place),
         });

@@ -5,7 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use trawl_engine::{Failure, Hit, Page, Request, Scope, Start, TimePosition, View};
+use trawl_engine::{Failure, Hit, Page, Query, RankedScope, Request, Scope, Start, TimePosition, View};
 
 use super::{
     id_of,
@@ -14,6 +14,7 @@ use super::{
     snapshot::{ServedIndex, ServedView},
 };
 use crate::{
+    clock::this_hour,
     request::{Order, SearchContext},
     source::{
         FailureKind, Item, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
@@ -108,13 +109,45 @@ impl BuiltinSource {
         self.view()?.view.newest(requests).await.map_err(self.on_failure())
     }
 
+    /// Finds an item by its id alone, within the filters.
+    pub(crate) fn request_of_item(&self, search: &SearchContext, id: &str) -> Request {
+        let query = Arc::new(Query::default().of_item(id));
+        let start = Start::Time { after: None, whole_ties: None };
+        Request { query, limit: 1, ..self.request_of(search, start) }
+    }
+
+    /// Whether a search of this source among `sources` finds an item; true if the index fails.
+    pub(crate) async fn matches_item(
+        &self,
+        search: &SearchContext,
+        sources: &[&BuiltinSource],
+        id: &str,
+    ) -> bool {
+        if search.query.is_empty() {
+            return false;
+        }
+        let beside = sources.iter().filter(|source| source.scope != self.scope);
+        let beside = beside.map(|source| RankedScope { scope: Arc::clone(&source.scope), skip: 0 });
+        let start = match search.parameters.order {
+            Order::Time => Start::Time { after: None, whole_ties: None },
+            Order::Relevance => Start::Relevance { skip: 0, beside: beside.collect(), now: this_hour() },
+        };
+        let query = Arc::new(search.query.of_item(id));
+        let request = Arc::new(Request { query, limit: 0, ..self.request_of(search, start) });
+        let Ok(ServedView { view, .. }) = self.view() else { return true };
+        view.search(&request).await.map_err(self.on_failure()).map_or(true, |page| page.total > 0)
+    }
+
     pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {
         let unavailable = |reason| SourceFailure::new(FailureKind::Unavailable, reason);
         self.served.view().map_err(unavailable)
     }
 
     pub(super) fn request(&self, request: &SourceRequest, start: Start) -> Request {
-        let search = &request.search;
+        self.request_of(&request.search, start)
+    }
+
+    fn request_of(&self, search: &SearchContext, start: Start) -> Request {
         let filters = &search.parameters.filters;
         Request {
             scope: Arc::clone(&self.scope),
@@ -179,12 +212,7 @@ pub(crate) fn into_page(page: Page, request: &SourceRequest) -> SourcePage {
         .into_iter()
         .map(|hit| PositionedItem {
             after: Position::AfterItem(hit.display_time, hit.id.clone()),
-            item: Item {
-                id: hit.id,
-                display_time: hit.display_time,
-                json: hit.item,
-                title_is_name: hit.title_is_name,
-            },
+            item: Item::from(hit),
             relevance: Relevance::default(),
         })
         .collect();

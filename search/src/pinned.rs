@@ -1,0 +1,102 @@
+//! Items that an operator pins to a keyword (decisions 12.4).
+//!
+//! The first page shows them above its own items, if the viewer may see them and they pass the filters. The cursor keeps their marks, so
+//! that no later place shows them again, whatever becomes of the vocabulary.
+
+use std::collections::HashSet;
+
+use futures::future::join_all;
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, timeout_at};
+use trawl_engine::Hit;
+
+use crate::{
+    cursor::SourceKey,
+    plan::Plan,
+    request::SearchContext,
+    source::{Item, Source},
+    sources::builtin::BuiltinSource,
+    vocabulary::PinnedItem,
+};
+
+/// A slow index leaves this part of the time to the search itself.
+const SEARCH_PART: u32 = 2;
+
+/// The pinned items of a search.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Pinned {
+    /// In the operator's order; empty on later pages.
+    pub(crate) items: Vec<Item>,
+    pub(crate) marks: PinnedMarks,
+}
+
+/// Which items the first page showed above its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PinnedMarks {
+    pub(crate) ids: Vec<(SourceKey, String)>,
+    /// Those that the words do not match: totals of sources lack them.
+    pub(crate) unmatched: u64,
+}
+
+impl PinnedMarks {
+    fn ids_of(&self, source_id: &str) -> HashSet<String> {
+        let key = SourceKey::of(source_id);
+        let own = self.ids.iter().filter(|(source, _)| *source == key);
+        own.map(|(_, id)| id.clone()).collect()
+    }
+}
+
+impl Pinned {
+    /// Of a later page.
+    pub(crate) fn shown_before(marks: PinnedMarks) -> Self {
+        Self { items: Vec::new(), marks }
+    }
+
+    /// Finds the pinned items of these sources; none if the index fails.
+    pub(crate) async fn find(
+        sources: &[&BuiltinSource],
+        search: &SearchContext,
+        pins: &[PinnedItem],
+    ) -> Self {
+        let source_of =
+            |pin: &PinnedItem| sources.iter().copied().find(|source| source.scope().module == pin.module);
+        let pins: Vec<(&BuiltinSource, &str)> =
+            pins.iter().filter_map(|pin| Some((source_of(pin)?, pin.id.as_str()))).collect();
+        let Some((first, _)) = pins.first() else { return Self::default() };
+        let requests = pins.iter().map(|(source, id)| source.request_of_item(search, id)).collect();
+        let finding = async {
+            let found = first.newest(&requests).await.ok()?;
+            let found = pins
+                .iter()
+                .zip(found)
+                .filter_map(|((source, _), hits)| Some((*source, hits.into_iter().next()?)));
+            let found: Vec<(&BuiltinSource, Hit)> = found.collect();
+            let matching = found.iter().map(|(source, hit)| source.matches_item(search, sources, &hit.id));
+            let unmatched = join_all(matching).await.iter().filter(|matches| !**matches).count() as u64;
+            Some(Self::of(found, unmatched))
+        };
+        let now = Instant::now();
+        let until = now + search.deadline.saturating_duration_since(now) / SEARCH_PART;
+        timeout_at(until, finding).await.ok().flatten().unwrap_or_default()
+    }
+
+    fn of(found: Vec<(&BuiltinSource, Hit)>, unmatched: u64) -> Self {
+        let mut pinned =
+            Self { marks: PinnedMarks { unmatched, ..PinnedMarks::default() }, items: Vec::new() };
+        for (source, hit) in found {
+            pinned.marks.ids.push((SourceKey::of(source.id()), hit.id.clone()));
+            let mut item = Item::from(hit);
+            item.add_field("pinned", "true");
+            pinned.items.push(item);
+        }
+        pinned
+    }
+
+    /// Keeps the items from the page below; duplicates among themselves are shown once.
+    pub(crate) fn leave_out_of(&mut self, plan: &mut Plan) {
+        for lane in &mut plan.lanes {
+            lane.left_out = self.marks.ids_of(lane.source.id());
+        }
+        self.items.retain(|item| plan.seen.note_above(item));
+    }
+}
