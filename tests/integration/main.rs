@@ -138,6 +138,7 @@ mod pages {
         mod operations;
         mod states;
         mod views;
+        mod vocabulary;
     }
     mod delivery;
     mod search {

@@ -12,6 +12,7 @@ import { icon } from "./icons.js";
  * @property {any} [value]
  * @property {string} [hint]
  * @property {[string, string, string?][]} [options] value, label, and explanation
+ * @property {number} [rows] of `lines` and `long`
  * @property {boolean} [required]
  * @property {boolean} [fixed] read-only
  * @property {number} [min]
@@ -118,7 +119,7 @@ function checks(field, attributes) {
 function area(field, attributes) {
     const isLines = field.kind === "lines";
     const node = element("textarea", {
-        ...attributes, rows: 3, required: field.required, readonly: field.fixed, spellcheck: isLines ? "false" : null, dir: "auto",
+        ...attributes, rows: field.rows ?? 3, required: field.required, readonly: field.fixed, spellcheck: isLines ? "false" : null, dir: "auto",
     });
     node.value = isLines ? (field.value ?? []).join("\n") : field.value ?? "";
     const lines = () => node.value.split("\n").map((line) => line.trim()).filter(Boolean);

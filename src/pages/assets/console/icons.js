@@ -22,6 +22,7 @@ const LINES = {
     overview: "M4 13h5v7H4zM10 4h5v16h-5zM16 9h5v11h-5z",
     sources: "M4 5h16v5H4zM4 14h16v5H4zM8 7.5v.1M8 16.5v.1",
     modules: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
+    vocabulary: "M5 4h6a2 2 0 0 1 1 2 2 2 0 0 1 1-2h6v15h-6a2 2 0 0 0-1 1 2 2 0 0 0-1-1H5zM12 6v14",
     searches: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5 20.5 20.5",
     applications: "M4 5h16v14H4zM4 9h16M7 7v.1M9.5 7v.1",
     tenants: "M5 21V4h9v17M14 9h5v12M8 8h3M8 12h3M8 16h3M3 21h18",

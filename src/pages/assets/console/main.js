@@ -25,6 +25,7 @@ const ELEMENTS = {
     "add-source": ["console-add-source", () => import("./views/add-source.js")],
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
+    "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
     "searches": ["console-searches", () => import("./views/searches.js")],
     "applications": ["console-applications", () => import("./views/applications.js")],
     "application": ["console-application", () => import("./views/application.js")],

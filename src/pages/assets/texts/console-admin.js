@@ -45,6 +45,20 @@ export default {
     "type.100": ["external", "外部"],
     "type.101": ["mixed", "混合"],
 
+    "vocabulary.lead": ["How words are searched for in this enterprise, from the next search on.", "本企业搜索时如何理解词语；保存后，下一次搜索即生效。"],
+    "vocabulary.synonyms": ["Synonyms", "同义词"],
+    "vocabulary.synonyms-hint": ["A group on each line: each term finds the others. IT | 信息技术", "每行一组，组内各词可互相找到。IT | 信息技术"],
+    "vocabulary.oneWay": ["Synonyms in one direction", "单向同义词"],
+    "vocabulary.oneWay-hint": ["On each line a term and what it also finds. CRM => customer system | client file", "每行一个词及其还能找到的词。CRM => 客户系统 | 客户档案"],
+    "vocabulary.neverCorrect": ["Words that are never corrected", "永不纠正的词"],
+    "vocabulary.neverCorrect-hint": ["A word on each line.", "每行一个词。"],
+    "vocabulary.pinned": ["Pinned items", "置顶条目"],
+    "vocabulary.pinned-hint": [
+        "On each line a keyword, and an item that it shows first, by the code of its content and its id. annual leave => article/4711",
+        "每行一个关键词及其置顶的条目（内容代码/ID）。年假 => article/4711",
+    ],
+    "vocabulary.fixed": ["It holds signs such as | or => that lines cannot show; change it through the interface.", "其中含有 | 或 => 等符号，无法按行显示；请通过接口修改。"],
+
     "applications.lead": ["Programs that call this server, and what each may do.", "调用本服务器的程序及其权限。"],
     "applications.none": ["No application is registered.", "尚未注册应用。"],
     "applications.add": ["Add an application", "添加应用"],

@@ -62,6 +62,7 @@ export default {
     "nav.overview": ["Overview", "概览"],
     "nav.sources": ["Sources", "数据源"],
     "nav.modules": ["Modules", "模块"],
+    "nav.vocabulary": ["Vocabulary", "词汇"],
     "nav.searches": ["Slow searches", "慢搜索"],
     "nav.applications": ["Applications", "应用"],
     "nav.tenants": ["Enterprises", "企业"],

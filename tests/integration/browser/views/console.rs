@@ -103,6 +103,8 @@ async fn modules(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "console-module").await;
     show(stage, "view=modules&id=%2B", "console-module form").await;
     judge.look_at(stage, "console-module-new").await;
+    show(stage, "view=vocabulary", "console-vocabulary form").await;
+    judge.look_at(stage, "console-vocabulary").await;
 }
 
 async fn applications(stage: &Stage, judge: &mut impl Judge) {

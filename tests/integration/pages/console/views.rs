@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 17] = [
+const VIEWS: [(&str, &str); 18] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -25,6 +25,7 @@ const VIEWS: [(&str, &str); 17] = [
     ("add-source-check", "?view=add-source&id=y&step=check"),
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
+    ("vocabulary", "?view=vocabulary"),
     ("searches", "?view=searches"),
     ("applications", "?view=applications"),
     ("application", "?view=applications&id=%2B"),

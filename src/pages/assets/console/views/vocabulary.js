@@ -1,0 +1,40 @@
+import { t } from "../../shared/language.js";
+import { makeForm } from "../form.js";
+import { View } from "../view.js";
+import { canBeLines, PARTS, withLine } from "../vocabulary-lines.js";
+
+const PATH = "/admin/v1/vocabulary";
+
+class Vocabulary extends View {
+    open() {
+        this.heading = t("nav.vocabulary");
+        this.loading(async () => (await this.call("GET", PATH)).data, (vocabulary) => this.#show(vocabulary));
+    }
+
+    #show(vocabulary) {
+        const field = (name) => {
+            const fixed = !canBeLines(name, vocabulary[name]);
+            return {
+                name, kind: "long", label: t(`vocabulary.${name}`), value: PARTS[name].write(vocabulary[name]), rows: 8, fixed,
+                hint: t(fixed ? "vocabulary.fixed" : `vocabulary.${name}-hint`),
+            };
+        };
+        const form = makeForm({
+            groups: [{ fields: Object.keys(PARTS).map(field) }],
+            action: t("console.save"),
+            send: async (texts, changed) => {
+                const parts = Object.entries(changed).map(([name, text]) => [name, PARTS[name].read(text).entries]);
+                try {
+                    await this.change(PATH, (now) => ({ ...now, ...Object.fromEntries(parts) }));
+                } catch (failure) {
+                    failure.message = withLine(failure.message, texts);
+                    throw failure;
+                }
+                await this.go(this.place, { said: t("console.saved"), replace: true });
+            },
+        });
+        this.render(t("nav.vocabulary"), { lead: t("vocabulary.lead") }, form.node);
+    }
+}
+
+customElements.define("console-vocabulary", Vocabulary);
