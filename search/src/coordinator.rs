@@ -25,7 +25,6 @@ use crate::{
     rounds::SearchRounds,
     source::{Item, Source},
     sources::builtin::Spelling,
-    vocabulary::Vocabulary,
 };
 
 pub use self::{
@@ -62,7 +61,7 @@ impl Coordinator {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
-        let context = self.context(&modules, SearchContext::new(viewer, parameters, deadline));
+        let context = self.context(&modules, viewer, parameters, deadline);
         context.answer(module, &page).await.map(SearchPage::with_pinned_first)
     }
 
@@ -74,7 +73,7 @@ impl Coordinator {
         let deadline = Instant::now() + parameters.timeout;
         let permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
-        let context = self.context(&modules, SearchContext::new(viewer, parameters, deadline));
+        let context = self.context(&modules, viewer, parameters, deadline);
         let correction = context.correct().await;
         Ok(AllModules::start(modules.list(), context, correction, permit))
     }
@@ -83,13 +82,19 @@ impl Coordinator {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Error::TooManySearches)
     }
 
-    fn context(&self, modules: &TenantModules, search: SearchContext) -> PageContext {
+    fn context(
+        &self,
+        modules: &TenantModules,
+        viewer: Viewer,
+        parameters: SearchParameters,
+        deadline: Instant,
+    ) -> PageContext {
+        let vocabulary = Arc::clone(modules.vocabulary());
         PageContext {
             cursor_key: Arc::clone(&self.cursor_key),
             spelling: Arc::clone(modules.spelling()),
-            vocabulary: Arc::clone(modules.vocabulary()),
             source_pages: self.source_pages,
-            search: Arc::new(search),
+            search: Arc::new(SearchContext::new(viewer, parameters, vocabulary, deadline)),
         }
     }
 
@@ -109,7 +114,6 @@ impl Coordinator {
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
     spelling: Arc<Spelling>,
-    vocabulary: Arc<Vocabulary>,
     source_pages: usize,
     search: Arc<SearchContext>,
 }
@@ -216,7 +220,7 @@ impl PageContext {
 
     /// Those of the keyword as typed, whatever is searched for in its place.
     async fn pinned(&self, module: &SearchableModule, page: &PageRequest, search: &SearchContext) -> Pinned {
-        let pins = self.vocabulary.pinned(&self.search.parameters.keyword);
+        let pins = self.search.vocabulary.pinned(&self.search.parameters.keyword);
         if pins.is_empty() {
             return Pinned::default();
         }
@@ -231,7 +235,7 @@ impl PageContext {
         if parameters.exact {
             return None;
         }
-        let correcting = self.spelling.correct(viewer, &parameters.keyword, self.vocabulary.known());
+        let correcting = self.spelling.correct(viewer, &parameters.keyword, self.search.vocabulary.known());
         timeout_at(*deadline, correcting).await.ok().flatten()
     }
 

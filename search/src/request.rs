@@ -4,6 +4,8 @@ use tokio::time::Instant;
 use trawl_connectors::TraceContext;
 use trawl_engine::Query;
 
+use crate::vocabulary::Vocabulary;
+
 /// Items of one time that a page keeps together (decisions 5.3).
 pub(crate) const LARGEST_TIE: usize = 10_000;
 
@@ -98,21 +100,30 @@ pub(crate) struct SearchContext {
     pub(crate) viewer: Viewer,
     pub(crate) parameters: SearchParameters,
     pub(crate) query: Arc<Query>,
+    pub(crate) vocabulary: Arc<Vocabulary>,
     pub(crate) deadline: Instant,
 }
 
 impl SearchContext {
-    pub(crate) fn new(viewer: Viewer, parameters: SearchParameters, deadline: Instant) -> Self {
+    pub(crate) fn new(
+        viewer: Viewer,
+        parameters: SearchParameters,
+        vocabulary: Arc<Vocabulary>,
+        deadline: Instant,
+    ) -> Self {
         let query = Query::parse(&parameters.keyword);
-        // Words that only ask are not required; relevance order weighs them by itself.
-        let is_loose = parameters.order == Order::Time && !parameters.exact;
-        let query = Arc::new(if is_loose { query.without_asking_words() } else { query });
-        Self { viewer, parameters, query, deadline }
+        let query = match parameters.order {
+            _ if parameters.exact => query,
+            // Words that only ask are not required; relevance order weighs them by itself.
+            Order::Time => query.with_synonyms(&vocabulary.synonyms).without_asking_words(),
+            Order::Relevance => query.with_synonyms(&vocabulary.synonyms),
+        };
+        Self { viewer, parameters, query: Arc::new(query), vocabulary, deadline }
     }
 
     /// The same search for another keyword.
     pub(crate) fn with_keyword(&self, keyword: &str) -> Self {
         let parameters = SearchParameters { keyword: keyword.to_owned(), ..self.parameters.clone() };
-        Self::new(self.viewer.clone(), parameters, self.deadline)
+        Self::new(self.viewer.clone(), parameters, Arc::clone(&self.vocabulary), self.deadline)
     }
 }

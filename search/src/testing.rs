@@ -35,7 +35,7 @@ pub(crate) fn parameters() -> SearchParameters {
 
 pub(crate) fn source_request(parameters: SearchParameters) -> SourceRequest {
     let deadline = Instant::now() + parameters.timeout;
-    let search = Arc::new(SearchContext::new(viewer(), parameters, deadline));
+    let search = Arc::new(SearchContext::new(viewer(), parameters, Arc::default(), deadline));
     SourceRequest { search, whole_ties: None, before: None }
 }
 

@@ -55,8 +55,8 @@ impl TestSearch {
             ..crate::testing::parameters()
         };
         let deadline = Instant::now() + self.timeout;
-        let search = Arc::new(SearchContext::new(viewer(), parameters, deadline));
-        PageContext { cursor_key, spelling: Arc::default(), vocabulary: Arc::default(), source_pages, search }
+        let search = Arc::new(SearchContext::new(viewer(), parameters, Arc::default(), deadline));
+        PageContext { cursor_key, spelling: Arc::default(), source_pages, search }
     }
 }
 

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use proptest::{collection::vec, prelude::*};
 use tokio::time::Instant;
 use trawl_engine::correction::CorrectedWord;
@@ -91,7 +93,8 @@ proptest! {
 #[test]
 fn binding_tells_searches_apart() {
     let of = |viewer: Viewer, module: &str, parameters: SearchParameters, page: &PageRequest| {
-        binding(&SearchContext::new(viewer, parameters, Instant::now()), module, page).unwrap()
+        binding(&SearchContext::new(viewer, parameters, Arc::default(), Instant::now()), module, page)
+            .unwrap()
     };
     let first = PageRequest::default();
     let with = |parameters| of(viewer(), "module", parameters, &first);
@@ -160,7 +163,9 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
     let page = PageRequest { source: Some("crm".to_owned()), ..PageRequest::default() };
-    let bound = binding(&SearchContext::new(viewer(), parameters, Instant::now()), "m", &page).unwrap();
+    let bound =
+        binding(&SearchContext::new(viewer(), parameters, Arc::default(), Instant::now()), "m", &page)
+            .unwrap();
     let expected = r#"[1,null,"m","word",true,false,[1,null,"ann","crm"]]"#;
     assert_eq!(String::from_utf8(bound).unwrap(), expected);
     assert_eq!(versioned(b"x"), b"v6.x");

@@ -79,6 +79,56 @@ async fn words_of_the_vocabulary_are_not_corrected_and_others_are() {
 }
 
 #[tokio::test]
+async fn synonyms_find_each_other_from_the_next_search_on() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let articles = [
+        item("capitals", "Ask IT for a laptop", 1),
+        item("chinese", "信息技术服务台", 2),
+        item("pronoun", "How to do it yourself", 3),
+        item("vacation", "Vacation calendar", 4),
+        item("leave", "Annual leave is 25 days", 5),
+        item("apart", "Leave the annual report here", 6),
+    ];
+    app.put_contents(&acme.caller, "article", &articles).await;
+    let other = app.tenant("other").await;
+    app.put_contents(&other.caller, "article", &articles).await;
+    let found = async |caller: &Caller, keyword: &str, more: &[(&str, &str)]| {
+        let mut ids = ids_of(find(caller, "article", keyword, more).await.items());
+        ids.sort();
+        ids
+    };
+    assert_eq!(found(&acme.caller, "信息技术", &[]).await, ["chinese"]);
+    let vocabulary = json!({
+        "synonyms": [["IT", "信息技术"]], "oneWay": [{"from": "vacation", "to": ["annual leave"]}],
+    });
+    put(&app, &acme, vocabulary).await;
+    for sort in SORTS {
+        let sort = ("sort", sort);
+        for (keyword, expected) in [
+            ("IT", &["capitals", "chinese"][..]),
+            ("信息技术", &["capitals", "chinese"]),
+            ("\"信息技术\"", &["chinese"]),
+            ("-\"信息技术\" IT", &["capitals"]),
+        ] {
+            assert_eq!(found(&acme.caller, keyword, &[sort]).await, expected, "{keyword}");
+        }
+        assert_eq!(found(&acme.caller, "信息技术", &[sort, ("exact", "true")]).await, ["chinese"]);
+        assert_eq!(found(&other.caller, "信息技术", &[sort]).await, ["chinese"]);
+    }
+    assert_eq!(found(&acme.caller, "vacation", &[]).await, ["leave", "vacation"]);
+    assert_eq!(found(&acme.caller, "vacation 25 days", &[]).await, ["leave"]);
+    assert_eq!(
+        found(&acme.caller, "annual leave calendar", &[]).await,
+        ["apart", "leave"],
+        "one way, so relaxed"
+    );
+    let marked = find(&acme.caller, "article", "vacation", &[("highlight", "true")]).await;
+    assert!(marked.text.contains("<em>Annual leave</em>"), "{}", marked.text);
+    put(&app, &acme, json!({})).await;
+    assert_eq!(found(&acme.caller, "信息技术", &[]).await, ["chinese"]);
+}
+
+#[tokio::test]
 async fn pinned_items_stand_first_in_either_order_and_only_once() {
     let (app, acme) = TestApp::start_with_acme().await;
     let articles = [

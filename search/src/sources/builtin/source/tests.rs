@@ -109,7 +109,8 @@ impl Search {
             limit: self.limit,
             ..parameters()
         };
-        let search = SearchContext::new(viewer, parameters, Instant::now() + Duration::from_mins(1));
+        let search =
+            SearchContext::new(viewer, parameters, Arc::default(), Instant::now() + Duration::from_mins(1));
         let whole_ties = self.whole_ties.filter(|_| !self.by_relevance);
         SourceRequest { search: Arc::new(search), whole_ties, before: None }
     }
