@@ -36,6 +36,11 @@ impl TypedPrefix {
         (!spaced.is_empty()).then_some(Self { spaced })
     }
 
+    /// Whether a digit is typed, as in an id.
+    pub fn has_digits(&self) -> bool {
+        self.spaced.contains(|character: char| character.is_ascii_digit())
+    }
+
     /// Queries in time order for documents that may complete it.
     ///
     /// Each [`Name`](CompletedPart::Name) found completes it. Other parts have its words in any order, so that

@@ -63,7 +63,7 @@ pub struct Document {
     /// It also matches by pinyin (张三: `zhangsan`, `zhang san`, `san`, `zs`) and with joined words (`obrien`).
     /// A name equal to the query ranks before longer ones.
     pub title_is_name: bool,
-    /// Names that are not shown, such as a login; matched like names.
+    /// Names that are not shown, such as a login or a known id; matched like names.
     pub other_names: Vec<String>,
     /// Plain text.
     pub sub_title: String,

@@ -3,5 +3,6 @@
 pub mod contact_text;
 pub mod directory_rows;
 pub mod keyword_filter;
+pub mod known_id;
 pub mod patch;
 pub mod sync;

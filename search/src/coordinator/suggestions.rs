@@ -142,15 +142,17 @@ fn candidate_of_hit(scope: &Scope, part: CompletedPart, hit: Hit, prefix: &Typed
         CompletedPart::Author => item.author?,
         CompletedPart::Title | CompletedPart::Name => item.title?,
     };
-    let place = match part {
-        CompletedPart::Name => PrefixPlace::TextStart,
-        CompletedPart::Title | CompletedPart::Author => prefix.place_in(&text)?,
-    };
     let kind = match (part, scope.module.as_str()) {
         (CompletedPart::Author, _) => SuggestionKind::Author,
         (_, "people") => SuggestionKind::Person,
         (_, "department") => SuggestionKind::Department,
         _ => SuggestionKind::Title,
+    };
+    let place = match (part, kind) {
+        // The `t` of `T-7003` begins every id.
+        (CompletedPart::Name, SuggestionKind::Title) if !prefix.has_digits() => return None,
+        (CompletedPart::Name, _) => PrefixPlace::TextStart,
+        (CompletedPart::Title | CompletedPart::Author, _) => prefix.place_in(&text)?,
     };
     let (module, id) = match part {
         CompletedPart::Author => (None, None),

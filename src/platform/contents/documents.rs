@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    platform::shared::known_id::known_id,
     store::Connection,
 };
 
@@ -54,12 +55,12 @@ fn into_document(row: ContentRow) -> Result<Document> {
     };
     Ok(Document {
         scope: Scope::new(row.tenant_id, row.module),
+        other_names: known_id(&row.id).map(str::to_owned).into_iter().collect(),
         id: row.id,
         display_time,
         item: serde_json::to_string(&item).map_err(Error::internal)?,
         title: item.title,
         title_is_name: false,
-        other_names: Vec::new(),
         text: None,
         sub_title: item.sub_title.unwrap_or_default(),
         brief: item.brief.unwrap_or_default(),

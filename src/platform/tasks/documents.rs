@@ -11,6 +11,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     identity::principals::{login_principal, user_principal},
+    platform::shared::known_id::known_id,
     store::Connection,
 };
 
@@ -68,7 +69,7 @@ fn into_document(row: StoredTask, module: &str) -> Result<Document> {
         item: serde_json::to_string(&item).map_err(Error::internal)?,
         title: item.title,
         title_is_name: false,
-        other_names: Vec::new(),
+        other_names: known_id(&task.app_task_id).map(str::to_owned).into_iter().collect(),
         text: None,
         sub_title: item.sub_title.unwrap_or_default(),
         brief: String::new(),

@@ -7,7 +7,8 @@ use crate::util::{
     app::{Application, TestApp},
     caller::send,
     external::ExternalSystem,
-    items::{NEW_YEAR, item, many},
+    items::{NEW_YEAR, item, many, todo, user},
+    tasks::created,
 };
 
 async fn with_items(items: &[Value]) -> (TestApp, Application) {
@@ -252,6 +253,40 @@ async fn typical_queries_find_the_intended_items() {
         ("foo_bar", vec!["code"]),
     ] {
         assert_eq!(acme.caller.find("article", keyword).await, expected, "{keyword}");
+    }
+}
+
+#[tokio::test]
+async fn item_is_found_by_the_id_that_people_know() {
+    let (app, acme) = with_items(&[
+        item("A-1042", "Harbour dues", 1),
+        item("mention", "A-1042 and T-7003: about A-1042 and T-7003", 9),
+        item("news-12", "Quay walls", 3),
+        item("7f0e3a526c4b4e0e9f570b8c7d1a2e3f", "Cranes", 4),
+    ])
+    .await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let create = async |id: &str, title: &str| {
+        created(&acme.caller.post("/api/todo/create", &todo(id, title, "mei")).await.ok())
+    };
+    let task = create("T-7003", "Approve the budget").await;
+    create("T-7004", "Approve what T-7003 says: T-7003").await;
+    app.wait_for_index().await;
+    let mei = app.user(&acme, "mei").await;
+    for (module, keywords, id) in [
+        ("article", ["A-1042", "a1042", "a_1042", "A 1042", "A-104"], "A-1042"),
+        ("todo", ["T-7003", "t7003", "T/7003 ", "t 7003", "T-7003"], task.as_str()),
+    ] {
+        for keyword in keywords {
+            let found = mei.find(module, keyword).await;
+            assert!(found.contains(&id.to_owned()), "{keyword}: {found:?}");
+            let parameters = [("keyword", keyword), ("moduleId", module), ("sort", "relevance")];
+            let ranked = mei.search(&parameters).await.ok().ids().join(" ");
+            assert!(ranked.starts_with(id) || keyword == "A-104", "{keyword}: {ranked}");
+        }
+    }
+    for keyword in ["news-12", "news", "7f0e3a526c4b4e0e9f570b8c7d1a2e3f"] {
+        assert_eq!(mei.find("article", keyword).await, [""; 0], "{keyword}");
     }
 }
 

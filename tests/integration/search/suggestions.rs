@@ -111,6 +111,19 @@ async fn beginnings_rank_first_and_equal_texts_are_one() {
 }
 
 #[tokio::test]
+async fn id_is_completed_by_its_item_from_the_first_digit_on() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    app.put_contents(&acme.caller, "article", &[item("QT-1042", "Harbour dues", 1)]).await;
+    for prefix in ["QT-1", "qt1042", "qt 10"] {
+        assert_eq!(texts(&acme.caller, prefix).await, ["Harbour dues"], "{prefix}");
+    }
+    for prefix in ["q", "QT", "QT-"] {
+        assert_eq!(texts(&acme.caller, prefix).await, [""; 0], "{prefix}");
+    }
+}
+
+#[tokio::test]
 async fn limit_bounds_the_list_and_a_module_narrows_it() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;
