@@ -3,6 +3,7 @@
 //! Width, case, accents and traditional characters are folded. English words are indexed by stem and in full.
 //! Ideographs are indexed as dictionary words and single characters, so any substring matches.
 
+mod amounts;
 mod compounds;
 mod encoding;
 mod folded;

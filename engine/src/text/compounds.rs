@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::amounts::Amount;
 use super::numbers::{Date, PhoneNumber, is_digits};
 use super::segmentation::{PlacedRun, placed_runs};
 use super::{Folded, Run, WordVariant, cut_to_length, is_acronym, is_stop_word, query_words, stem};
@@ -264,6 +265,9 @@ pub(crate) fn compound_variants(source: &str, folded: &Folded, runs: &[PlacedRun
         if let Some(date) = Date::at(text, runs, first) {
             date.words().for_each(|word| add(date.place.clone(), word));
         }
+        for amount in Amount::beginning_in(text, runs, first) {
+            amount.words.into_iter().for_each(|word| add(amount.place.clone(), word));
+        }
         if let Some(number) = PhoneNumber::beginning_at(text, runs, first) {
             number.indexed_forms().for_each(|(place, word)| add(place, word));
         }
@@ -360,7 +364,7 @@ pub(crate) fn query_tokens(folded: &str) -> Vec<QueryToken> {
     while next < runs.len() {
         let (token, end) = token_at(folded, &runs, next);
         next = end;
-        // A date ends within a run of ideographs.
+        // A date or an amount ends within a run of ideographs.
         if let Some((place, Run::Ideographs(run))) = runs.get_mut(end - 1)
             && token.place.end < place.end
         {
@@ -378,14 +382,25 @@ fn token_at(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> (QueryToken, 
     let to = |end: usize, joined: Option<JoinedToken>| {
         (QueryToken { place: runs[first].0.start..runs[end - 1].0.end, joined }, end)
     };
-    if matches!(runs[first].1, Run::Ideographs(_)) {
-        return to(first + 1, None);
-    }
-    let compound = Compound::at(folded, runs, first);
     let of_number = |word: String, place: Range<usize>, is_exact: bool, may_be_unfinished: bool| {
         let apart = query_words(&folded[place]);
         JoinedToken { words: vec![(0, word)], apart, is_exact, may_be_unfinished }
     };
+    let start = runs[first].0.start;
+    if let Some(Amount { place, words, is_exact, end }) =
+        Amount::beginning_in(folded, runs, first).into_iter().next()
+    {
+        if place.start > start {
+            return (QueryToken { place: start..place.start, joined: None }, first + 1);
+        }
+        let word = words.into_iter().next().unwrap_or_default();
+        let joined = of_number(word, place.clone(), is_exact, false);
+        return (QueryToken { place, joined: Some(joined) }, end);
+    }
+    if matches!(runs[first].1, Run::Ideographs(_)) {
+        return to(first + 1, None);
+    }
+    let compound = Compound::at(folded, runs, first);
     if let Some(date) = Date::at(folded, runs, first)
         && date.end >= compound.end
         && (date.place.end == runs[date.end - 1].0.end || date.end > compound.end)
@@ -493,7 +508,7 @@ mod tests {
 
         #[test]
         fn variants_are_bounded_and_within_the_text(
-            text in prop_oneof![odd_text(), "[a-cA-C0-9.,@/ 年月-]{0,60}", "[0-9 +()-]{0,60}"],
+            text in prop_oneof![odd_text(), "[a-cA-C0-9.,@/ 年月三百万点元-]{0,60}", "[0-9 +()-]{0,60}"],
         ) {
             let folded = Folded::new(&text);
             let runs: Vec<_> = placed_runs(&folded.text).collect();
@@ -508,7 +523,7 @@ mod tests {
         }
 
         #[test]
-        fn query_tokens_cover_all_words(text in prop_oneof![odd_text(), "[a-c0-9.,@/ 年月日-]{0,60}"]) {
+        fn query_tokens_cover_all_words(text in prop_oneof![odd_text(), "[a-c0-9.,@/ 年月日三百万点元-]{0,60}"]) {
             let folded = fold(&text);
             let in_tokens: String = query_tokens(&folded).into_iter().map(|token| folded[token.place].to_owned()).collect();
             let words = |text: &str| text.chars().filter(|character| character.is_alphanumeric()).collect::<String>();

@@ -17,7 +17,7 @@ pub(super) fn is_digits(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-fn digits_of<'a>(runs: &[PlacedRun<'a>], number: usize) -> Option<&'a str> {
+pub(super) fn digits_of<'a>(runs: &[PlacedRun<'a>], number: usize) -> Option<&'a str> {
     match runs.get(number)? {
         (place, Run::Word(word)) if is_digits(word) && word.len() == place.len() => Some(word),
         _ => None,
@@ -41,6 +41,23 @@ pub(super) struct Date {
 }
 
 impl Date {
+    /// Year and month, and day if known; `None` outside of the calendar.
+    pub(super) fn new(
+        [year, month]: [u64; 2],
+        day: Option<u64>,
+        place: Range<usize>,
+        end: usize,
+    ) -> Option<Self> {
+        let within = |number: u64, range: RangeInclusive<u32>| {
+            u32::try_from(number).ok().filter(|number| range.contains(number))
+        };
+        let day = match day {
+            Some(day) => Some(within(day, 1..=31)?),
+            None => None,
+        };
+        Some(Self { year: within(year, YEARS)?, month: within(month, 1..=12)?, day, place, end })
+    }
+
     /// `2026-03-15`, `2026/3/15`, `2026.3.15`, `2026年3月15日`, or without the day.
     pub(super) fn at(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Option<Self> {
         let year = number_of(digits_of(runs, first)?, 4..=4, YEARS)?;

@@ -101,6 +101,11 @@ pub(super) fn words_of_runs<'a>(
     }
 }
 
+/// Words of a run of ideographs, in the likeliest segmentation.
+pub(super) fn dictionary_words(run: &str) -> Vec<&str> {
+    DICTIONARY.cut(run, false).into_iter().map(|word| word.word).collect()
+}
+
 /// Gapless positions, in the likeliest segmentation.
 pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();

@@ -78,6 +78,13 @@ fn every_spelling_finds_every_other() {
         &["192.168.10.12", "192-168-10-12"],
         &["O'Brien", "obrien", "O’Brien"],
         &["9001:2015", "9001-2015"],
+        &["三百万", "300万", "3,000,000", "3000000", "叁佰万", "三百萬"],
+        &["两千五百", "2500", "2,500"],
+        &["一万二", "12000", "1.2万", "一万二千"],
+        &["1.5亿", "150000000", "一亿五千万"],
+        &["百分之三十", "30%"],
+        &["二〇二六年三月", "2026年3月", "2026-03"],
+        &["二零二六年三月十五日", "2026-03-15", "20260315"],
     ] {
         let in_english = spellings.iter().map(|spelling| format!("see {spelling}, today"));
         let in_chinese = spellings.iter().map(|spelling| format!("请看{spelling}，谢谢"));
@@ -165,6 +172,10 @@ fn part_or_beginning_finds_the_whole() {
         ("covid-19-related", "covid-19 related costs"),
         ("report.docx", "Q3_report-final 合同书v2.DOCX"),
         ("node.js", "the Node JS runtime"),
+        ("三百万元预算", "预算3,000,000元"),
+        ("300万元", "采购预算三百万元以内"),
+        ("3000000", "合计约300万元"),
+        ("预算三百万", "预算为300万美元"),
     ] {
         let index = index_texts(&[text, "nothing of it"]);
         for (way, found) in all_found(&index, keyword).into_iter().enumerate() {
@@ -198,6 +209,9 @@ fn exact_thing_finds_what_holds_it_whole() {
         "10.0.0.12",
         "10.0.0.1, 12",
         "getUserName",
+        "预算三百万",
+        "3,000,000 EUR",
+        "3,000 and 000, 300, 万",
     ];
     let index = index_texts(&texts);
     for (keyword, expected) in [
@@ -217,6 +231,8 @@ fn exact_thing_finds_what_holds_it_whole() {
         ("21.31", &["16"]),
         ("10.0.0.12", &["17"]),
         ("10.0.0.1", &["18"]),
+        ("三百万", &["20", "21"]),
+        ("3000000", &["20", "21"]),
     ] {
         for (way, found) in all_found(&index, keyword).into_iter().enumerate() {
             assert_eq!(found, expected, "{keyword} {way}");
@@ -268,6 +284,8 @@ fn matches_in_any_spelling_are_marked() {
         ("2026-03-15", "[2026年3月15日]会议"),
         ("1200", "total [1,200].50"),
         ("2.13.1", "v[2.13.1]-rc4"),
+        ("三百万", "共[3,000,000]元，即[300万]元"),
+        ("3000000", "共[三百万]元"),
         ("mei.chen@mail.acme.example", "to [mei.chen@mail.acme.example]!"),
         ("getUs", "call [getUserName]"),
     ] {
@@ -347,6 +365,15 @@ fn hidden_holder_of_an_exact_thing_is_as_good_as_none() {
     };
     assert_eq!(ranked_for(&[]), ["shown"]);
     assert_eq!(ranked_for(&["g:1"]), ["hidden"]);
+}
+
+#[test]
+fn numerals_in_ordinary_words_are_no_numbers() {
+    let index = index_texts(&["51, 10001, 1000, 100 and 9", "五一放假，万一下雨，千万别去百度，一定"]);
+    for keyword in ["五一", "万一", "千万", "百度", "一定"] {
+        assert_eq!(found(&index, keyword), ["1"], "{keyword}");
+    }
+    assert_eq!(found(&index, "51 "), ["0"]);
 }
 
 #[test]
