@@ -1,11 +1,14 @@
 //! Words that are found nowhere, and the likeliest words one edit away (decisions 5.7, 12.1).
 
+mod homophones;
+
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
+pub use self::homophones::WordPart;
 use crate::Query;
 use crate::query::{Clause, Piece, Target};
 use crate::text::{Run, fold, is_stop_word, query_words, runs, stem};
@@ -84,6 +87,8 @@ pub struct CorrectableWord {
     pub word: String,
     /// Ideographs are found by their dictionary words, other words by their beginning, too.
     pub pieces: Vec<Piece>,
+    /// Whether it is long enough for words one edit away.
+    pub may_be_edited: bool,
 }
 
 impl CorrectableWord {
@@ -100,18 +105,18 @@ impl CorrectableWord {
     /// `None` for stop words, numbers, codes and short words.
     fn read(run: Run<'_>) -> Option<Self> {
         let word = run.text();
-        let is_long_enough = match run {
+        let clauses = Query::parse(word).clauses.into_iter();
+        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
+        let may_be_edited = match run {
             Run::Word(word) => {
                 word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
             }
             Run::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
         };
-        if !is_long_enough {
-            return None;
-        }
-        let clauses = Query::parse(word).clauses.into_iter();
-        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
-        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
+        // Two ideographs are homophones of a word, unless they are one.
+        let is_pair = matches!(run, Run::Ideographs(_)) && matches!(pieces.as_slice(), [Piece::Phrase(_)]);
+        let is_correctable = !pieces.is_empty() && (may_be_edited || is_pair);
+        is_correctable.then(|| Self { word: word.to_owned(), pieces, may_be_edited })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Corrects words that are found nowhere by one edit (decisions 5.7, 12.1).
+//! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,14 +32,35 @@ pub(crate) async fn correct(
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        corrections[place] = searched.correction(&words[place].word, &context).await?;
+        corrections[place] = searched.correction(&words[place], &context).await?;
     }
     Ok(Correction::new(keyword, &corrections))
 }
 
 impl Searched<'_> {
-    async fn correction(&self, word: &str, context: &Context<'_>) -> Result<Option<String>, Failure> {
-        let candidates = self.candidates(word).await?;
+    async fn correction(
+        &self,
+        word: &CorrectableWord,
+        context: &Context<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let homophones = self.homophones(word).await?;
+        let likeliest = self.likeliest(&word.word, homophones, context).await?;
+        if likeliest.is_some() || !word.may_be_edited {
+            return Ok(likeliest);
+        }
+        let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
+        self.likeliest(&word.word, candidates, context).await
+    }
+
+    async fn likeliest(
+        &self,
+        word: &str,
+        candidates: Vec<String>,
+        context: &Context<'_>,
+    ) -> Result<Option<String>, Failure> {
+        if candidates.is_empty() {
+            return Ok(None);
+        }
         let queries: Vec<Vec<Query>> =
             candidates.iter().map(|candidate| context.queries(candidate)).collect();
         let lists = queries.iter().flatten().map(|query| vec![query.clone()]);
@@ -49,8 +70,26 @@ impl Searched<'_> {
         Ok(likeliest(word, candidates, &found))
     }
 
-    /// Words one edit away, likeliest first.
-    async fn candidates(&self, word: &str) -> Result<Vec<String>, Failure> {
+    async fn homophones(&self, word: &CorrectableWord) -> Result<Vec<String>, Failure> {
+        let parts = word.parts();
+        if parts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let found = self.count(parts.iter().map(|part| places_of(&part.piece).to_vec()), 1).await?;
+        let mut misspelt = Vec::new();
+        for (part, _) in parts.into_iter().zip(found).filter(|(_, found)| *found == 0) {
+            let homophones = self.candidates(&part.text, |other| part.sounds_like(other)).await?;
+            misspelt.push((part, homophones));
+        }
+        Ok(word.with_homophones(&misspelt))
+    }
+
+    /// Words one edit away, with their document frequencies.
+    async fn candidates(
+        &self,
+        word: &str,
+        is_candidate: impl Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, u64>, Failure> {
         let places: Vec<(TermPrefix, &str)> = self
             .scopes
             .iter()
@@ -86,13 +125,14 @@ impl Searched<'_> {
                 for option in options.as_array().into_iter().flatten() {
                     let candidate = option["text"].as_str().and_then(|term| prefix.word_of(term));
                     // Skips whole names.
-                    if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric))
+                    if let Some(candidate) =
+                        candidate.filter(|word| word.starts_with(char::is_alphanumeric) && is_candidate(word))
                     {
                         *candidates.entry(candidate).or_insert(0) += option["freq"].as_u64().unwrap_or(0);
                     }
                 }
             }
         }
-        Ok(by_likelihood(word, &candidates))
+        Ok(candidates)
     }
 }

@@ -126,6 +126,16 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
     }
 }
 
+/// Whether two different words have the same readings, character by character.
+pub(crate) fn are_homophones(word: &str, other: &str) -> bool {
+    let sound_alike = |(left, right): (char, char)| {
+        left == right || readings(left).iter().any(|reading| readings(right).contains(reading))
+    };
+    word != other
+        && word.chars().count() == other.chars().count()
+        && word.chars().zip(other.chars()).all(sound_alike)
+}
+
 /// Without tones, the usual one first; `ü` as `v` and `u`.
 fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
@@ -188,6 +198,19 @@ mod tests {
         ] {
             let forms = forms(name, name);
             assert!(words.iter().all(|word| forms.iter().any(|form| form == word)), "{name}: {forms:?}");
+        }
+    }
+
+    #[test]
+    fn homophones_share_a_reading_of_each_character() {
+        for (word, other) in [("苏洲", "苏州"), ("报肖", "报销"), ("银航", "银行"), ("女士", "女式")]
+        {
+            assert!(are_homophones(word, other) && are_homophones(other, word), "{word} {other}");
+        }
+        for (word, other) in
+            [("苏州", "苏州"), ("苏洲", "苏港"), ("苏洲", "苏州市"), ("カナ", "カニ"), ("ab", "ac")]
+        {
+            assert!(!are_homophones(word, other), "{word} {other}");
         }
     }
 

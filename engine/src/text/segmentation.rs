@@ -102,7 +102,7 @@ pub(super) fn words_of_runs<'a>(
 }
 
 /// Words of a run of ideographs, in the likeliest segmentation.
-pub(super) fn dictionary_words(run: &str) -> Vec<&str> {
+pub(crate) fn dictionary_words(run: &str) -> Vec<&str> {
     DICTIONARY.cut(run, false).into_iter().map(|word| word.word).collect()
 }
 

@@ -82,3 +82,43 @@ fn words_around_a_word_choose_its_correction() {
         Some(("harbour quay cables".to_owned(), to("xables", "cables")))
     );
 }
+
+#[test]
+fn homophone_of_an_indexed_word_is_corrected() {
+    let people = Scope::new(7, "people");
+    let (index, _writer) = index_of(vec![
+        document("a", "苏州仓库盘点"),
+        document("b", "报销流程说明"),
+        document("c", "登录系统指南"),
+        document("d", "权利与义务"),
+        document("e", "报晓的公鸡"),
+        Document { scope: people.clone(), title_is_name: true, ..document("z", "张小洪") },
+        restricted_to(&["u:1"], document("s", "会议室预定")),
+    ]);
+    let correct = |principals: &[&str], keyword: &str| {
+        let scopes = [news().into(), people.clone().into()];
+        let corrected = index.snapshot().correct(&scopes, &owned(principals).into(), keyword);
+        corrected.unwrap().map(|correction| (correction.keyword, correction.words))
+    };
+    let corrected = |keyword: &str| correct(&[], keyword).map(|(keyword, _)| keyword);
+    for (typed, meant) in [
+        ("苏洲仓库", "苏州仓库"),
+        ("苏洲", "苏州"),
+        ("苏洲 仓库", "苏州 仓库"),
+        ("蘇洲倉庫", "苏州仓库"),
+        ("报肖流程", "报销流程"),
+        ("报肖流呈", "报销流程"),
+        ("登陆系统", "登录系统"),
+        ("\"苏洲仓库\" -报肖", "\"苏州仓库\" -报肖"),
+    ] {
+        assert_eq!(corrected(typed).as_deref(), Some(meant), "{typed}");
+    }
+    // Found, a name, a word of the dictionary, another sound, not together, invisible.
+    for typed in ["苏州仓库", "张小洪", "权力", "苏港仓库", "苏洲流程", "会意室", "洲", "-苏洲"]
+    {
+        assert_eq!(corrected(typed), None, "{typed}");
+    }
+    let (keyword, words) = correct(&["u:1"], "会意室预定").unwrap();
+    assert_eq!(keyword, "会议室预定");
+    assert_eq!(words, [CorrectedWord { from: "会意室预定".to_owned(), to: "会议室预定".to_owned() }]);
+}

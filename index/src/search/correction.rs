@@ -1,4 +1,4 @@
-//! Corrects words that are found nowhere by one edit (decisions 5.7, 12.1).
+//! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -83,7 +83,7 @@ pub(crate) fn correct(
     }
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        corrections[place] = searched.correction(&words[place].word, &context)?;
+        corrections[place] = searched.correction(&words[place], &context)?;
     }
     Ok(Correction::new(keyword, &corrections))
 }
@@ -97,12 +97,16 @@ struct Searched<'a> {
 impl Searched<'_> {
     fn finds_word(&self, word: &CorrectableWord) -> Result<bool, Error> {
         for piece in &word.pieces {
-            let [text, author] = places_of(piece);
-            if !self.finds(text)? && !self.finds(author)? {
+            if !self.finds_piece(piece)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    fn finds_piece(&self, piece: &Piece) -> Result<bool, Error> {
+        let [text, author] = places_of(piece);
+        Ok(self.finds(text)? || self.finds(author)?)
     }
 
     fn finds(&self, query: Query) -> Result<bool, Error> {
@@ -119,8 +123,22 @@ impl Searched<'_> {
         Ok(search(self.view, &Request::total_of(scope, self.principals, Arc::clone(query)))?.total)
     }
 
-    fn correction(&self, word: &str, context: &Context<'_>) -> Result<Option<String>, Error> {
-        let candidates = self.candidates(word)?;
+    fn correction(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<String>, Error> {
+        let homophones = self.homophones(word)?;
+        let likeliest = self.likeliest(&word.word, homophones, context)?;
+        if likeliest.is_some() || !word.may_be_edited {
+            return Ok(likeliest);
+        }
+        let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true)?);
+        self.likeliest(&word.word, candidates, context)
+    }
+
+    fn likeliest(
+        &self,
+        word: &str,
+        candidates: Vec<String>,
+        context: &Context<'_>,
+    ) -> Result<Option<String>, Error> {
         let count_all = |query: Query| -> Result<u64, Error> {
             let query = Arc::new(query);
             self.scopes.iter().map(|scope| self.count(scope, &query)).sum()
@@ -132,8 +150,23 @@ impl Searched<'_> {
         Ok(likeliest(word, candidates, &found))
     }
 
-    /// Words one edit away, likeliest first.
-    fn candidates(&self, word: &str) -> Result<Vec<String>, Error> {
+    fn homophones(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
+        let mut misspelt = Vec::new();
+        for part in word.parts() {
+            if !self.finds_piece(&part.piece)? {
+                let homophones = self.candidates(&part.text, |other| part.sounds_like(other))?;
+                misspelt.push((part, homophones));
+            }
+        }
+        Ok(word.with_homophones(&misspelt))
+    }
+
+    /// Words one edit away, with their document frequencies.
+    fn candidates(
+        &self,
+        word: &str,
+        is_candidate: impl Fn(&str) -> bool,
+    ) -> Result<BTreeMap<String, u64>, Error> {
         let view = self.view;
         let dfa = ONE_EDIT.build_dfa(word);
         let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
@@ -148,8 +181,8 @@ impl Searched<'_> {
                     while candidates.len() < MAX_CANDIDATES && terms.advance() {
                         let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
                         // Skips the scope's marker and whole names.
-                        if let Some(candidate) =
-                            candidate.filter(|word| word.starts_with(char::is_alphanumeric))
+                        if let Some(candidate) = candidate
+                            .filter(|word| word.starts_with(char::is_alphanumeric) && is_candidate(word))
                         {
                             *candidates.entry(candidate.to_owned()).or_insert(0) +=
                                 u64::from(terms.value().doc_freq);
@@ -158,7 +191,7 @@ impl Searched<'_> {
                 }
             }
         }
-        Ok(by_likelihood(word, &candidates))
+        Ok(candidates)
     }
 }
 

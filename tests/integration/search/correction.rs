@@ -13,7 +13,12 @@ use crate::util::{
 #[tokio::test]
 async fn misspelt_query_is_corrected_and_reported() {
     let (app, acme) = TestApp::start_with_acme().await;
-    let items = [item("1", "Harbour budget 2026", 3), item("2", "劳动合同范本", 2)];
+    let items = [
+        item("1", "Harbour budget 2026", 3),
+        item("2", "劳动合同范本", 2),
+        item("3", "苏州仓库盘点", 1),
+        item("4", "报销流程", 1),
+    ];
     app.put_contents(&acme.caller, "article", &items).await;
     for (keyword, corrected, id) in [
         ("harbuor budget", "harbour budget", "1"),
@@ -21,6 +26,8 @@ async fn misspelt_query_is_corrected_and_reported() {
         ("劳动合约", "劳动合同", "2"),
         ("\"harbour bugdet\"", "\"harbour budget\"", "1"),
         ("budgte", "budget", "1"),
+        ("苏洲仓库", "苏州仓库", "3"),
+        ("报肖流程", "报销流程", "4"),
     ] {
         for sort in ["time", "relevance"] {
             let answer = acme
