@@ -54,6 +54,13 @@ impl Highlighter {
         self.mark_text(name, Extent::Whole, true)
     }
 
+    /// The first match in a text, or in a name.
+    pub fn first_match<'t>(&self, text: &'t str, is_name: bool) -> Option<&'t str> {
+        let source = &text[..boundary_before(text, text.floor_char_boundary(PASSAGE_SOURCE_BYTES))];
+        let first = self.marks(source, is_name).into_iter().next()?;
+        source.get(first.start..first.end)
+    }
+
     fn mark_text(&self, text: &str, extent: Extent, is_name: bool) -> Option<String> {
         if text.is_empty() {
             return None;

@@ -56,7 +56,7 @@ impl RankedDocument {
             id: id.as_str()?.to_owned(),
             module,
             display_time: display_time.as_i64()?,
-            score: MatchScore::of_words(0.0),
+            score: MatchScore::from_words(0.0),
             lengths,
             counts: named.counts(found, lengths),
         })
@@ -117,7 +117,7 @@ pub(crate) async fn page(
         best.extend(others);
         let best = best.into_iter().scan(f32::MAX, |least, document| {
             *least = least.min(document.score.total());
-            Some(RankedDocument { score: MatchScore::of_words(*least), ..document })
+            Some(RankedDocument { score: MatchScore::from_words(*least), ..document })
         });
         Ok::<_, Failure>((best.collect::<VecDeque<_>>(), module.skip.min(reordered)))
     });
@@ -197,7 +197,7 @@ async fn ranked(
     });
     let mut documents = documents(view, (number, module), search, &named).await?;
     for document in &mut documents {
-        document.score = MatchScore::of_words(ranking.score(document));
+        document.score = MatchScore::from_words(ranking.score(document));
     }
     Ok(documents)
 }

@@ -16,7 +16,7 @@ use crate::{
     answer::{Failure, Relaxed, SearchPage, Status},
     cursor::{self, Cursor, CursorKey, Rewrite},
     error::{Error, Result},
-    highlight,
+    explanation, highlight,
     module::{Module, ModuleDirectory, SearchableModule, TenantModules},
     pinned::Pinned,
     plan::plan,
@@ -300,6 +300,7 @@ impl Attempt<'_> {
         };
         let mut plan = plan(&search.parameters, page, module, opened)?;
         pinned.leave_out_of(&mut plan);
+        let sources: Vec<Arc<dyn Source>> = plan.lanes.iter().map(|lane| Arc::clone(&lane.source)).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         rounds.run().await;
         let seal = |cursor| {
@@ -313,7 +314,10 @@ impl Attempt<'_> {
         if page.start != PageStart::Beginning {
             pinned.items.clear();
         }
-        let answer = SearchPage { pinned, corrected, relaxed, ..answer };
+        let mut answer = SearchPage { pinned, corrected, relaxed, ..answer };
+        if search.parameters.explain {
+            explanation::add(&mut answer, &search, &sources).await;
+        }
         if !search.parameters.highlight {
             return Ok(answer);
         }

@@ -83,7 +83,8 @@ mod tests {
 
     fn marked_as(item: &Value, title_is_name: bool, keyword: &str) -> Value {
         let json = item.to_string();
-        let mut items = [Item { id: "1".to_owned(), display_time: 1, json, title_is_name }];
+        let mut items =
+            [Item { id: "1".to_owned(), display_time: 1, json, title_is_name, ..Item::default() }];
         mark_all(&mut items, &Query::parse(keyword));
         let mut marked: Value = serde_json::from_str(&items[0].json).unwrap();
         let highlight = marked.as_object_mut().unwrap().remove("highlight").unwrap();

@@ -12,6 +12,7 @@ mod coordinator;
 mod cursor;
 mod duplicates;
 mod error;
+mod explanation;
 mod fan_out;
 mod highlight;
 pub mod latencies;
@@ -40,6 +41,7 @@ pub use coordinator::{
 pub use cursor::CursorKey;
 pub use duplicates::Duplicates;
 pub use error::{Error, Result};
+pub use explanation::Explanation;
 pub use highlight::Highlight;
 pub use module::{Module, ModuleDirectory, TenantModules, TenantSource};
 pub use request::{Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer};

@@ -24,6 +24,8 @@ pub struct SearchParameters {
     pub highlight: bool,
     /// Whether the keyword is searched for as typed, even if it finds nothing (decisions 12.1).
     pub exact: bool,
+    /// Whether items tell why they were found (decisions 12.2).
+    pub explain: bool,
     /// Time until the deadline.
     pub timeout: Duration,
     /// Caller's trace.

@@ -340,7 +340,8 @@ impl SearchRounds {
 }
 
 fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> Item {
-    let ReleasedItem { mut item, also_in, .. } = released;
+    let ReleasedItem { mut item, also_in, place } = released;
+    item.lane = Some(place);
     if !also_in.is_empty() {
         let ids: Vec<&str> = also_in.iter().map(|place| sources[*place].planned.source.id()).collect();
         note_also_in(&mut item, &ids);

@@ -1,7 +1,10 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use trawl_engine::{Hit, relevance::QueryStatistics};
+use trawl_engine::{
+    Hit,
+    relevance::{MatchScore, QueryStatistics},
+};
 
 use crate::{request::SearchContext, sources::builtin::BuiltinSource, weight::Weight};
 
@@ -80,7 +83,7 @@ pub(crate) struct ConsumedPart {
 }
 
 /// Item; its JSON is copied through.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Item {
     /// Id.
     pub id: String,
@@ -90,6 +93,10 @@ pub struct Item {
     pub json: String,
     /// Highlights match the title by pinyin, too.
     pub title_is_name: bool,
+    /// By relevance.
+    pub(crate) score: Option<MatchScore>,
+    /// Place of its source among those of the page; `None` above the page.
+    pub(crate) lane: Option<usize>,
 }
 
 impl Item {
@@ -107,8 +114,8 @@ impl Item {
 }
 
 impl From<Hit> for Item {
-    fn from(Hit { id, display_time, item, title_is_name, .. }: Hit) -> Self {
-        Self { id, display_time, json: item, title_is_name }
+    fn from(Hit { id, display_time, item, title_is_name, score, .. }: Hit) -> Self {
+        Self { id, display_time, json: item, title_is_name, score, lane: None }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) fn parameters() -> SearchParameters {
         limit: 10,
         highlight: false,
         exact: false,
+        explain: false,
         timeout: Duration::from_secs(2),
         trace: None,
     }

@@ -1,4 +1,4 @@
-//! What a tenant's operator says of words, compiled for searches (decisions 12.4).
+//! A tenant's vocabulary, compiled for searches (decisions 12.4).
 
 use std::collections::HashMap;
 

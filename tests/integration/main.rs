@@ -205,6 +205,7 @@ mod search {
     mod all_modules;
     mod all_modules_faults;
     mod correction;
+    mod explanation;
     mod external_sources;
     mod hedging;
     mod highlight;

@@ -57,9 +57,9 @@ impl CorrectableWord {
         parts
     }
 
-    /// The word with homophones, which have these document frequencies, in place of parts that are found nowhere.
+    /// The word with homophones in place of parts that are found nowhere; empty if no part has one.
     ///
-    /// Empty if no part has one.
+    /// `parts` have their homophones with document frequencies.
     pub fn with_homophones(&self, parts: &[(WordPart, BTreeMap<String, u64>)]) -> Vec<String> {
         let (mut spellings, mut end) = (vec![String::new()], 0);
         for (WordPart { text, place, .. }, homophones) in parts {

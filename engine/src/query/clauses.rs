@@ -122,7 +122,9 @@ impl<'a> RawClause<'a> {
     }
 }
 
-/// Whether capitals tell an acronym from a stop word: in a keyword all of capitals they do not, unless it is one word.
+/// Whether capitals tell an acronym from a stop word.
+///
+/// In a keyword of several words that is all in capitals they do not.
 pub(super) fn reads_acronyms(keyword: &str) -> bool {
     keyword.chars().any(|character| character.is_lowercase() || is_ideograph(character))
         || runs(&fold(keyword)).nth(1).is_none()
@@ -134,7 +136,9 @@ pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
     clauses.into_iter().flat_map(|clause| clause.pieces).collect()
 }
 
-/// A piece that holds a text, a word in any spelling or words side by side; and its words at offsets.
+/// A piece that holds a whole text, and its words at offsets.
+///
+/// It is a word in any spelling, or words side by side.
 pub(super) fn single_piece(text: &str) -> Option<(Piece, Vec<(usize, String)>)> {
     let mut words = Vec::new();
     plain(text).add_words(0, MAX_TERMS, &mut words);

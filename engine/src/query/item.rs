@@ -5,7 +5,7 @@ use super::{Clause, Piece, Query, Target};
 impl Query {
     /// The same query, which finds at most the item with this id.
     #[must_use]
-    pub fn of_item(&self, id: &str) -> Self {
+    pub fn for_item(&self, id: &str) -> Self {
         let pieces = vec![Piece::Term(id.to_owned())];
         let mut query = self.clone();
         query.clauses.push(Clause {

@@ -83,7 +83,7 @@ impl ScoreEstimator {
             let in_title = TITLE_WEIGHT * self.title.of(count(&title, number), title.length);
             score += worth(word) * (self.body.of(count(&body, number), length) + in_title);
         }
-        let mut score = MatchScore::of_words(score);
+        let mut score = MatchScore::from_words(score);
         self.words.rescore(
             &mut score,
             |count| self.body.of(count, length),

@@ -59,7 +59,7 @@ impl PairCount {
 }
 
 impl WeightedWords {
-    /// Adds common and adjacent words to the score of a match, and takes from it for missing ones.
+    /// Scores common, adjacent and missing words of a match.
     ///
     /// `count` takes the place of a word in [`WeightedWords::indexed`].
     pub fn rescore(

@@ -21,7 +21,7 @@ pub struct MatchScore {
 
 impl MatchScore {
     /// Of the first step.
-    pub const fn of_words(words: f32) -> Self {
+    pub const fn from_words(words: f32) -> Self {
         Self { words, nearness: 0.0, completeness: 1.0, feedback: 0.0, freshness: 1.0 }
     }
 

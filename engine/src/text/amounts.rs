@@ -36,14 +36,14 @@ pub(super) struct Amount {
 }
 
 impl Amount {
-    fn of_number(word: String, place: Range<usize>, end: usize) -> Self {
+    fn from_number(word: String, place: Range<usize>, end: usize) -> Self {
         Self { place, is_exact: word.len() >= MIN_EXACT_DIGITS, words: vec![word], end }
     }
 
     /// Amounts that begin in this run, in order.
     pub(super) fn beginning_in(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Vec<Self> {
         match &runs[first] {
-            (_, Run::Word(_)) => Self::of_digits(folded, runs, first).into_iter().collect(),
+            (_, Run::Word(_)) => Self::from_digits(folded, runs, first).into_iter().collect(),
             (_, Run::Ideographs(run)) if !run.contains(is_numeral) => Vec::new(),
             (place, Run::Ideographs(run)) => {
                 let dates = run.match_indices('年').filter_map(|(year, _)| date(run, year, first + 1));
@@ -53,11 +53,11 @@ impl Amount {
                     let numerals = leading_numerals(&run[start_of_number..]);
                     let end = start_of_number + numerals.len();
                     let value = value_of(numerals).filter(|_| !run[end..].starts_with('点'))?;
-                    Some(Self::of_number(value.to_string(), start..end, first + 1))
+                    Some(Self::from_number(value.to_string(), start..end, first + 1))
                 }));
                 let numbers = numbers(run).into_iter();
                 amounts.extend(
-                    numbers.map(|(number, place)| Self::of_number(number.to_string(), place, first + 1)),
+                    numbers.map(|(number, place)| Self::from_number(number.to_string(), place, first + 1)),
                 );
                 // Of overlapping ones the first and longest.
                 amounts.sort_by_key(|amount| (amount.place.start, std::cmp::Reverse(amount.place.end)));
@@ -76,7 +76,7 @@ impl Amount {
     }
 
     /// `300万`, `1.5亿` or `3,000万`.
-    fn of_digits(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Option<Self> {
+    fn from_digits(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Option<Self> {
         let between = |before: usize| folded.get(runs[before].0.end..runs.get(before + 1)?.0.start);
         let is_joined = |before: usize| between(before).is_some_and(|sign| matches!(sign, "." | ","));
         let mut whole = digits_of(runs, first)?.to_owned();
@@ -105,7 +105,7 @@ impl Amount {
             return None;
         }
         let word = shifted(&whole, fraction, usize::try_from(zeros).ok()?)?;
-        Some(Self::of_number(word, runs[first].0.start..end, next + 1))
+        Some(Self::from_number(word, runs[first].0.start..end, next + 1))
     }
 }
 
@@ -142,7 +142,9 @@ fn numbers(run: &str) -> Vec<(u64, Range<usize>)> {
     numbers
 }
 
-/// Length of such characters at the beginning, in whole words or before what is counted: 三百万 of 三百万元.
+/// Length of such characters at the beginning: 三百万 of 三百万元.
+///
+/// They end with a word, or before a unit of counting.
 fn leading(words: &[&str], is_leading: impl Fn(char) -> bool) -> usize {
     let mut length = 0;
     for word in words {

@@ -171,9 +171,9 @@ fn item_is_found_by_its_whole_id_within_its_scope_audience_and_words() {
         ("a", &["u:1"], true),
     ] {
         let expected = if found { vec![id] } else { vec![] };
-        assert_eq!(find(all.of_item(id), principals), expected, "{id} for {principals:?}");
+        assert_eq!(find(all.for_item(id), principals), expected, "{id} for {principals:?}");
     }
-    assert_eq!(find(Query::parse("cars ").of_item("a"), &[]), ["a"]);
-    assert_eq!(find(Query::parse("red ").of_item("a"), &[]), [""; 0]);
-    assert_eq!(find(Query::parse("\"blue cars\"").of_item("a"), &[]), ["a"]);
+    assert_eq!(find(Query::parse("cars ").for_item("a"), &[]), ["a"]);
+    assert_eq!(find(Query::parse("red ").for_item("a"), &[]), [""; 0]);
+    assert_eq!(find(Query::parse("\"blue cars\"").for_item("a"), &[]), ["a"]);
 }

@@ -57,7 +57,7 @@ pub(super) fn page(
             let newest = time_order::collect(view, &matches, None, None, reach, budget)?.found;
             let texts = view.fields.open;
             best.extend(newest.into_iter().map(|found| Scored {
-                score: MatchScore::of_words(0.0),
+                score: MatchScore::from_words(0.0),
                 found,
                 texts,
                 scope: number,

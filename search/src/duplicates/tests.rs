@@ -4,7 +4,7 @@ use super::*;
 
 fn with_action(clients: &serde_json::Value) -> Item {
     let json = json!({"id": "a", "title": "", "displayTime": 1, "action": clients.to_string()}).to_string();
-    Item { id: "a".to_owned(), display_time: 1, json, title_is_name: false }
+    Item { id: "a".to_owned(), display_time: 1, json, title_is_name: false, ..Item::default() }
 }
 
 fn web(lines: &str) -> Item {
@@ -51,7 +51,7 @@ fn item_without_target_has_no_duplicates() {
         id: "a".to_owned(),
         display_time: 1,
         json: json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string(),
-        title_is_name: false,
+        ..Item::default()
     };
     let broken = Item { json: json!({"action": "open"}).to_string(), ..without.clone() };
     let opens_nothing = [
@@ -93,8 +93,13 @@ fn latest_seen_items_are_kept() {
 
 #[test]
 fn item_names_its_other_sources() {
-    let mut item =
-        Item { id: "a".to_owned(), display_time: 1, json: r#"{"id":"a"}"#.to_owned(), title_is_name: false };
+    let mut item = Item {
+        id: "a".to_owned(),
+        display_time: 1,
+        json: r#"{"id":"a"}"#.to_owned(),
+        title_is_name: false,
+        ..Item::default()
+    };
     note_also_in(&mut item, &["crm", "say \"x\""]);
     let read: serde_json::Value = serde_json::from_str(&item.json).unwrap();
     assert_eq!(read, json!({"id": "a", "alsoIn": ["crm", "say \"x\""]}));

@@ -1,5 +1,7 @@
 use std::collections::{HashSet, VecDeque};
 
+use trawl_engine::relevance::MatchScore;
+
 use crate::{
     duplicates::SeenItems,
     loop_guard::Fingerprint,
@@ -92,6 +94,7 @@ impl Lane {
             if let Relevance::Estimated(estimate) = relevance {
                 least = least.min(score(item));
                 *estimate = least;
+                item.score = Some(MatchScore::from_words(least));
                 self.least_relevance = Some(*relevance);
             }
         }

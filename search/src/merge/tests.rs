@@ -50,7 +50,13 @@ fn after(index: usize) -> Position {
 fn item(place: usize, index: usize, display_time: i64) -> Item {
     // Descending, so that ids sort differently.
     let id = format!("{place}/{:04}", 9_999 - index);
-    Item { json: serde_json::to_string(&id).unwrap(), id, display_time, title_is_name: false }
+    Item {
+        json: serde_json::to_string(&id).unwrap(),
+        id,
+        display_time,
+        title_is_name: false,
+        ..Item::default()
+    }
 }
 
 fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {
@@ -338,7 +344,7 @@ fn pending_duplicate_behind_the_head_is_noted() {
                 id: (*id).to_owned(),
                 display_time: *display_time,
                 json: String::new(),
-                title_is_name: false,
+                ..Item::default()
             };
             PositionedItem { item, after: after(index + 1), relevance: Relevance::default() }
         };

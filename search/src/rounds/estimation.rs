@@ -1,7 +1,7 @@
 //! Scores of external items beside those of the index, which first tells its statistics.
 
 use tokio::time::timeout_at;
-use trawl_engine::relevance::{QueryStatistics, ScoreEstimator};
+use trawl_engine::relevance::{MatchScore, QueryStatistics, ScoreEstimator};
 
 use super::SearchRounds;
 use crate::{
@@ -47,7 +47,9 @@ impl SearchRounds {
             && !self.is_builtin(place)
         {
             for PositionedItem { item, relevance, .. } in &mut page.items {
-                *relevance = Relevance::Estimated(score(estimator, item));
+                let estimate = score(estimator, item);
+                *relevance = Relevance::Estimated(estimate);
+                item.score = Some(MatchScore::from_words(estimate));
             }
         }
     }

@@ -126,7 +126,7 @@ async fn search_all(
     as_events: bool,
 ) -> Result<Response> {
     let started = Instant::now();
-    let parameters = given.parameters(state)?;
+    let parameters = given.parameters(state, caller)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &PageRequest::default());
     let search = state.coordinator.search_all(viewer(caller), parameters).await?;
     let mut search = TimedModules::new(search, timer);

@@ -8,7 +8,7 @@ use axum::{
 };
 use serde::Serialize;
 use trawl_engine::correction::{CorrectedWord, Correction};
-use trawl_search::{Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
+use trawl_search::{Explanation, Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
 
 use crate::{
     error::{Error, Result},
@@ -112,6 +112,8 @@ pub(super) struct ContentItemSchema {
     pinned: Option<bool>,
     /// The matching texts, with `highlight=true`.
     highlight: Option<Highlight>,
+    /// Why it was found, with `explain=true`.
+    explain: Option<Explanation>,
 }
 
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {

@@ -8,14 +8,17 @@ use trawl_connectors::TraceContext;
 use trawl_search::{Filters, Order, PageRequest, PageStart, SearchParameters, SuggestionRequest};
 
 use crate::{
+    auth::caller::Caller,
     error::{Error, Result},
     http::extract::{check_content_type, has_body, read_body},
+    identity::scopes::Scope,
     json,
     platform::search::SearchState,
 };
 
 const DEFAULT_LIMIT: usize = 10;
 const DEFAULT_SUGGESTIONS: usize = 8;
+const MAX_EXPLAINED: usize = 50;
 
 /// The search condition.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -50,6 +53,10 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     exact: Option<String>,
+    /// `true` tells of each item why it was found (`explain`). Takes the scope `admin`, and a `limit` of at most 50.
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>, default = false)]
+    explain: Option<String>,
     /// The deadline in milliseconds.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
@@ -111,8 +118,13 @@ impl RawParameters {
         Ok(given)
     }
 
-    pub(super) fn parameters(&self, state: &SearchState) -> Result<SearchParameters> {
-        self.terms()?.check(state, self.trace.clone())
+    /// 403 for an explanation without the scope `admin`.
+    pub(super) fn parameters(&self, state: &SearchState, caller: &Caller) -> Result<SearchParameters> {
+        let parameters = self.terms()?.check(state, self.trace.clone())?;
+        if parameters.explain {
+            caller.require(Scope::Admin)?;
+        }
+        Ok(parameters)
     }
 
     fn terms(&self) -> Result<TermParameters> {
@@ -126,6 +138,7 @@ impl RawParameters {
             author: query.author.or(body.author),
             highlight: query.highlight.or(body.highlight),
             exact: query.exact.or(body.exact),
+            explain: query.explain.or(body.explain),
             timeout: query.timeout.or(body.timeout),
         })
     }
@@ -213,11 +226,17 @@ impl TermParameters {
             to: parse("to", self.to, &i64::MIN, &i64::MAX)?,
             author: self.author.filter(|author| !author.trim().is_empty()),
         };
+        let explain = flag("explain", self.explain.as_deref())?;
+        let limit = parse("limit", self.limit, &1, &1_000)?.unwrap_or(DEFAULT_LIMIT);
+        if explain && limit > MAX_EXPLAINED {
+            return Err(Error::bad_request(format!("limit: must be at most {MAX_EXPLAINED} with `explain`")));
+        }
         Ok(SearchParameters {
             keyword,
             order,
             filters,
-            limit: parse("limit", self.limit, &1, &1_000)?.unwrap_or(DEFAULT_LIMIT),
+            limit,
+            explain,
             highlight: flag("highlight", self.highlight.as_deref())?,
             exact: flag("exact", self.exact.as_deref())?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?

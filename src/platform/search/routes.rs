@@ -93,7 +93,7 @@ pub async fn list_suggestions(
 }
 
 async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> Result<Response> {
-    let parameters = given.parameters(state)?;
+    let parameters = given.parameters(state, caller)?;
     let (module, page) = given.place()?.check(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);
     let search = ModuleSearch { module: module.clone(), page, parameters };

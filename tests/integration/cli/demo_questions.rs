@@ -1,4 +1,4 @@
-//! What a person at work asks the demo, by relevance, and the answer that should come first.
+//! Questions of a person at work to the demo, by relevance, and the item that should come first.
 
 use serde_json::Value;
 

@@ -145,7 +145,7 @@ impl TopMatches<'_> {
             if half.range.contains(&document) && half.segment.is_alive(document) && passes(document) {
                 let display_time = half.segment.opened.times.get_val(document);
                 let found = Match { segment: half.ordinal, document, display_time };
-                let score = MatchScore::of_words(score);
+                let score = MatchScore::from_words(score);
                 self.push(Scored { score, found, texts: half.texts, scope: half.scope });
             }
             self.threshold / slack

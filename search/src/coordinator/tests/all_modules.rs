@@ -49,8 +49,13 @@ impl Source for LoggedSource {
         let Reaction::Answers(bytes) = self.reaction else { return std::future::pending().await };
         tokio::time::sleep(Duration::from_millis(1)).await;
         in_flight.fetch_sub(1, Relaxed);
-        let item =
-            Item { id: self.id.clone(), display_time: 1, json: "x".repeat(bytes), title_is_name: false };
+        let item = Item {
+            id: self.id.clone(),
+            display_time: 1,
+            json: "x".repeat(bytes),
+            title_is_name: false,
+            ..Item::default()
+        };
         let items = vec![PositionedItem { item, after: Position::End, relevance: Relevance::default() }];
         Ok(SourcePage { items, bound: TimeBound::AtMost(0), total: Some(1), ..SourcePage::default() })
     }

@@ -83,7 +83,7 @@ fn to(cursor: &str) -> Position {
 fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
-    let item = Item { id: id.to_owned(), display_time, json, title_is_name: false };
+    let item = Item { id: id.to_owned(), display_time, json, title_is_name: false, ..Item::default() };
     let after = next.clone().unwrap_or(Position::End);
     let items = vec![PositionedItem { item, after, relevance: Relevance::default() }];
     SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }

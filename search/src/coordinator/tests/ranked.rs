@@ -43,7 +43,7 @@ impl Source for RankedSystem {
             let id = format!("{}{rank}", self.id);
             let json = json!({"id": id, "title": self.titles[rank]}).to_string();
             PositionedItem {
-                item: Item { id, display_time: 0, json, title_is_name: false },
+                item: Item { id, display_time: 0, json, title_is_name: false, ..Item::default() },
                 after: Position::AfterRank(rank + 1),
                 relevance: Relevance::default(),
             }

@@ -111,7 +111,7 @@ impl BuiltinSource {
 
     /// Finds an item by its id alone, within the filters.
     pub(crate) fn request_of_item(&self, search: &SearchContext, id: &str) -> Request {
-        let query = Arc::new(Query::default().of_item(id));
+        let query = Arc::new(Query::default().for_item(id));
         let start = Start::Time { after: None, whole_ties: None };
         Request { query, limit: 1, ..self.request_of(search, start) }
     }
@@ -132,7 +132,7 @@ impl BuiltinSource {
             Order::Time => Start::Time { after: None, whole_ties: None },
             Order::Relevance => Start::Relevance { skip: 0, beside: beside.collect(), now: this_hour() },
         };
-        let query = Arc::new(search.query.of_item(id));
+        let query = Arc::new(search.query.for_item(id));
         let request = Arc::new(Request { query, limit: 0, ..self.request_of(search, start) });
         let Ok(ServedView { view, .. }) = self.view() else { return true };
         view.search(&request).await.map_err(self.on_failure()).map_or(true, |page| page.total > 0)

@@ -82,6 +82,9 @@ impl RawItem {
     fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
         let json = serde_json::to_string(&item)?;
         let (id, display_time) = (item.id, item.display_time);
-        Ok(Self { item: Item { json, display_time, id, title_is_name: false }, author: item.author })
+        Ok(Self {
+            item: Item { json, display_time, id, title_is_name: false, ..Item::default() },
+            author: item.author,
+        })
     }
 }
