@@ -15,6 +15,8 @@ use crate::text::{Run, fold, is_stop_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
+/// Of these, words of restricted documents, which count as far as the viewer may see them.
+pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
 /// Words of a keyword that are corrected.
 pub const MAX_CORRECTED: usize = 4;
 

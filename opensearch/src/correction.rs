@@ -1,16 +1,18 @@
 //! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
-    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
+    by_likelihood, likeliest, places_of,
 };
+use trawl_engine::query::Piece;
 use trawl_engine::{Failure, Query, Scope};
 
 use crate::counting::Searched;
-use crate::query::halves;
+use crate::query::{OPEN, halves};
 use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
@@ -84,7 +86,7 @@ impl Searched<'_> {
         Ok(word.with_homophones(&misspelt))
     }
 
-    /// Words one edit away, with their document frequencies.
+    /// Words one edit away that the viewer may see, with their document frequencies.
     async fn candidates(
         &self,
         word: &str,
@@ -119,8 +121,9 @@ impl Searched<'_> {
         let search = json!({"size": 0, "track_total_hits": false, "suggest": suggestions});
         let answers = self.view.search_scopes(self.scopes, self.principals, &[search]).await?;
         let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
+        let mut restricted: BTreeSet<String> = BTreeSet::new();
         for answer in &answers {
-            for (number, (prefix, _)) in places.iter().enumerate() {
+            for (number, (prefix, field)) in places.iter().enumerate() {
                 let options = &answer["suggest"][number.to_string()][0]["options"];
                 for option in options.as_array().into_iter().flatten() {
                     let candidate = option["text"].as_str().and_then(|term| prefix.word_of(term));
@@ -128,11 +131,24 @@ impl Searched<'_> {
                     if let Some(candidate) =
                         candidate.filter(|word| word.starts_with(char::is_alphanumeric) && is_candidate(word))
                     {
-                        *candidates.entry(candidate).or_insert(0) += option["freq"].as_u64().unwrap_or(0);
+                        if *field == OPEN.body {
+                            *candidates.entry(candidate).or_insert(0) += option["freq"].as_u64().unwrap_or(0);
+                        } else if restricted.len() < MAX_RESTRICTED_CANDIDATES {
+                            restricted.insert(candidate);
+                        }
                     }
                 }
             }
         }
+        if restricted.is_empty() {
+            return Ok(candidates);
+        }
+        let in_text = |candidate: &String| {
+            let [in_text, _] = places_of(&Piece::Term(candidate.clone()));
+            vec![in_text]
+        };
+        let counts = self.count(restricted.iter().map(in_text), i32::MAX).await?;
+        candidates.extend(restricted.into_iter().zip(counts).filter(|(_, documents)| *documents > 0));
         Ok(candidates)
     }
 }

@@ -226,6 +226,7 @@ mod security {
     mod access_matrix;
     mod attacks;
     mod isolation;
+    mod non_interference;
     mod revoked_rights;
     mod visibility;
 }

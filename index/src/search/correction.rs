@@ -1,6 +1,6 @@
 //! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
@@ -8,7 +8,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::Term;
 use tantivy_fst::Automaton;
 use trawl_engine::correction::{
-    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
+    by_likelihood, likeliest, places_of,
 };
 use trawl_engine::query::Piece;
 use trawl_engine::{Query, Request, Scope};
@@ -123,6 +124,11 @@ impl Searched<'_> {
         Ok(search(self.view, &Request::total_of(scope, self.principals, Arc::clone(query)))?.total)
     }
 
+    fn count_all(&self, query: Query) -> Result<u64, Error> {
+        let query = Arc::new(query);
+        self.scopes.iter().map(|scope| self.count(scope, &query)).sum()
+    }
+
     fn correction(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<String>, Error> {
         let homophones = self.homophones(word)?;
         let likeliest = self.likeliest(&word.word, homophones, context)?;
@@ -139,10 +145,7 @@ impl Searched<'_> {
         candidates: Vec<String>,
         context: &Context<'_>,
     ) -> Result<Option<String>, Error> {
-        let count_all = |query: Query| -> Result<u64, Error> {
-            let query = Arc::new(query);
-            self.scopes.iter().map(|scope| self.count(scope, &query)).sum()
-        };
+        let count_all = |query: Query| self.count_all(query);
         let found = candidates
             .iter()
             .map(|candidate| context.queries(candidate).into_iter().map(count_all).collect())
@@ -161,7 +164,7 @@ impl Searched<'_> {
         Ok(word.with_homophones(&misspelt))
     }
 
-    /// Words one edit away, with their document frequencies.
+    /// Words one edit away that the viewer may see, with their document frequencies.
     fn candidates(
         &self,
         word: &str,
@@ -170,6 +173,7 @@ impl Searched<'_> {
         let view = self.view;
         let dfa = ONE_EDIT.build_dfa(word);
         let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
+        let mut restricted: BTreeSet<String> = BTreeSet::new();
         for scope in self.scopes {
             let scope = ViewerScope::new(view, scope, self.principals)?;
             let prefix = scope.prefix.as_bytes();
@@ -178,17 +182,32 @@ impl Searched<'_> {
                 for segment in &view.segments {
                     let index = segment.inverted_index(texts.body, view.fields)?;
                     let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
-                    while candidates.len() < MAX_CANDIDATES && terms.advance() {
+                    let is_open = texts.body == view.fields.open.body;
+                    while candidates.len() < MAX_CANDIDATES
+                        && restricted.len() < MAX_RESTRICTED_CANDIDATES
+                        && terms.advance()
+                    {
                         let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
                         // Skips the scope's marker and whole names.
                         if let Some(candidate) = candidate
                             .filter(|word| word.starts_with(char::is_alphanumeric) && is_candidate(word))
                         {
-                            *candidates.entry(candidate.to_owned()).or_insert(0) +=
-                                u64::from(terms.value().doc_freq);
+                            if is_open {
+                                *candidates.entry(candidate.to_owned()).or_insert(0) +=
+                                    u64::from(terms.value().doc_freq);
+                            } else {
+                                restricted.insert(candidate.to_owned());
+                            }
                         }
                     }
                 }
+            }
+        }
+        for candidate in restricted {
+            let [in_text, _] = places_of(&Piece::Term(candidate.clone()));
+            let documents = self.count_all(in_text)?;
+            if documents > 0 {
+                candidates.insert(candidate, documents);
             }
         }
         Ok(candidates)

@@ -1,0 +1,195 @@
+//! Content that a person may not see, and other tenants' content and vocabulary, change nothing in their answers
+//! (decisions 3.6, 12).
+//!
+//! Two tenants show one person the same items. One of them also has items that the person may not see.
+
+use futures::{StreamExt, stream};
+use proptest::{collection::vec, prelude::*, sample::select, strategy::ValueTree, test_runner::TestRunner};
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::util::{
+    answer::Answer,
+    app::TestApp,
+    caller::{Caller, send},
+    items::{NEW_YEAR, item, user},
+};
+
+/// Pairs of answers.
+const PAIRS: u32 = 10_000;
+const AT_ONCE: usize = 8;
+const VISIBLE: usize = 60;
+const HIDDEN: usize = 120;
+
+/// In visible items.
+const WORDS: [&str; 24] = [
+    "harbour",
+    "budget",
+    "leave",
+    "policy",
+    "warehouse",
+    "carrier",
+    "invoice",
+    "travel",
+    "audit",
+    "contract",
+    "forklift",
+    "pallet",
+    "报销",
+    "流程",
+    "苏州",
+    "仓库",
+    "合同",
+    "预算",
+    "培训",
+    "ISO 27001",
+    "C-2052",
+    "2026-03-15",
+    "1,200",
+    "Wi-Fi",
+];
+/// In hidden items: near the visible ones, or what they are misspelt as.
+const HIDDEN_WORDS: [&str; 24] = [
+    "harbor",
+    "budge",
+    "leaves",
+    "polity",
+    "warehousing",
+    "carriers",
+    "invoke",
+    "travail",
+    "audio",
+    "contact",
+    "forklore",
+    "palette",
+    "抱销",
+    "流呈",
+    "苏洲",
+    "仓储",
+    "合约",
+    "预报",
+    "陪训",
+    "ISO 27002",
+    "C-2053",
+    "2026-03-16",
+    "1,201",
+    "Wi-Max",
+];
+
+#[derive(Clone, Debug)]
+enum Question {
+    Search { keyword: String, sort: &'static str, module: &'static str },
+    Suggest(String),
+}
+
+fn any_word() -> impl Strategy<Value = String> {
+    let known = [&WORDS[..], &HIDDEN_WORDS].concat();
+    let word = select(known).prop_map(str::to_owned);
+    let misspelt = (word.clone(), any::<prop::sample::Index>(), select(vec!['a', 'e', 'x', 't'])).prop_map(
+        |(word, place, letter)| {
+            let mut letters: Vec<char> = word.chars().collect();
+            let place = place.index(letters.len());
+            letters[place] = letter;
+            letters.into_iter().collect()
+        },
+    );
+    let begun = (word.clone(), any::<prop::sample::Index>()).prop_map(|(word, end)| {
+        let letters: Vec<char> = word.chars().collect();
+        letters[..=end.index(letters.len())].iter().collect()
+    });
+    prop_oneof![4 => word, 2 => misspelt, 1 => begun]
+}
+
+fn any_question() -> impl Strategy<Value = Question> {
+    let keyword = vec(any_word(), 1..4).prop_map(|words| words.join(" "));
+    let search = (keyword, select(vec!["time", "relevance"]), select(vec!["article", "news"]))
+        .prop_map(|(keyword, sort, module)| Question::Search { keyword, sort, module });
+    let suggest = any_word().prop_map(Question::Suggest);
+    prop_oneof![3 => search, 1 => suggest]
+}
+
+fn articles(prefix: &str, count: usize, words: Vec<Vec<String>>, visible_to: Option<&str>) -> Vec<Value> {
+    let made = |(number, words): (usize, Vec<String>)| {
+        let time = NEW_YEAR + i64::try_from(number).unwrap();
+        let mut made = item(&format!("{prefix}{number}"), &words.join(" "), time);
+        made["author"] = json!(if visible_to.is_some() { "Zhang Hidden" } else { "Ann Lee" });
+        if let Some(user) = visible_to {
+            made["visibility"] = json!({"users": [user]});
+        }
+        made
+    };
+    words.into_iter().take(count).enumerate().map(made).collect()
+}
+
+/// All that an answer tells. Of items by relevance, their order may depend on how frequent a word is in the whole module.
+fn told(answer: &Answer, is_ordered: bool) -> Value {
+    let mut ids = answer.ids();
+    if !is_ordered {
+        ids.sort_unstable();
+    }
+    let field = |name: &str| answer.body.get(name).cloned();
+    json!([ids, answer.total(), field("corrected"), field("corrections"), field("relaxed")])
+}
+
+async fn ask(caller: &Caller, question: &Question) -> Value {
+    match question {
+        Question::Search { keyword, sort, module } => {
+            let parameters =
+                [("keyword", keyword.as_str()), ("sort", sort), ("moduleId", module), ("limit", "200")];
+            told(&caller.search(&parameters).await.ok(), *sort == "time")
+        }
+        Question::Suggest(prefix) => {
+            let answer = send(
+                caller
+                    .request(Method::GET, "/contents/suggest")
+                    .query(&[("prefix", prefix.as_str()), ("limit", "20")]),
+            )
+            .await
+            .ok();
+            answer.data().clone()
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn unseen_content_and_other_tenants_change_no_answer() {
+    let mut runner = TestRunner::new(trawl_seeds::cases(1));
+    let mut draw = |words: &'static [&'static str], count: usize| {
+        let title = vec(select(words).prop_map(str::to_owned), 1..5);
+        vec(title, count).new_tree(&mut runner).unwrap().current()
+    };
+    let (seen, unseen) = (draw(&WORDS, VISIBLE), draw(&HIDDEN_WORDS, HIDDEN));
+    let app = TestApp::start().await;
+    let mut callers = Vec::new();
+    for code in ["acme", "mirror"] {
+        let application = app.tenant(code).await;
+        app.sync(&application.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
+        for module in ["article", "news"] {
+            let visible = articles("v", VISIBLE, seen.clone(), None);
+            app.put_contents(&application.caller, module, &visible).await;
+            if code == "acme" {
+                let hidden = articles("h", HIDDEN, unseen.clone(), Some("omar"));
+                app.put_contents(&application.caller, module, &hidden).await;
+            }
+        }
+        callers.push(app.user(&application, "mei").await);
+    }
+    let other = app.tenant("other").await;
+    app.put_contents(&other.caller, "article", &articles("o", HIDDEN, unseen, None)).await;
+    let vocabulary = json!({
+        "synonyms": [["harbour", "budget"], ["报销", "仓库"]], "neverCorrect": ["harbor", "buget"],
+        "pinned": [{"keyword": "harbour", "items": [{"module": "article", "id": "v1"}]}],
+    });
+    app.operator().await.caller.on("other").put("/admin/v1/vocabulary", &vocabulary).await.ok();
+
+    let pairs = usize::try_from(trawl_seeds::count(PAIRS)).unwrap();
+    let questions: Vec<Question> =
+        (0..pairs).map(|_| any_question().new_tree(&mut runner).unwrap().current()).collect();
+    stream::iter(&questions)
+        .for_each_concurrent(AT_ONCE, async |question| {
+            let [acme, mirror] = [&callers[0], &callers[1]].map(|caller| ask(caller, question));
+            let (acme, mirror) = futures::join!(acme, mirror);
+            assert_eq!(acme, mirror, "{question:?}");
+        })
+        .await;
+}
