@@ -89,8 +89,6 @@ pub struct CorrectableWord {
     pub word: String,
     /// Ideographs are found by their dictionary words, other words by their beginning, too.
     pub pieces: Vec<Piece>,
-    /// Whether it is long enough for words one edit away.
-    pub may_be_edited: bool,
 }
 
 impl CorrectableWord {
@@ -107,18 +105,18 @@ impl CorrectableWord {
     /// `None` for stop words, numbers, codes and short words.
     fn read(run: Run<'_>) -> Option<Self> {
         let word = run.text();
-        let clauses = Query::parse(word).clauses.into_iter();
-        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
-        let may_be_edited = match run {
+        let is_long_enough = match run {
             Run::Word(word) => {
                 word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
             }
             Run::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
         };
-        // Two ideographs are homophones of a word, unless they are one.
-        let is_pair = matches!(run, Run::Ideographs(_)) && matches!(pieces.as_slice(), [Piece::Phrase(_)]);
-        let is_correctable = !pieces.is_empty() && (may_be_edited || is_pair);
-        is_correctable.then(|| Self { word: word.to_owned(), pieces, may_be_edited })
+        if !is_long_enough {
+            return None;
+        }
+        let clauses = Query::parse(word).clauses.into_iter();
+        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
+        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
     }
 }
 

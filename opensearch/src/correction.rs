@@ -47,7 +47,7 @@ impl Searched<'_> {
     ) -> Result<Option<String>, Failure> {
         let homophones = self.homophones(word).await?;
         let likeliest = self.likeliest(&word.word, homophones, context).await?;
-        if likeliest.is_some() || !word.may_be_edited {
+        if likeliest.is_some() {
             return Ok(likeliest);
         }
         let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);

@@ -24,7 +24,7 @@ pub struct WordPart {
 }
 
 impl WordPart {
-    /// Whether the other word has as many characters and the same pinyin without tones.
+    /// Whether the other word has as many characters and the same usual pinyin without tones.
     pub fn sounds_like(&self, other: &str) -> bool {
         are_homophones(&self.text, other)
     }
@@ -97,7 +97,6 @@ mod tests {
         for (text, expected) in [
             ("苏洲仓库", &["苏洲", "仓库"][..]),
             ("报肖流程", &["报肖", "流程"]),
-            ("苏洲", &["苏洲"]),
             ("差旅抱销", &["差旅", "抱销"]),
             ("报肖流呈", &["报肖", "肖流", "流呈"]),
             ("budget", &[]),
@@ -105,7 +104,6 @@ mod tests {
             let parts: Vec<String> = word(text).parts().into_iter().map(|part| part.text).collect();
             assert_eq!(parts, expected, "{text}");
         }
-        assert!(CorrectableWord::all_of("权力").is_empty(), "a word of the dictionary");
     }
 
     #[test]

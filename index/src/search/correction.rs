@@ -132,7 +132,7 @@ impl Searched<'_> {
     fn correction(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<String>, Error> {
         let homophones = self.homophones(word)?;
         let likeliest = self.likeliest(&word.word, homophones, context)?;
-        if likeliest.is_some() || !word.may_be_edited {
+        if likeliest.is_some() {
             return Ok(likeliest);
         }
         let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true)?);
