@@ -66,7 +66,7 @@ mod tests {
         let item = PinnedItem { module: "news".to_owned(), id: "1".to_owned() };
         let vocabulary = Vocabulary::new(&[], &[], &[], [(" Annual  Leave ".to_owned(), vec![item.clone()])]);
         for keyword in ["annual leave", "ANNUAL\u{3000}leave ", "ａｎｎｕａｌ leave"] {
-            assert_eq!(vocabulary.pinned(keyword), [item.clone()], "{keyword}");
+            assert_eq!(vocabulary.pinned(keyword), std::slice::from_ref(&item), "{keyword}");
         }
         for keyword in ["annual", "annual leave policy", "annualleave", ""] {
             assert_eq!(vocabulary.pinned(keyword), [], "{keyword}");

@@ -146,7 +146,13 @@ async fn ask(caller: &Caller, question: &Question) -> Value {
             )
             .await
             .ok();
-            answer.data().clone()
+            // Each tenant's modules have ids of their own.
+            let told = |suggestion: &Value| {
+                let is_module = suggestion["kind"] == "module";
+                let id = if is_module { &suggestion["module"] } else { &suggestion["id"] };
+                json!([suggestion["text"], suggestion["kind"], id])
+            };
+            answer.items().iter().map(told).collect()
         }
     }
 }
