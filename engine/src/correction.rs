@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::homophones::WordPart;
 use crate::Query;
-use crate::query::{Clause, Piece, Target};
-use crate::text::{Run, fold, is_stop_word, query_words, runs, stem};
+use crate::query::{Clause, Piece, Target, reads_acronyms};
+use crate::text::{Run, fold, is_ideograph, is_stop_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
@@ -33,6 +33,8 @@ const FIRST_LETTER: f64 = 1.5;
 const MIN_CHARS: usize = 4;
 /// Ideographs tell more.
 const MIN_IDEOGRAPHS: usize = 3;
+/// Of a known part of ideographs.
+const MAX_KNOWN_CHARS: usize = 8;
 
 /// A keyword with corrected words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,13 +72,15 @@ impl Correction {
 
     fn replacing(keyword: &str, mut correction: impl FnMut(&str) -> Option<String>) -> Option<Self> {
         let mut words = Vec::new();
+        // A word in small letters would make acronyms of the others.
+        let is_in_capitals = !reads_acronyms(keyword);
         let keyword = replace_words(keyword, |typed, _| {
             let to = correction(typed)?;
             let word = CorrectedWord { from: typed.to_owned(), to };
             if !words.contains(&word) {
                 words.push(word.clone());
             }
-            Some(word.to)
+            Some(if is_in_capitals { word.to.to_uppercase() } else { word.to })
         })?;
         Some(Self { keyword, words })
     }
@@ -125,6 +129,8 @@ impl CorrectableWord {
 pub struct KnownWords {
     /// Folded, and their stems.
     words: HashSet<String>,
+    /// Ideographs that are known within longer runs, too.
+    parts: HashSet<String>,
 }
 
 impl KnownWords {
@@ -133,17 +139,47 @@ impl KnownWords {
         texts: impl IntoIterator<Item = &'a String>,
         terms: impl IntoIterator<Item = &'a String>,
     ) -> Self {
-        let is_one_word = |term: &&String| runs(&fold(term)).nth(1).is_none();
-        let texts = texts.into_iter().chain(terms.into_iter().filter(is_one_word));
-        let words = texts.flat_map(|text| CorrectableWord::all_of(text));
-        let words = words.flat_map(|CorrectableWord { word, .. }| [stem(&word).into_owned(), word]);
-        Self { words: words.collect() }
+        let mut known = Self::default();
+        for folded in texts.into_iter().map(|text| fold(text)) {
+            for run in runs(&folded) {
+                known.add(run.text());
+                if let Run::Ideographs(run) = run {
+                    known.parts.insert(run.to_owned());
+                }
+            }
+        }
+        for folded in terms.into_iter().map(|term| fold(term)) {
+            let mut runs = runs(&folded);
+            if let (Some(only), None) = (runs.next(), runs.next()) {
+                known.add(only.text());
+            }
+        }
+        known
     }
 
-    /// Whether a word or its stem is known.
+    fn add(&mut self, word: &str) {
+        self.words.insert(stem(word).into_owned());
+        self.words.insert(word.to_owned());
+    }
+
+    /// Whether a word, its stem, or a part of ideographs is known.
     pub fn contains(&self, word: &str) -> bool {
         let word = fold(word);
-        self.words.contains(&*stem(&word)) || self.words.contains(&*word)
+        let has_known_part = || {
+            let starts = word.char_indices().map(|(start, _)| &word[start..]);
+            let ends = |rest: &str| {
+                rest.char_indices()
+                    .skip(1)
+                    .take(MAX_KNOWN_CHARS)
+                    .map(|(end, _)| end)
+                    .chain([rest.len()])
+                    .collect::<Vec<_>>()
+            };
+            starts.into_iter().any(|rest| ends(rest).into_iter().any(|end| self.parts.contains(&rest[..end])))
+        };
+        self.words.contains(&*stem(&word))
+            || self.words.contains(&*word)
+            || !self.parts.is_empty() && word.starts_with(is_ideograph) && has_known_part()
     }
 
     /// The keyword without its known words, so that an engine corrects the others.

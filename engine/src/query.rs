@@ -16,7 +16,8 @@ mod relaxation;
 mod replacement;
 mod synonyms;
 
-use self::clauses::{RawClause, reads_acronyms, word_pieces};
+pub(crate) use self::clauses::reads_acronyms;
+use self::clauses::{RawClause, word_pieces};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub use self::synonyms::{SynonymMatch, Synonyms};

@@ -221,7 +221,7 @@ impl PageContext {
     /// Those of the keyword as typed, whatever is searched for in its place.
     async fn pinned(&self, module: &SearchableModule, page: &PageRequest, search: &SearchContext) -> Pinned {
         let pins = self.search.vocabulary.pinned(&self.search.parameters.keyword);
-        if pins.is_empty() {
+        if pins.is_empty() || page.hides_pinned {
             return Pinned::default();
         }
         let sources = module.sources(page.source.as_deref());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde::Serialize;
+use tokio::time::timeout_at;
 use trawl_engine::{
     Highlighter, Query, Request, Text, Texts,
     correction::Correction,
@@ -178,7 +179,8 @@ impl SearchedWord {
             Piece::Prefix { stem: own, .. } if matched.starts_with(&word) && *own != stem(&matched) => {
                 MatchKind::Prefix
             }
-            _ if word.is_ascii() && !matched.is_ascii() => MatchKind::Pinyin,
+            _ if is_latin(&word) && !matched.is_ascii() => MatchKind::Pinyin,
+            _ if !is_latin(&word) => MatchKind::Exact,
             _ => MatchKind::Stem,
         }
     }
@@ -203,8 +205,8 @@ fn shown_words(words: &[SearchedWord], item: &Item) -> Vec<ExplainedWord> {
     ];
     let found = |word: &SearchedWord| {
         if word.target == Target::Author {
-            // It is required of every item.
-            return Some(word.found(ExplainedField::Author, MatchKind::Exact));
+            // It is required of every item but the pinned ones.
+            return item.lane.map(|_| word.found(ExplainedField::Author, MatchKind::Exact));
         }
         fields.iter().find_map(|(field, text, is_name)| {
             let Text(text) = text.as_ref()?;
@@ -215,7 +217,7 @@ fn shown_words(words: &[SearchedWord], item: &Item) -> Vec<ExplainedWord> {
     words.iter().filter_map(found).collect()
 }
 
-/// Looks the other words up in the index; none is added if it fails.
+/// Looks the other words up in the index; none is added if it fails or is late.
 async fn add_hidden_words(
     words: &[SearchedWord],
     page: &SearchPage,
@@ -239,7 +241,8 @@ async fn add_hidden_words(
         }
     }
     let Some(index) = index.filter(|_| !requests.is_empty()) else { return };
-    let Ok(hits) = index.newest(&requests.into()).await else { return };
+    let requests = requests.into();
+    let Ok(Ok(hits)) = timeout_at(search.deadline, index.newest(&requests)).await else { return };
     for ((place, word), hits) in places.into_iter().zip(hits) {
         if !hits.is_empty() {
             found[place].push(word.found(ExplainedField::Text, word.kind_unseen()));
@@ -258,6 +261,10 @@ fn parts(piece: &Piece) -> Vec<&Piece> {
         Piece::Either(alternatives) => alternatives.iter().flatten().flat_map(parts).collect(),
         part => vec![part],
     }
+}
+
+fn is_latin(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 fn terms_of(piece: &Piece) -> Vec<&str> {

@@ -51,7 +51,8 @@ pub(crate) fn plan(
     if let (Some(chosen), []) = (chosen, taking_part.as_slice()) {
         return Err(Error::NoSuchSource(chosen.to_owned()));
     }
-    let is_exact = page.is_exact || parameters.order == Order::Relevance || cursor.is_some();
+    let is_exact =
+        page.is_exact || parameters.explain || parameters.order == Order::Relevance || cursor.is_some();
     let length = if is_exact {
         PageLength::Exact(parameters.limit)
     } else {

@@ -52,6 +52,8 @@ pub struct PageRequest {
     pub start: PageStart,
     /// `paging=cursor`: groups of equal times are split (decisions 5.1).
     pub is_exact: bool,
+    /// Whether an operator's pinned items are left out (decisions 12.4).
+    pub hides_pinned: bool,
 }
 
 /// Position of a page.

@@ -78,11 +78,13 @@ mod tests {
         let owned = |terms: &[&str]| terms.iter().map(|&term| term.to_owned()).collect::<Vec<String>>();
         let groups = [owned(&["Kombi", "station wagon"])];
         let one_way = [("Limo".to_owned(), owned(&["saloon"]))];
-        let vocabulary = Vocabulary::new(&groups, &one_way, &owned(&["Trawler nets"]), []);
-        for word in ["kombi", "KOMBI", "kombis", "limo", "trawler", "nets", "net"] {
+        let vocabulary = Vocabulary::new(&groups, &one_way, &owned(&["Trawler nets", "苏洲"]), []);
+        for word in
+            ["kombi", "KOMBI", "kombis", "limo", "trawler", "nets", "net", "苏洲", "苏洲仓库", "老蘇洲"]
+        {
             assert!(vocabulary.known().contains(word), "{word}");
         }
-        for word in ["station", "wagon", "saloon", "other"] {
+        for word in ["station", "wagon", "saloon", "other", "洲", "苏州仓库"] {
             assert!(!vocabulary.known().contains(word), "{word}");
         }
     }

@@ -17,7 +17,12 @@ use super::{
     repo::{self, sources::SourceRow},
     validated_settings::{self, InvalidSettings, SourcePolicy, validate},
 };
-use crate::{auth::keys::Keys, error::Result, store::Store, telemetry::trace::hand_on};
+use crate::{
+    auth::keys::Keys,
+    error::{Error, Result},
+    store::Store,
+    telemetry::trace::hand_on,
+};
 
 /// Their connections and tokens stay between two loads.
 const MAX_SOURCES: u64 = 10_000;
@@ -89,7 +94,9 @@ impl Loader {
             };
             sources.insert(id.clone(), source);
         }
-        let vocabulary = repo::vocabularies::find(self.store.reader(), tenant_id).await?.compile();
+        let registered = repo::vocabularies::find(self.store.reader(), tenant_id).await?;
+        let compiling = tokio::task::spawn_blocking(move || registered.compile());
+        let vocabulary = compiling.await.map_err(Error::internal)?;
         Ok(TenantModules::new(modules, sources, vocabulary))
     }
 

@@ -125,7 +125,7 @@ impl<'a> RawClause<'a> {
 /// Whether capitals tell an acronym from a stop word.
 ///
 /// In a keyword of several words that is all in capitals they do not.
-pub(super) fn reads_acronyms(keyword: &str) -> bool {
+pub(crate) fn reads_acronyms(keyword: &str) -> bool {
     keyword.chars().any(|character| character.is_lowercase() || is_ideograph(character))
         || runs(&fold(keyword)).nth(1).is_none()
 }

@@ -4,6 +4,7 @@
 //! words, never of each other's synonyms.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::clauses::{plain_pieces, single_piece};
 use super::{Clause, MAX_TERMS, Piece, Query, Target};
@@ -19,7 +20,7 @@ pub struct Synonyms {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
     units: Vec<Piece>,
-    synonyms: Vec<Synonym>,
+    synonyms: Vec<Arc<Synonym>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,19 +43,23 @@ impl Synonyms {
     /// Terms of a group stand for each other; those of `one_way` for what follows them.
     pub fn new(groups: &[Vec<String>], one_way: &[(String, Vec<String>)]) -> Self {
         let mut synonyms = Self::default();
+        let read = |terms: &[String]| -> Vec<Option<Arc<Synonym>>> {
+            terms.iter().map(|term| Synonym::read(term).map(Arc::new)).collect()
+        };
         for group in groups {
+            let read = read(group);
             for (number, term) in group.iter().enumerate() {
-                let others = group.iter().enumerate().filter(|(other, _)| *other != number);
-                synonyms.add(term, others.map(|(_, term)| term));
+                let others = read.iter().enumerate().filter(|(other, _)| *other != number);
+                synonyms.add(term, others.filter_map(|(_, synonym)| synonym.clone()));
             }
         }
         for (from, to) in one_way {
-            synonyms.add(from, to);
+            synonyms.add(from, read(to).into_iter().flatten());
         }
         synonyms
     }
 
-    fn add<'a>(&mut self, term: &str, to: impl IntoIterator<Item = &'a String>) {
+    fn add(&mut self, term: &str, to: impl IntoIterator<Item = Arc<Synonym>>) {
         let units = units_of(&plain_pieces(&as_acronym(term)));
         let Some(first) = units.first().and_then(first_word) else { return };
         let terms = self.terms.entry(first.to_owned()).or_default();
@@ -63,7 +68,7 @@ impl Synonyms {
             terms.len() - 1
         });
         let known = &mut terms[place];
-        for synonym in to.into_iter().filter_map(|term| Synonym::read(term)) {
+        for synonym in to {
             if !known.synonyms.contains(&synonym) && known.units != [synonym.piece.clone()] {
                 known.synonyms.push(synonym);
             }
@@ -168,11 +173,14 @@ struct Expansion<'a> {
 impl Expansion<'_> {
     /// Plain clauses side by side; a term may go over several.
     fn expand(&mut self, clauses: &[Clause]) -> Vec<Clause> {
-        let is_alone = matches!(clauses, [Clause { pieces, .. }] if pieces.len() == 1);
+        if let [alone] = clauses
+            && let Some(expanded) = self.expand_stop_word(alone)
+        {
+            return vec![expanded];
+        }
         let mut units = Vec::new();
         for (clause, pieces) in clauses.iter().map(|clause| &clause.pieces).enumerate() {
             for (piece, is_joined) in pieces.iter().flat_map(split) {
-                let piece = if is_alone { capitalised(piece, self.synonyms) } else { piece };
                 units.push(Unit { clause, piece, is_joined });
             }
         }
@@ -180,7 +188,8 @@ impl Expansion<'_> {
         let mut rest = units.as_mut_slice();
         while let Some(mut unit) = rest.first().cloned() {
             let term = self.synonyms.find(rest);
-            let either = term.and_then(|term| Some((self.either(&rest[..term.units.len()], term)?, term)));
+            let either =
+                term.and_then(|term| Some((self.either(&rest[..term.units.len()], &term.synonyms)?, term)));
             let mut taken = 1;
             if let Some((piece, term)) = either {
                 taken = term.units.len();
@@ -200,21 +209,33 @@ impl Expansion<'_> {
         clauses.filter(|clause| !clause.pieces.is_empty()).collect()
     }
 
+    /// A lone stop word, such as `it`, may mean the acronym.
+    fn expand_stop_word(&mut self, clause: &Clause) -> Option<Clause> {
+        let [piece] = clause.pieces.as_slice() else { return None };
+        let acronym = first_word(piece).map(str::to_uppercase).filter(|capitals| is_acronym(capitals))?;
+        let acronym = Synonym { piece: Piece::Term(acronym.clone()), words: vec![(0, acronym)] };
+        let unit = |piece: Piece| Unit { clause: 0, piece, is_joined: false };
+        let term = self.synonyms.find(&[unit(acronym.piece.clone())])?;
+        let synonyms = [&[Arc::new(acronym)], term.synonyms.as_slice()].concat();
+        let pieces = vec![self.either(&[unit(piece.clone())], &synonyms)?];
+        Some(Clause { pieces, ..clause.clone() })
+    }
+
     /// An exact token is a term or no part of one.
     fn expand_whole(&mut self, token: &Clause) -> Clause {
         let pieces = token.pieces.iter().flat_map(split);
         let units: Vec<Unit> =
             pieces.map(|(piece, is_joined)| Unit { clause: 0, piece, is_joined }).collect();
         let term = self.synonyms.find(&units).filter(|term| term.units.len() == units.len());
-        let pieces = term.and_then(|term| Some(vec![self.either(&units, term)?]));
+        let pieces = term.and_then(|term| Some(vec![self.either(&units, &term.synonyms)?]));
         Clause { pieces: pieces.unwrap_or_else(|| token.pieces.clone()), ..token.clone() }
     }
 
     /// The typed words or a synonym; `None` if the query has no room.
-    fn either(&mut self, typed: &[Unit], term: &Term) -> Option<Piece> {
+    fn either(&mut self, typed: &[Unit], synonyms: &[Arc<Synonym>]) -> Option<Piece> {
         let mut alternatives = vec![joined(typed)];
         let mut words = Vec::new();
-        for synonym in &term.synonyms {
+        for synonym in synonyms {
             let Some(left) = self.terms_left.checked_sub(synonym.piece.terms()) else { break };
             self.terms_left = left;
             alternatives.push(vec![synonym.piece.clone()]);
@@ -226,15 +247,6 @@ impl Expansion<'_> {
         let typed = typed.iter().flat_map(|unit| unit.piece.words()).map(str::to_owned).collect();
         self.matches.push(SynonymMatch { typed, synonyms: words });
         Some(Piece::Either(alternatives))
-    }
-}
-
-/// A lone stop word, such as `it`, is `IT` if that has synonyms.
-fn capitalised(typed: Piece, synonyms: &Synonyms) -> Piece {
-    let capitals = first_word(&typed).map(str::to_uppercase).filter(|capitals| is_acronym(capitals));
-    match capitals {
-        Some(capitals) if synonyms.terms.contains_key(&capitals) => Piece::Term(capitals),
-        _ => typed,
     }
 }
 
@@ -325,7 +337,8 @@ mod tests {
         {
             assert!(is_unchanged(keyword), "{keyword}");
         }
-        assert!(!is_unchanged("it"), "alone it is the acronym");
+        let alternatives = [vec![term("it")], vec![term("IT")], vec![term("信息技术")]];
+        assert_eq!(pieces("it"), [Piece::Either(alternatives.to_vec())], "alone it may be the acronym");
     }
 
     proptest! {

@@ -93,8 +93,8 @@ impl ScoreEstimator {
                 PairCount::of(of(pair.first), of(pair.second), pair.distance)
             },
         );
-        let missing = self.words.indexed.iter().enumerate().filter(|(number, _)| count(&body, *number) == 0);
-        let unseen = UNSEEN_SHARE * missing.map(|(_, word)| worth(word)).sum::<f32>();
+        let (present, all) = self.words.present_worth(|number| count(&body, number) > 0);
+        let unseen = UNSEEN_SHARE * (all - present);
         (score.total() + unseen).max(f32::MIN_POSITIVE) * freshness(now, display_time)
     }
 

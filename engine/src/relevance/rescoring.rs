@@ -79,16 +79,18 @@ impl WeightedWords {
             score.nearness +=
                 both * (EXACT_PAIR_WEIGHT * saturated(exact) + NEAR_PAIR_WEIGHT * saturated(near));
         }
-        score.completeness = 1.0 - COMPLETENESS * (1.0 - self.present_share(|number| count(number) > 0));
+        let (present, total) = self.present_worth(|number| count(number) > 0);
+        let missing = if total > 0.0 { 1.0 - present / total } else { 0.0 };
+        score.completeness = 1.0 - COMPLETENESS * missing;
     }
 
-    /// Share of the words' worth that a match has. Of alternatives, the best counts.
-    fn present_share(&self, is_present: impl Fn(usize) -> bool) -> f32 {
+    /// Worth of the words that a match has, and of all words. Of alternatives, the best counts.
+    pub(super) fn present_worth(&self, is_present: impl Fn(usize) -> bool) -> (f32, f32) {
         let worth = |number: &usize| self.indexed.get(*number).map_or(0.0, |word| word.weight * word.idf);
         let (mut present, mut total) = (0.0, 0.0);
-        let alternatives =
+        let is_alternative =
             |number: &usize| self.alternatives.iter().flatten().any(|words| words.contains(number));
-        for number in (0..self.indexed.len()).filter(|number| !alternatives(number)) {
+        for number in (0..self.indexed.len()).filter(|number| !is_alternative(number)) {
             total += worth(&number);
             present += if is_present(number) { worth(&number) } else { 0.0 };
         }
@@ -97,12 +99,11 @@ impl WeightedWords {
             let share = |words: &Vec<usize>| {
                 words.iter().filter(|number| is_present(**number)).map(worth).sum::<f32>() / of(words)
             };
-            // Typed words come first.
-            let weight = alternatives.first().map_or(0.0, of);
-            total += weight;
-            present += weight * alternatives.iter().map(share).fold(0.0, f32::max);
+            let best = alternatives.iter().map(of).fold(0.0, f32::max);
+            total += best;
+            present += best * alternatives.iter().map(share).fold(0.0, f32::max);
         }
-        if total > 0.0 { present / total } else { 1.0 }
+        (present, total)
     }
 }
 

@@ -156,12 +156,13 @@ impl<'a> TypedWords<'a> {
                 });
             }
         }
+        let no_typed_selects = words.iter().all(|word| !word.selects);
         for found in self.synonyms {
             add_synonyms(found, frequencies, &mut words);
         }
         keep_most_informative(&mut words);
         let prefix_words = self.prefix.and_then(|prefix| PrefixWords::of(prefix, expansion, &words));
-        if prefix_words.is_none() && words.iter().all(|word| !word.selects) {
+        if prefix_words.is_none() && (no_typed_selects || words.iter().all(|word| !word.selects)) {
             for word in &mut words {
                 word.selects = true;
             }
@@ -270,7 +271,9 @@ fn keep_most_informative(words: &mut Vec<WeightedWord>) {
     words.truncate(MAX_WEIGHTED_WORDS);
 }
 
-/// Adds the words of synonyms. A synonym of several words is worth no more than the typed words.
+/// Adds the words of synonyms, each of which selects by its rarest word.
+///
+/// A synonym of several words is worth no more than the typed words.
 fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec<WeightedWord>) {
     let idf = |term: &str| match frequencies.of(term) {
         0 => 0.0,
@@ -280,6 +283,8 @@ fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec
     for synonym in &found.synonyms {
         let all: f32 = synonym.iter().map(|(_, term)| idf(term)).sum();
         let share = if typed > 0.0 { (typed / all).min(1.0) } else { 1.0 };
+        let rarest =
+            synonym.iter().map(|(_, term)| frequencies.of(term)).filter(|documents| *documents > 0).min();
         for (_, term) in synonym {
             let documents = frequencies.of(term);
             if documents > 0 && !words.iter().any(|indexed| indexed.term == *term) {
@@ -288,7 +293,7 @@ fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec
                     documents,
                     weight: SYNONYM_WEIGHT * share,
                     idf: idf(term),
-                    selects: !is_common(documents, frequencies.documents),
+                    selects: Some(documents) == rarest && !is_common(documents, frequencies.documents),
                 });
             }
         }

@@ -73,6 +73,24 @@ fn term_finds_its_synonyms() {
 }
 
 #[test]
+fn lone_stop_word_finds_its_acronym_first() {
+    let query = Query::parse("it ").with_synonyms(&synonyms());
+    let found = ids(index().snapshot().search(&request(&news(), &query, BEST, 3)).unwrap());
+    assert_eq!(found[0], "it-capitals");
+    assert!(found.iter().any(|id| id == "it-chinese"), "{found:?}");
+}
+
+#[test]
+fn common_word_still_finds_what_its_rare_synonym_does_not() {
+    // As many documents as make a word common.
+    let common = (0..4_200).map(|number| document(&number.to_string(), "vacation"));
+    let (index, _writer) = index_of(common.chain([document("rare", "年假")]).collect());
+    let query = Query::parse("vacation ").with_synonyms(&synonyms());
+    let page = index.snapshot().search(&request(&news(), &query, BEST, 1)).unwrap();
+    assert_eq!(page.total, 4_201);
+}
+
+#[test]
 fn synonyms_rank_beside_the_typed_words() {
     let index = index();
     let best = |keyword: &str, limit: usize| {

@@ -183,10 +183,10 @@ impl Searched<'_> {
                     let index = segment.inverted_index(texts.body, view.fields)?;
                     let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
                     let is_open = texts.body == view.fields.open.body;
-                    while candidates.len() < MAX_CANDIDATES
-                        && restricted.len() < MAX_RESTRICTED_CANDIDATES
-                        && terms.advance()
-                    {
+                    let has_room = |open: usize, restricted: usize| {
+                        if is_open { open < MAX_CANDIDATES } else { restricted < MAX_RESTRICTED_CANDIDATES }
+                    };
+                    while has_room(candidates.len(), restricted.len()) && terms.advance() {
                         let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
                         // Skips the scope's marker and whole names.
                         if let Some(candidate) = candidate

@@ -43,7 +43,12 @@ fn request(limit: usize) -> TestSearch {
 
 impl TestSearch {
     fn page(&self) -> PageRequest {
-        PageRequest { source: self.source.clone(), start: self.start.clone(), is_exact: self.is_exact }
+        PageRequest {
+            source: self.source.clone(),
+            start: self.start.clone(),
+            is_exact: self.is_exact,
+            hides_pinned: false,
+        }
     }
 
     fn context(&self, cursor_key: Arc<dyn CursorKey>, source_pages: usize) -> PageContext {

@@ -63,7 +63,7 @@ pub(super) struct PageAccount {
 pub(super) struct CorrectedWordSchema {
     /// The word as typed.
     from: String,
-    /// The word one edit away.
+    /// The word in its place.
     to: String,
 }
 

@@ -49,7 +49,7 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     highlight: Option<String>,
-    /// `true` searches for the keyword as typed: no word is corrected, left out or optional.
+    /// `true` searches for the keyword as typed: no word is corrected, left out, optional, or has synonyms.
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     exact: Option<String>,
@@ -79,6 +79,10 @@ pub(super) struct PlaceParameters {
     paging: Option<String>,
     /// Only this source's items, by its id or name.
     source: Option<String>,
+    /// Whether the operator's pinned items stand above the first page: `true`, or `false` with `paging=cursor`, by default.
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>)]
+    pinned: Option<String>,
 }
 
 /// The beginning to complete.
@@ -150,6 +154,7 @@ impl RawParameters {
             cursor: query.cursor.or(body.cursor),
             paging: query.paging.or(body.paging),
             source: query.source.or(body.source),
+            pinned: query.pinned.or(body.pinned),
         })
     }
 
@@ -272,9 +277,14 @@ impl PlaceParameters {
                 return Err(Error::bad_request(format!("paging: must be `cursor` or absent, not {other:?}")));
             }
         };
+        // Such pages hold `limit` items in their order, also for another server (decisions 5.1).
+        let hides_pinned = match self.pinned.as_deref() {
+            None | Some("") => is_exact,
+            given => !flag("pinned", given)?,
+        };
         let start = start(self.cursor, order)?;
         let source = self.source.filter(|source| !source.is_empty());
-        Ok((module, PageRequest { source, start, is_exact }))
+        Ok((module, PageRequest { source, start, is_exact, hides_pinned }))
     }
 }
 

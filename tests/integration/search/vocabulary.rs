@@ -220,7 +220,11 @@ async fn pages_lose_and_repeat_no_item_though_pinned_ones_and_the_vocabulary_cha
         for sort in SORTS {
             for limit in [1, 7, 200] {
                 put(&app, &acme, vocabulary.clone()).await;
-                let query = [("keyword", "harbour"), ("moduleId", module), ("sort", sort)];
+                let plain = [("keyword", "harbour"), ("moduleId", module), ("sort", sort)];
+                let page = page_after(&acme.caller, &plain, limit, None).await;
+                assert_eq!(page.items().len(), limit.min(expected.len()), "`paging=cursor` alone shows none");
+                assert!(page.items().iter().all(|item| item.get("pinned").is_none()), "{}", page.text);
+                let query = [&plain[..], &[("pinned", "true")]].concat();
                 let first = page_after(&acme.caller, &query, limit, None).await;
                 let mut ids = ids_of(first.items());
                 assert_eq!(ids.iter().take(on_top.len()).collect::<Vec<_>>(), on_top, "{module} by {sort}");

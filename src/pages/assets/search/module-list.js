@@ -96,7 +96,7 @@ export class ModuleList {
         this.waiting.hidden = isFirst && this.rows.childElementCount > 0;
         this.rows.setAttribute("aria-busy", "true");
         const query = {
-            ...question(this.place), moduleId: this.module.id, source: this.place.source, limit: LIMIT, paging: "cursor",
+            ...question(this.place), moduleId: this.module.id, source: this.place.source, limit: LIMIT, paging: "cursor", pinned: true,
             cursor: this.#cursor,
         };
         try {

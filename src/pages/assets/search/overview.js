@@ -274,7 +274,7 @@ export class Overview {
         }
         section.showPlaceholder();
         section.begin();
-        const query = { ...question(place), limit: LIMIT, moduleId: section.module.id, paging: "cursor" };
+        const query = { ...question(place), limit: LIMIT, moduleId: section.module.id, paging: "cursor", pinned: true };
         let answer;
         try {
             answer = withValidItems(await call("POST", "/contents/search", { query, signal }));
