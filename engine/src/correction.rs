@@ -166,16 +166,11 @@ impl KnownWords {
     pub fn contains(&self, word: &str) -> bool {
         let word = fold(word);
         let has_known_part = || {
-            let starts = word.char_indices().map(|(start, _)| &word[start..]);
-            let ends = |rest: &str| {
-                rest.char_indices()
-                    .skip(1)
-                    .take(MAX_KNOWN_CHARS)
-                    .map(|(end, _)| end)
-                    .chain([rest.len()])
-                    .collect::<Vec<_>>()
-            };
-            starts.into_iter().any(|rest| ends(rest).into_iter().any(|end| self.parts.contains(&rest[..end])))
+            word.char_indices().any(|(start, _)| {
+                let rest = &word[start..];
+                let ends = rest.char_indices().map(|(at, last)| at + last.len_utf8());
+                ends.take(MAX_KNOWN_CHARS).skip(1).any(|end| self.parts.contains(&rest[..end]))
+            })
         };
         self.words.contains(&*stem(&word))
             || self.words.contains(&*word)

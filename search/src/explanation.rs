@@ -217,7 +217,7 @@ fn shown_words(words: &[SearchedWord], item: &Item) -> Vec<ExplainedWord> {
     words.iter().filter_map(found).collect()
 }
 
-/// Looks the other words up in the index; none is added if it fails or is late.
+/// Looks up the other words; none is added if the index fails or is late.
 async fn add_hidden_words(
     words: &[SearchedWord],
     page: &SearchPage,

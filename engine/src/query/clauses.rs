@@ -165,7 +165,7 @@ fn positions(folded: &str) -> usize {
     runs(folded).map(of_run).sum()
 }
 
-pub(super) fn token_pieces(
+fn token_pieces(
     text: &str,
     joined: Option<JoinedToken>,
     is_open: bool,
@@ -206,7 +206,7 @@ pub(super) fn token_pieces(
     vec![Piece::Either(vec![vec![whole], parts])]
 }
 
-pub(super) fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
+fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
     if !pieces.contains(&piece) {
         pieces.push(piece);
     }
@@ -234,7 +234,7 @@ pub(super) fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
 }
 
 /// Builds a phrase within the terms left; its first offset becomes 0.
-pub(super) fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Piece> {
+fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Piece> {
     words.truncate(*terms_left);
     *terms_left -= words.len();
     let first = words.first()?.0;

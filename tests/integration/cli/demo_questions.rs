@@ -1,4 +1,4 @@
-//! Questions of a person at work to the demo, by relevance, and the item that should come first.
+//! Questions of a person at work to the demo, and the first item by relevance.
 
 use serde_json::Value;
 
