@@ -135,7 +135,7 @@ mod tests {
     use serde_json::json;
 
     use super::{Frequencies, QueryStatistics, ScoreEstimator};
-    use crate::query::Query;
+    use crate::query::{Query, Synonyms};
 
     const NOW: i64 = 1_000_000_000_000;
 
@@ -168,6 +168,20 @@ mod tests {
         assert!(score("paren", "Parental leave", "") > score("paren", "Storm", ""));
         let finished = score("paren ", "Parental leave", "") - score("paren ", "Storm", "");
         assert!(finished.abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn synonyms_that_nothing_holds_lift_no_item() {
+        let by_term = HashMap::from([("leav".to_owned(), 40)]);
+        let frequencies = Frequencies { documents: 1_000, by_term };
+        let statistics = QueryStatistics { frequencies, mean_length: 60.0, mean_title_length: 6.0 };
+        let group: Vec<String> = ["leave", "furlough", "sabbatical", "holiday"].map(str::to_owned).into();
+        let score = |synonyms: &Synonyms| {
+            let query = Query::parse("leave ").with_synonyms(synonyms);
+            ScoreEstimator::new(&query, Some(&statistics)).score(r#"{"title": "Storm"}"#, NOW, NOW)
+        };
+        let (with, without) = (score(&Synonyms::new(&[group], &[])), score(&Synonyms::default()));
+        assert!((with - without).abs() < 1e-4, "{with} {without}");
     }
 
     #[test]

@@ -76,6 +76,8 @@ fn words_around_a_word_choose_its_correction() {
     let to = |from: &str, to: &str| vec![CorrectedWord { from: from.to_owned(), to: to.to_owned() }];
     assert_eq!(correct("Xables"), Some(("tables".to_owned(), to("Xables", "tables"))));
     assert_eq!(correct("xables harbour"), Some(("cables harbour".to_owned(), to("xables", "cables"))));
+    let in_capitals = correct("HARBOUR XABLES").map(|(keyword, _)| keyword);
+    assert_eq!(in_capitals.as_deref(), Some("HARBOUR CABLES"), "no word becomes an acronym");
     // No document has all words.
     assert_eq!(
         correct("harbour quay xables"),
