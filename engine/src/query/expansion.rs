@@ -32,9 +32,9 @@ pub fn select_expansion<'a>(mut words: Vec<(&'a str, u64)>, own_stem: &str) -> V
     let found: HashSet<&str> = words.iter().map(|(word, _)| *word).collect();
     let is_covered = |word: &str| {
         let covering_stem = stem(word);
-        let is_selected =
-            covering_stem != word && found.contains(&*covering_stem) && stem(&covering_stem) == covering_stem;
-        word == own_stem || covering_stem == own_stem || is_selected
+        word == own_stem
+            || covering_stem == own_stem
+            || covering_stem != word && found.contains(&*covering_stem)
     };
     words.into_iter().map(|(word, _)| word).filter(|word| !is_covered(word)).collect()
 }

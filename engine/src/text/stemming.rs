@@ -17,6 +17,18 @@ pub(crate) fn cut_to_length(word: &str) -> &str {
 }
 
 /// Stems English words; others stay.
+///
+/// A stem is its own stem, so that `warehouse` and `warehousing` share one.
 pub fn stem(word: &str) -> Cow<'_, str> {
-    if word.bytes().all(|byte| byte.is_ascii_lowercase()) { ENGLISH.stem(word) } else { Cow::Borrowed(word) }
+    if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        return Cow::Borrowed(word);
+    }
+    let mut stem = ENGLISH.stem(word);
+    loop {
+        let next = ENGLISH.stem(&stem);
+        if next == stem {
+            return stem;
+        }
+        stem = Cow::Owned(next.into_owned());
+    }
 }
