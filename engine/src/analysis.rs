@@ -1,6 +1,7 @@
 //! Words of a document, the same in each engine.
 
 use crate::document::{Audience, Document};
+use crate::relevance::whole_title;
 use crate::text::EncodedWords;
 
 /// Half of a scope; the halves are disjoint, by [`Audience`].
@@ -43,6 +44,9 @@ impl AnalysedDocument {
             body.add_name(&document.title);
         } else {
             body.add_text(&document.title);
+            if let Some(whole) = whole_title(&document.title) {
+                body.add_term(&whole);
+            }
         }
         body.add_text(&document.sub_title);
         body.add_text(&document.brief);

@@ -7,7 +7,8 @@
 //! A stop word in capitals, such as `IT`, is an acronym, unless all of the keyword is in capitals.
 //!
 //! A compound such as `follow-up` is one word or all its parts. An exact token, such as `C-2052` or an e-mail address, is one word or
-//! its parts side by side. Relevance order requires it like a quote, unless nothing holds it.
+//! its parts side by side. Relevance order requires it like a quote, unless nothing holds it, and so it does ideographs that are no
+//! dictionary word, such as the name 周海岚.
 
 mod clauses;
 mod expansion;
@@ -16,8 +17,8 @@ mod relaxation;
 mod replacement;
 mod synonyms;
 
-pub(crate) use self::clauses::reads_acronyms;
 use self::clauses::{RawClause, word_pieces};
+pub(crate) use self::clauses::{plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub use self::synonyms::{SynonymMatch, Synonyms};
@@ -55,7 +56,7 @@ pub struct Clause {
     pub target: Target,
     /// Required in either order.
     pub quoted: bool,
-    /// An exact token; relevance order requires it only if something holds it.
+    /// An exact token, or ideographs outside the dictionary; relevance order requires it only if something holds it.
     pub exact: bool,
     /// All required; never empty.
     pub pieces: Vec<Piece>,

@@ -3,11 +3,13 @@
 //! An engine ranks all matches by BM25 of the [`WeightedWords`]. The best [`RESCORED_MATCHES`] are rescored, raised by
 //! feedback and by [`freshness`]; the number is fixed, so pages join without gaps.
 
+mod alternatives;
 mod estimation;
 mod feedback;
 pub mod parameters;
 mod rescoring;
 mod score;
+mod titles;
 mod words;
 
 pub use self::estimation::{QueryStatistics, ScoreEstimator};
@@ -15,6 +17,8 @@ pub use self::feedback::{FeedbackCandidate, FeedbackDocument, FeedbackTerm, feed
 pub use self::parameters::RESCORED_MATCHES;
 pub use self::rescoring::{PairCount, Saturation};
 pub use self::score::MatchScore;
+pub use self::titles::WholeText;
+pub(crate) use self::titles::whole_title;
 pub use self::words::{
     Frequencies, PrefixWords, TypedWords, WeightedWord, WeightedWords, WordPair, WordPrefix,
     inverse_document_frequency,

@@ -17,14 +17,18 @@ mod stop_words;
 mod traditional;
 
 pub(crate) use compounds::{JoinedToken, QueryToken, compound_variants, query_tokens};
-pub use encoding::{EncodedWord, EncodedWordReader, EncodedWords, HEADING, WHOLE_NAME, encoded_words};
+pub use encoding::{
+    EncodedWord, EncodedWordReader, EncodedWords, HEADING, WHOLE_NAME, WHOLE_TITLE, encoded_words,
+};
 pub(crate) use folded::Folded;
 pub use folding::fold;
 pub use names::whole_name;
 pub(crate) use names::{VariantBudget, indexed_forms, name_variants};
 pub(crate) use numbers::spaced_number;
 pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones};
-pub(crate) use segmentation::{PlacedRun, dictionary_words, is_ideograph, placed_runs, query_words, runs};
+pub(crate) use segmentation::{
+    PlacedRun, dictionary_words, is_ideograph, parts_of_word, placed_runs, query_words, runs,
+};
 pub use segmentation::{PositionStep, Run, document_words};
 pub(crate) use stemming::cut_to_length;
 pub use stemming::stem;

@@ -26,18 +26,20 @@ pub(crate) trait Matches: Sync {
 ///
 /// `None` if nothing is found so.
 pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relaxation> {
-    let keyword = RelaxableKeyword::read(keyword);
-    let count = keyword.words().count();
-    if count == 1 && !keyword.has_stop_words() && !keyword.has_fixed_text() {
+    let mut keyword = RelaxableKeyword::read(keyword);
+    let is_one_word = keyword.words().count() == 1 && !keyword.has_stop_words() && !keyword.has_fixed_text();
+    if is_one_word && keyword.parted(|_| true).is_none() {
         return None;
     }
-    let mut by_rarity = Vec::new();
-    for word in 0..count.min(MAX_WORDS) {
-        let count = matches.count(keyword.keeping(|number| number == word)).await;
-        if count > 0 {
-            by_rarity.push((count, word));
-        }
+    let mut counts = counts(&keyword, matches).await;
+    let parted = keyword.parted(|word| counts.get(word) == Some(&0));
+    let is_parted = parted.is_some();
+    if let Some(parted) = parted {
+        counts = self::counts(&parted, matches).await;
+        keyword = parted;
     }
+    let mut by_rarity: Vec<(u64, usize)> =
+        counts.into_iter().zip(0..).filter(|(count, _)| *count > 0).collect();
     by_rarity.sort_unstable();
     let mut best: Vec<usize> = Vec::new();
     for &(_, first) in by_rarity.iter().take(STARTS) {
@@ -54,10 +56,19 @@ pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relax
     }
     let left_out = keyword.words().enumerate().filter(|(number, _)| !best.contains(number));
     let left_out: Vec<String> = left_out.map(|(_, word)| word.to_owned()).collect();
-    let is_less = keyword.has_stop_words() || !left_out.is_empty();
+    let is_less = keyword.has_stop_words() || is_parted || !left_out.is_empty();
     let kept = keyword.keeping(|number| best.contains(&number));
     let finds = !best.is_empty() || keyword.has_fixed_text() && matches.count(kept.clone()).await > 0;
     (is_less && finds).then_some(Relaxation { keyword: kept, left_out })
+}
+
+/// Matches of each word beside what stays.
+async fn counts(keyword: &RelaxableKeyword, matches: &impl Matches) -> Vec<u64> {
+    let mut counts = Vec::new();
+    for word in 0..keyword.words().count().min(MAX_WORDS) {
+        counts.push(matches.count(keyword.keeping(|number| number == word)).await);
+    }
+    counts
 }
 
 #[cfg(test)]
@@ -109,6 +120,14 @@ mod tests {
         assert_eq!(left_out("zebra quartz", &["harbour"]), None);
         assert_eq!(left_out("zebra", &["harbour"]), None);
         assert_eq!(left_out("harbour budget", &["harbour budget"]), None);
+    }
+
+    #[test]
+    fn dictionary_word_that_nothing_holds_is_parted() {
+        let items = ["联通 电信 合同", "公司"];
+        assert_eq!(left_out("联通公司合同", &items), Some(vec!["公司".to_owned()]));
+        assert_eq!(left_out("联通公司", &["联通 公司"]), Some(Vec::new()));
+        assert_eq!(left_out("联通公司", &["移动"]), None);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use super::{Clause, MAX_TERMS, Piece, QueryWord, Target};
 use crate::text::{
-    Folded, JoinedToken, QueryToken, Run, cut_to_length, fold, is_acronym, is_ideograph, query_tokens,
-    query_words, runs, spaced_number, stem,
+    Folded, JoinedToken, QueryToken, Run, cut_to_length, dictionary_words, fold, is_acronym, is_ideograph,
+    is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
 };
 
 const MIN_PREFIX_CHARS: usize = 2;
@@ -58,10 +58,11 @@ impl<'a> RawClause<'a> {
             add(0, true, false, query_words(&folded.text));
             taken = positions(&folded.text);
         } else {
+            let is_unknown_word = is_unknown_word(&folded.text);
             for token in query_tokens(&folded.text) {
                 let acronym = self.acronym(&folded, &token);
                 let text = &folded.text[token.place];
-                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                let is_exact = is_unknown_word || token.joined.as_ref().is_some_and(|joined| joined.is_exact);
                 // Overlapping words only tell what the parts side by side tell.
                 let joined = token.joined.map(|joined| joined.words).filter(|words| words.len() == 1);
                 let joined =
@@ -95,6 +96,7 @@ impl<'a> RawClause<'a> {
         } else if quoted {
             pieces.extend(phrase(query_words(&folded.text), terms_left));
         } else {
+            let is_unknown_word = is_unknown_word(&folded.text);
             let tokens = query_tokens(&folded.text);
             let last = tokens.len().checked_sub(1);
             for (number, token) in tokens.into_iter().enumerate() {
@@ -105,7 +107,7 @@ impl<'a> RawClause<'a> {
                     continue;
                 }
                 let is_open = is_open && Some(number) == last;
-                let is_exact = token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+                let is_exact = is_unknown_word || token.joined.as_ref().is_some_and(|joined| joined.is_exact);
                 let found = token_pieces(&folded.text[token.place], token.joined, is_open, terms_left);
                 if is_exact && !exclude {
                     clauses.push(Clause { exclude, target, quoted: true, exact: true, pieces: found });
@@ -130,6 +132,15 @@ pub(crate) fn reads_acronyms(keyword: &str) -> bool {
         || runs(&fold(keyword)).nth(1).is_none()
 }
 
+/// Whether a text is ideographs outside the dictionary, such as a rare name.
+fn is_unknown_word(folded: &str) -> bool {
+    let mut runs = runs(folded);
+    let (Some(Run::Ideographs(run)), None) = (runs.next(), runs.next()) else { return false };
+    let words = dictionary_words(run);
+    let is_unknown = |word: &&str| word.chars().nth(1).is_none() && !is_stop_word(word);
+    words.len() > 1 && words.iter().all(is_unknown)
+}
+
 /// Pieces of a text in which nothing is an operator.
 pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
     let clauses = plain(text).into_clauses(false, &mut MAX_TERMS.clone());
@@ -150,6 +161,14 @@ pub(super) fn single_piece(text: &str) -> Option<(Piece, Vec<(usize, String)>)> 
         _ => phrase(words.clone(), &mut MAX_TERMS.clone()),
     };
     Some((piece?, words))
+}
+
+/// Words of a text in which nothing is an operator.
+pub(crate) fn plain_words(text: &str) -> Vec<QueryWord> {
+    let mut words = Vec::new();
+    let text = RawClause { reads_acronyms: reads_acronyms(text), ..plain(text) };
+    text.add_words(0, MAX_TERMS, &mut words);
+    words
 }
 
 fn plain(text: &str) -> RawClause<'_> {

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use super::Target;
 use super::clauses::{RawClause, reads_acronyms};
-use crate::text::{Folded, fold, is_acronym, is_ideograph, is_stop_word, query_tokens, query_words, runs};
+use crate::text::{
+    Folded, fold, is_acronym, is_ideograph, is_stop_word, parts_of_word, query_tokens, query_words, runs,
+};
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
 const MIN_EXACT_CHARS: usize = 5;
@@ -66,6 +68,25 @@ impl RelaxableKeyword {
         }
         let is_open = !keyword.ends_with(char::is_whitespace) && !ends_with_stop_word;
         Self { parts, is_open, has_stop_words, has_fixed_text }
+    }
+
+    /// Parts of dictionary words in the place of some of [`Self::words`]; `None` if none of these has any.
+    pub fn parted(&self, is_parted: impl Fn(usize) -> bool) -> Option<Self> {
+        let (mut number, mut parts) = (0, Vec::with_capacity(self.parts.len()));
+        for part in &self.parts {
+            let Part::Word(word) = part else {
+                parts.push(part.clone());
+                continue;
+            };
+            let folded = fold(word);
+            let smaller = if is_parted(number) { parts_of_word(&folded) } else { Vec::new() };
+            number += 1;
+            if smaller.is_empty() {
+                parts.push(part.clone());
+            }
+            parts.extend(smaller.into_iter().map(|(_, smaller)| Part::Word(smaller.to_owned())));
+        }
+        (parts.len() > self.parts.len()).then(|| Self { parts, ..self.clone() })
     }
 
     /// Whether there are stop words, which are never kept.
@@ -194,6 +215,15 @@ mod tests {
         );
         assert_eq!(words("½ﬁ ｶﾅ國際"), ["½", "ﬁ", "ｶﾅ", "國際"]);
         assert_eq!(words(""), [""; 0]);
+    }
+
+    #[test]
+    fn dictionary_words_are_parted_on_request() {
+        let keyword = RelaxableKeyword::read("联通公司的人工智能合同 -draft");
+        let parted = keyword.parted(|number| number == 0).unwrap();
+        assert!(parted.words().eq(["联通", "公司", "人工智能", "合同"]));
+        assert_eq!(parted.keeping(|number| number != 1), "联通 人工智能 合同 -draft");
+        assert_eq!(keyword.parted(|number| number == 2), None);
     }
 
     #[test]

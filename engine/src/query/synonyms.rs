@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::clauses::{plain_pieces, single_piece};
 use super::{Clause, MAX_TERMS, Piece, Query, Target};
-use crate::text::is_acronym;
+use crate::text::{is_acronym, is_ideograph};
 
 /// Terms of a tenant and their synonyms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -140,6 +140,12 @@ impl Clause {
     fn is_plain(&self) -> bool {
         !self.exclude && !self.quoted && self.target == Target::Text
     }
+
+    /// Ideographs outside the dictionary, of which a part may be a term.
+    fn is_unknown_word(&self) -> bool {
+        let first = self.pieces.first().and_then(first_word);
+        self.exact && !self.exclude && first.is_some_and(|word| word.starts_with(is_ideograph))
+    }
 }
 
 impl Query {
@@ -155,7 +161,9 @@ impl Query {
         let mut clauses: Vec<Clause> = Vec::with_capacity(self.clauses.len());
         for run in self.clauses.chunk_by(|left, right| left.is_plain() && right.is_plain()) {
             match run {
-                [first, ..] if first.is_plain() => clauses.extend(expansion.expand(run)),
+                [first, ..] if first.is_plain() || first.is_unknown_word() => {
+                    clauses.extend(expansion.expand(run));
+                }
                 [token] if token.exact && !token.exclude => clauses.push(expansion.expand_whole(token)),
                 others => clauses.extend_from_slice(others),
             }

@@ -76,8 +76,21 @@ fn punctuation_is_not_syntax() {
 fn single_ideographs_form_a_phrase() {
     assert_eq!(clauses("中国人民"), [text(vec![term("中国"), term("人民")])]);
     assert_eq!(clauses("\"中国人民\""), [quoted(vec![phrase_of(&[(0, "中国"), (2, "人民")])])]);
-    assert_eq!(clauses("カナ"), [text(vec![phrase_of(&[(0, "カ"), (1, "ナ")])])]);
+    assert_eq!(
+        clauses("カナの国際"),
+        [text(vec![phrase_of(&[(0, "カ"), (1, "ナ"), (2, "の")]), term("国际")])]
+    );
     assert_eq!(clauses("iphone手机"), [text(vec![term("iphon"), term("手机")])]);
+}
+
+#[test]
+fn ideographs_outside_the_dictionary_are_exact_only_alone() {
+    let name = phrase_of(&[(0, "周"), (1, "海"), (2, "岚")]);
+    let exact = Clause { exact: true, ..quoted(vec![name.clone()]) };
+    assert_eq!(clauses("周海岚"), [exact.clone()]);
+    assert_eq!(clauses("周海岚 合同"), [exact, text(vec![term("合同")])]);
+    assert_eq!(clauses("周海岚合同"), [text(vec![name, term("合同")])]);
+    assert!(clauses("我的").iter().all(|clause| !clause.exact), "stop words are no name");
 }
 
 #[test]

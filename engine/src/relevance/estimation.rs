@@ -8,10 +8,11 @@ use super::freshness;
 use super::parameters::{ESTIMATED_CHARS, MAX_POSITIONS, TITLE_WEIGHT, UNSEEN_SHARE};
 use super::rescoring::{PairCount, Saturation};
 use super::score::MatchScore;
-use super::words::{Frequencies, TypedWords, WeightedWord, WeightedWords};
-use crate::item::Texts;
+use super::titles::whole_title;
+use super::words::{Frequencies, TypedWords, WeightedWord, WeightedWords, inverse_document_frequency};
+use crate::item::{Text, Texts};
 use crate::query::Query;
-use crate::text::{EncodedWord, EncodedWords, WHOLE_NAME, encoded_words};
+use crate::text::{EncodedWord, EncodedWords, encoded_words};
 
 /// Statistics of the scopes that a query was ranked over.
 #[derive(Debug, Clone)]
@@ -31,6 +32,7 @@ pub struct ScoreEstimator {
     prefix: Option<(usize, String)>,
     body: Saturation,
     title: Saturation,
+    highest_idf: f32,
 }
 
 /// Positions of each word of the query, in one text.
@@ -46,7 +48,7 @@ impl ScoreEstimator {
         let prefix = typed.prefix().map(|prefix| (prefix.stem.to_owned(), prefix.start.to_owned()));
         // A word that the index lacks is as rare as can be.
         let documents = |term: &str| statistics.map_or(1, |known| known.frequencies.of(term).max(1));
-        let terms = typed.terms().filter(|term| !term.starts_with(WHOLE_NAME));
+        let terms = typed.terms().chain(typed.whole_texts());
         let by_term = terms.map(|term| (term.to_owned(), documents(term))).collect();
         let total = statistics.map_or(1, |known| known.frequencies.documents.max(1));
         let words = typed.weigh(&Frequencies { documents: total, by_term }, BTreeMap::new());
@@ -57,6 +59,7 @@ impl ScoreEstimator {
             prefix,
             body: mean(statistics.map(|known| known.mean_length)),
             title: mean(statistics.map(|known| known.mean_title_length)),
+            highest_idf: inverse_document_frequency(1, total),
             words,
         }
     }
@@ -93,9 +96,16 @@ impl ScoreEstimator {
                 PairCount::of(of(pair.first), of(pair.second), pair.distance)
             },
         );
+        score.words += self.whole_title_worth(&texts) * self.body.of(1, length);
         let (present, all) = self.words.present_worth(|number| count(&body, number) > 0);
         let unseen = UNSEEN_SHARE * (all - present);
         (score.total() + unseen).max(f32::MIN_POSITIVE) * freshness(now, display_time)
+    }
+
+    fn whole_title_worth(&self, texts: &Texts<'_>) -> f32 {
+        let title = texts.title.as_ref().and_then(|Text(title)| whole_title(title));
+        let of_title = self.words.whole_texts.iter().find(|whole| Some(&whole.term) == title.as_ref());
+        of_title.map_or(0.0, |whole| whole.weight * self.highest_idf)
     }
 
     fn occurrences<'t>(&self, texts: impl Iterator<Item = &'t str>) -> Occurrences {

@@ -14,12 +14,16 @@ pub const TITLE_WEIGHT: f32 = 0.5;
 pub const HEADING_WEIGHT: f32 = 3.0;
 /// In multiples of the highest idf.
 pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
+/// Of a title or name in a longer question, by its share of the words.
+pub const SPANNED_TITLE_WEIGHT: f32 = 1.5;
 /// 0 would count each query word once.
 pub const REPETITION_SATURATION: f32 = 1.0;
 /// Of another spelling, beside its parts.
 pub const JOINED_WEIGHT: f32 = 0.3;
 /// Of an operator's synonym, beside the typed words.
 pub const SYNONYM_WEIGHT: f32 = 0.8;
+/// Documents with a dictionary word, above which its parts are not searched.
+pub const MAX_PARTED_DOCUMENTS: u64 = 2;
 /// If the last word itself is indexed.
 pub const PREFIX_WEIGHT: f32 = 0.1;
 

@@ -3,20 +3,25 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
+use super::alternatives::{add_synonyms, alternatives, is_parted, parts_of};
 use super::parameters::{
     JOINED_WEIGHT, MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE,
-    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION, SYNONYM_WEIGHT,
+    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION,
 };
+use super::titles::{WholeText, whole_texts};
 use crate::query::{Query, QueryWord, SynonymMatch};
-use crate::text::{WHOLE_NAME, is_stop_word, whole_name};
+use crate::text::is_stop_word;
 
 /// Words of a query in relevance order, before their frequencies are known.
 pub struct TypedWords<'a> {
     /// Without stop words, unless nothing else is typed.
     content: Vec<&'a QueryWord>,
     synonyms: &'a [SynonymMatch],
+    /// Parts of dictionary words, for those that hardly any document has.
+    parts: Vec<SynonymMatch>,
     prefix: Option<WordPrefix<'a>>,
-    whole_name: Option<String>,
+    /// Whole titles and names that it may hold, as terms and by their words.
+    whole_texts: Vec<WholeText>,
 }
 
 /// The last word, which may be unfinished.
@@ -60,8 +65,8 @@ pub struct WeightedWords {
     pub pairs: Vec<WordPair>,
     /// Words that begin with the last word.
     pub prefix_words: Option<PrefixWords>,
-    /// The whole-name term, if indexed.
-    pub whole_name: Option<String>,
+    /// Whole titles and names that are indexed.
+    pub whole_texts: Vec<WholeText>,
     /// Typed words and synonyms, any of which is enough; each by its places in `indexed`.
     pub(super) alternatives: Vec<Vec<Vec<usize>>>,
     /// Quoted words are required.
@@ -114,17 +119,21 @@ impl<'a> TypedWords<'a> {
         // Stop words are not expanded.
         let prefix =
             prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
-        let as_typed = query.words.iter().filter(|word| !word.joined);
-        let whole_name = whole_name(as_typed.map(|word| word.term.as_str()));
-        let whole_name = whole_name.map(|name| format!("{WHOLE_NAME}{name}"));
-        Self { content, synonyms: &query.synonyms, prefix, whole_name }
+        let whole_texts = whole_texts(&query.words);
+        let parts = content.iter().filter_map(|word| parts_of(word)).collect();
+        Self { content, synonyms: &query.synonyms, parts, prefix, whole_texts }
     }
 
     /// Terms whose frequencies decide the weights; may repeat.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        let synonyms = self.synonyms.iter().flat_map(|found| &found.synonyms).flatten();
+        let synonyms = self.synonyms.iter().chain(&self.parts).flat_map(|found| &found.synonyms).flatten();
         let typed = self.content.iter().map(|word| word.term.as_str());
-        typed.chain(synonyms.map(|(_, word)| word.as_str())).chain(self.whole_name.as_deref())
+        typed.chain(synonyms.map(|(_, word)| word.as_str()))
+    }
+
+    /// Further terms whose frequencies tell whether they are indexed, in whole texts only.
+    pub fn whole_texts(&self) -> impl Iterator<Item = &str> {
+        self.whole_texts.iter().map(|text| text.term.as_str())
     }
 
     /// The last word, if what begins with it counts too.
@@ -135,6 +144,7 @@ impl<'a> TypedWords<'a> {
     /// Weighs the words. `expansion` holds frequencies of words that begin with [`Self::prefix`].
     pub fn weigh(self, frequencies: &Frequencies, expansion: BTreeMap<String, u64>) -> WeightedWords {
         let typed = self.content;
+        let whole_texts = self.whole_texts.into_iter();
         let quoted = are_quotes_required(&typed);
         let mut words: Vec<WeightedWord> = Vec::new();
         for word in &typed {
@@ -157,7 +167,10 @@ impl<'a> TypedWords<'a> {
             }
         }
         let no_typed_selects = words.iter().all(|word| !word.selects);
-        for found in self.synonyms {
+        let parts: Vec<SynonymMatch> =
+            self.parts.into_iter().filter(|parts| is_parted(parts, frequencies, &mut words)).collect();
+        let synonyms: Vec<&SynonymMatch> = self.synonyms.iter().chain(&parts).collect();
+        for found in &synonyms {
             add_synonyms(found, frequencies, &mut words);
         }
         keep_most_informative(&mut words);
@@ -169,15 +182,15 @@ impl<'a> TypedWords<'a> {
         }
         let in_sequence = typed.iter().filter(|typed| !typed.joined);
         let mut pairs = pairs(in_sequence.map(|typed| (typed.position, typed.term.as_str())), &words);
-        for synonym in self.synonyms.iter().flat_map(|found| &found.synonyms) {
+        for synonym in synonyms.iter().flat_map(|found| &found.synonyms) {
             pairs.extend(self::pairs(synonym.iter().map(|(at, word)| (*at, word.as_str())), &words));
         }
         WeightedWords {
-            alternatives: self.synonyms.iter().filter_map(|found| alternatives(found, &words)).collect(),
+            alternatives: synonyms.iter().filter_map(|found| alternatives(found, &words)).collect(),
             indexed: words,
             pairs,
             prefix_words,
-            whole_name: self.whole_name.filter(|name| frequencies.of(name) > 0),
+            whole_texts: whole_texts.filter(|text| frequencies.of(&text.term) > 0).collect(),
             requires_quotes: quoted,
             has_words: !typed.is_empty(),
         }
@@ -187,7 +200,9 @@ impl<'a> TypedWords<'a> {
 impl WeightedWords {
     /// Whether words are typed and none of them is indexed.
     pub fn cannot_match(&self) -> bool {
-        self.has_words && self.indexed.is_empty() && self.prefix_words.is_none() && self.whole_name.is_none()
+        let is_indexed =
+            !self.indexed.is_empty() || self.prefix_words.is_some() || !self.whole_texts.is_empty();
+        self.has_words && !is_indexed
     }
 
     /// Whether no word is typed.
@@ -205,7 +220,7 @@ impl WeightedWords {
         let prefix_word =
             self.prefix_words.iter().flat_map(|prefix_word| &prefix_word.terms).map(String::as_str);
         let indexed = self.indexed.iter().filter(|word| word.selects).map(|word| word.term.as_str());
-        indexed.chain(prefix_word).chain(self.whole_name.as_deref())
+        indexed.chain(prefix_word).chain(self.whole_texts.iter().map(|text| text.term.as_str()))
     }
 }
 
@@ -254,7 +269,7 @@ pub fn inverse_document_frequency(documents: u64, total: u64) -> f32 {
     (1.0 + (rest + 0.5) / (documents as f32 + 0.5)).ln()
 }
 
-fn is_common(documents: u64, total: u64) -> bool {
+pub(super) fn is_common(documents: u64, total: u64) -> bool {
     documents > MIN_COMMON_DOCUMENTS && documents * MIN_COMMON_SHARE > total
 }
 
@@ -269,46 +284,6 @@ fn keep_most_informative(words: &mut Vec<WeightedWord>) {
     let least = worths[MAX_WEIGHTED_WORDS - 1];
     words.retain(|word| worth(word) >= least);
     words.truncate(MAX_WEIGHTED_WORDS);
-}
-
-/// Adds the words of synonyms, each of which selects by its rarest word.
-///
-/// A synonym of several words is worth no more than the typed words.
-fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec<WeightedWord>) {
-    let idf = |term: &str| match frequencies.of(term) {
-        0 => 0.0,
-        documents => inverse_document_frequency(documents, frequencies.documents),
-    };
-    let typed: f32 = found.typed.iter().filter(|term| !is_stop_word(term)).map(|term| idf(term)).sum();
-    for synonym in &found.synonyms {
-        let all: f32 = synonym.iter().map(|(_, term)| idf(term)).sum();
-        let share = if typed > 0.0 { (typed / all).min(1.0) } else { 1.0 };
-        let rarest =
-            synonym.iter().map(|(_, term)| frequencies.of(term)).filter(|documents| *documents > 0).min();
-        for (_, term) in synonym {
-            let documents = frequencies.of(term);
-            if documents > 0 && !words.iter().any(|indexed| indexed.term == *term) {
-                words.push(WeightedWord {
-                    term: term.clone(),
-                    documents,
-                    weight: SYNONYM_WEIGHT * share,
-                    idf: idf(term),
-                    selects: Some(documents) == rarest && !is_common(documents, frequencies.documents),
-                });
-            }
-        }
-    }
-}
-
-/// The typed words and each synonym that are indexed whole; `None` if fewer than two are.
-fn alternatives(found: &SynonymMatch, words: &[WeightedWord]) -> Option<Vec<Vec<usize>>> {
-    let place = |term: &String| words.iter().position(|word| word.term == *term);
-    let typed: Option<Vec<usize>> =
-        found.typed.iter().filter(|term| !is_stop_word(term)).map(place).collect();
-    let synonyms = found.synonyms.iter().map(|synonym| synonym.iter().map(|(_, term)| place(term)).collect());
-    let indexed: Vec<Vec<usize>> = std::iter::once(typed).chain(synonyms).flatten().collect();
-    let indexed: Vec<Vec<usize>> = indexed.into_iter().filter(|places| !places.is_empty()).collect();
-    (indexed.len() > 1).then_some(indexed)
 }
 
 /// Neighbours among words at their positions.

@@ -18,6 +18,9 @@ const GAP: char = '\u{3}';
 /// Starts whole names; words never contain it.
 pub const WHOLE_NAME: char = '=';
 
+/// Starts whole titles.
+pub const WHOLE_TITLE: char = '~';
+
 /// Starts title terms of documents with a text.
 pub const HEADING: char = '#';
 
@@ -61,8 +64,14 @@ impl EncodedWords {
             self.add_word(step, std::mem::take(&mut first), word);
         });
         for whole in whole_names {
-            self.add_word(PositionStep::Same, false, &format!("{WHOLE_NAME}{whole}"));
+            self.add_term(&format!("{WHOLE_NAME}{whole}"));
         }
+    }
+
+    /// Adds a word that no position tells, at that of the last word.
+    pub fn add_term(&mut self, term: &str) {
+        let is_first = self.encoded.len() == self.prefix_len;
+        self.add_word(if is_first { PositionStep::Next } else { PositionStep::Same }, false, term);
     }
 
     pub fn add_headings(&mut self, text: &str) {

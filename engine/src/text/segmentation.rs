@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use jieba_rs::Jieba;
+use jieba_rs::{Jieba, Token};
 use unicode_normalization::char::is_combining_mark;
 
 use super::{cut_to_length, stem};
@@ -106,6 +106,26 @@ pub(crate) fn dictionary_words(run: &str) -> Vec<&str> {
     DICTIONARY.cut(run, false).into_iter().map(|word| word.word).collect()
 }
 
+/// The fewest smaller dictionary words that a word consists of, by position; empty if there are none.
+pub(crate) fn parts_of_word(word: &str) -> Vec<(usize, &str)> {
+    let length = word.chars().count();
+    if length < 4 || !word.starts_with(is_ideograph) {
+        return Vec::new();
+    }
+    let mut parts_to: Vec<Option<Vec<(usize, &str)>>> = vec![None; length + 1];
+    parts_to[0] = Some(Vec::new());
+    let is_part = |part: &Token<'_>| (2..length).contains(&(part.end - part.start));
+    let mut parts: Vec<Token<'_>> = DICTIONARY.cut_all(word).into_iter().filter(is_part).collect();
+    parts.sort_by_key(|part| part.start);
+    for part in parts {
+        let Some(before) = &parts_to[part.start] else { continue };
+        if parts_to[part.end].as_ref().is_none_or(|known| known.len() > before.len() + 1) {
+            parts_to[part.end] = Some([before.as_slice(), &[(part.start, part.word)]].concat());
+        }
+    }
+    parts_to.pop().flatten().unwrap_or_default()
+}
+
 /// Gapless positions, in the likeliest segmentation.
 pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     let mut words = Vec::new();
@@ -138,7 +158,7 @@ pub(crate) fn is_ideograph(character: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{PositionStep, document_words, query_words};
+    use super::{PositionStep, document_words, parts_of_word, query_words};
     use crate::text::fold;
 
     fn words(text: &str) -> Vec<(usize, String)> {
@@ -188,6 +208,19 @@ mod tests {
         assert_eq!(indexed.len(), 1);
         assert_eq!(indexed[0].1.chars().count(), 64);
         assert_eq!(query_words(&fold(&long)), indexed);
+    }
+
+    #[test]
+    fn word_consists_of_the_fewest_smaller_words() {
+        for (word, expected) in [
+            ("联通公司", &[(0, "联通"), (2, "公司")][..]),
+            ("中华人民共和国", &[(0, "中华"), (2, "人民共和国")]),
+            ("差旅费", &[]),
+            ("报销", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(parts_of_word(word), expected, "{word}");
+        }
     }
 
     #[test]

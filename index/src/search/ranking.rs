@@ -31,7 +31,7 @@ impl<'a> Ranking<'a> {
     ) -> Result<Self, SearchError> {
         let statistics = ScopeStatistics::collect(view, scopes)?;
         let words = TypedWords::of(&request.query);
-        let typed = frequencies(scopes, &statistics, words.terms())?;
+        let typed = frequencies(scopes, &statistics, words.terms().chain(words.whole_texts()))?;
         let mut expanded = BTreeMap::new();
         if let Some(prefix) = words.prefix() {
             for scope in scopes {
@@ -106,11 +106,11 @@ impl Bm25StatisticsProvider for WordStatistics<'_> {
         self.scopes.total_num_docs()
     }
 
-    /// Text and title share a frequency, and so do prefix words; whole names have 1.
+    /// Text and title share a frequency, and so do prefix words; whole texts have 1.
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let value = term.value();
         let word = value.as_str().and_then(|text| text.strip_prefix(self.prefix)).unwrap_or_default();
-        if self.words.whole_name.as_deref() == Some(word) {
+        if self.words.whole_texts.iter().any(|whole| whole.term == word) {
             return Ok(1);
         }
         let word = word.strip_prefix(HEADING).unwrap_or(word);

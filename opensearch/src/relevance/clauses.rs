@@ -17,7 +17,8 @@ pub(super) enum Part {
     Heading(usize),
     /// A word that begins with the last word.
     Prefix(usize),
-    WholeName,
+    /// A whole title or name.
+    Whole(usize),
     /// Two words at their distance in the query.
     Pair(usize, usize),
     /// The first word where the second is not near.

@@ -6,12 +6,10 @@ use std::sync::Arc;
 use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
 use trawl_engine::query::select_expansion;
-use trawl_engine::relevance::parameters::{
-    HEADING_WEIGHT, MAX_POSITIONS, NEAR_POSITIONS, TITLE_WEIGHT, WHOLE_NAME_WEIGHT,
-};
+use trawl_engine::relevance::parameters::{HEADING_WEIGHT, MAX_POSITIONS, NEAR_POSITIONS, TITLE_WEIGHT};
 use trawl_engine::relevance::{
-    Frequencies, PairCount, QueryStatistics, Saturation, TypedWords, WeightedWords, WordPair, WordPrefix,
-    inverse_document_frequency,
+    Frequencies, PairCount, QueryStatistics, Saturation, TypedWords, WeightedWords, WholeText, WordPair,
+    WordPrefix, inverse_document_frequency,
 };
 use trawl_engine::text::HEADING;
 use trawl_engine::{Failure, RankedScope, Request};
@@ -63,7 +61,7 @@ impl RankedModule {
             None => Vec::new(),
         };
         let mut body = vec![prefix.marker().to_owned()];
-        body.extend(typed.terms().map(|word| prefix.term(word)));
+        body.extend(typed.terms().chain(typed.whole_texts()).map(|word| prefix.term(word)));
         body.extend(starting.iter().flat_map(|(_, words)| words).map(|word| prefix.term(word)));
         let title: Vec<String> =
             typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
@@ -103,7 +101,8 @@ impl Ranking {
         let mut typed = Frequencies::default();
         let mut expansion: BTreeMap<String, u64> = BTreeMap::new();
         for module in &modules {
-            typed.add(module.statistics.frequencies(&module.prefix, words.terms()));
+            typed
+                .add(module.statistics.frequencies(&module.prefix, words.terms().chain(words.whole_texts())));
             for (word, documents) in &module.expansion {
                 *expansion.entry(word.clone()).or_insert(0) += documents;
             }
@@ -178,9 +177,9 @@ impl Ranking {
             let (term, worth) = (prefix.term(word), self.prefix_worth(word));
             scored.extend(named.term(Part::Prefix(number), body, &term, worth));
         }
-        if let Some(whole) = &self.words.whole_name {
-            let term = prefix.term(whole);
-            scored.extend(named.term(Part::WholeName, body, &term, self.whole_name_worth()));
+        for (number, whole) in self.words.whole_texts.iter().enumerate() {
+            let (term, worth) = (prefix.term(&whole.term), self.whole_worth(whole));
+            scored.extend(named.term(Part::Whole(number), body, &term, worth));
         }
     }
 
@@ -215,8 +214,8 @@ impl Ranking {
         words.weight * inverse_document_frequency(documents, self.typed.documents)
     }
 
-    fn whole_name_worth(&self) -> f32 {
-        WHOLE_NAME_WEIGHT * inverse_document_frequency(1, self.typed.documents)
+    fn whole_worth(&self, whole: &WholeText) -> f32 {
+        whole.weight * inverse_document_frequency(1, self.typed.documents)
     }
 
     /// BM25 of the words in one document, by the lengths of the scope.
@@ -232,7 +231,9 @@ impl Ranking {
         for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
             score += self.prefix_worth(word) * in_body(Part::Prefix(number));
         }
-        score += self.whole_name_worth() * in_body(Part::WholeName);
+        for (number, whole) in self.words.whole_texts.iter().enumerate() {
+            score += self.whole_worth(whole) * in_body(Part::Whole(number));
+        }
         rounded(score)
     }
 

@@ -31,5 +31,7 @@ mod relevance;
 mod support;
 #[path = "../../../engine/tests/suite/synonyms.rs"]
 mod synonyms;
+#[path = "../../../engine/tests/suite/titles.rs"]
+mod titles;
 #[path = "../../../engine/tests/suite/writing.rs"]
 mod writing;

@@ -7,7 +7,7 @@ use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocId, DocSet, Score};
 use trawl_engine::Request;
 use trawl_engine::relevance::MatchScore;
-use trawl_engine::relevance::parameters::{HEADING_WEIGHT, TITLE_WEIGHT, WHOLE_NAME_WEIGHT};
+use trawl_engine::relevance::parameters::{HEADING_WEIGHT, TITLE_WEIGHT};
 use trawl_engine::text::HEADING;
 
 use super::scored::{Scored, sort};
@@ -115,8 +115,8 @@ fn weighted_query(
             add(scope.term(texts.body, term), prefix_words.weight);
         }
     }
-    if let Some(whole) = &ranking.words.whole_name {
-        add(scope.term(texts.body, whole), WHOLE_NAME_WEIGHT);
+    for whole in &ranking.words.whole_texts {
+        add(scope.term(texts.body, &whole.term), whole.weight);
     }
     Ok(BooleanQuery::new(clauses))
 }

@@ -1,0 +1,117 @@
+//! Whole titles and names within questions, families of words, and parts of Chinese words.
+
+use trawl_engine::{Document, Scope};
+
+use crate::engine_under_test::Index;
+use crate::support::{BEST, document, found, ids, index_of, news, page, ranked};
+
+fn with_brief(id: &str, title: &str, brief: &str) -> Document {
+    Document { brief: brief.to_owned(), ..document(id, title) }
+}
+
+fn first(index: &Index, keyword: &str) -> String {
+    ranked(index, keyword).remove(0)
+}
+
+#[test]
+fn document_titled_like_the_question_ranks_first() {
+    let (index, _writer) = index_of(vec![
+        with_brief(
+            "long",
+            "Travel policy of the subsidiaries",
+            "Travel policy. Travel policy, travel policy.",
+        ),
+        with_brief("titled", "The travel policy", &"Rules that hold for all of us. ".repeat(40)),
+        with_brief("mention", "News", "The travel policy changed: travel."),
+    ]);
+    for keyword in ["travel policy", "the travel policy ", "Travel Policies "] {
+        assert_eq!(first(&index, keyword), "titled", "{keyword}");
+    }
+}
+
+#[test]
+fn document_titled_like_a_part_of_the_question_ranks_first() {
+    let filler = "Rules that hold for all of us. ".repeat(5);
+    let others = (0..30).map(|number| {
+        let brief = "Who approves travel? A manager approves every policy and a travel request.";
+        with_brief(&format!("other{number}"), "Questions", brief)
+    });
+    let titled = [
+        with_brief("policy", "Travel policy", &filler),
+        with_brief("leave", "Leave of absence", &filler),
+        with_brief("expenses", "报销流程", &"适用于所有员工，走系统申请。".repeat(5)),
+        with_brief("expense-news", "报销和流程", "财务部更新了报销和流程，走审批"),
+    ];
+    let (index, _writer) = index_of(others.chain(titled).collect());
+    for (keyword, expected) in [
+        ("which manager approves under the travel policy ", "policy"),
+        ("manager approves leave of absence ", "leave"),
+        ("请问报销流程怎么走", "expenses"),
+    ] {
+        assert_eq!(first(&index, keyword), expected, "{keyword}");
+    }
+}
+
+#[test]
+fn person_named_in_a_question_ranks_before_texts() {
+    let people = Scope::new(7, "people");
+    let person =
+        |id: &str, name: &str| Document { scope: people.clone(), title_is_name: true, ..document(id, name) };
+    let texts = (0..20).map(|number| {
+        let brief = "周末海边的山岚，周海公路，岚山的周边。The phone of Zhang, and Wei's phone number.";
+        with_brief(&format!("text{number}"), "海岸", brief)
+    });
+    let (index, _writer) =
+        index_of(texts.chain([person("zhou", "周海岚"), person("zhang", "Zhang Wei")]).collect());
+    let first_of = |keyword: &str| {
+        let query = trawl_engine::Query::parse(keyword);
+        let beside = trawl_engine::RankedScope { scope: people.clone().into(), skip: 0 };
+        let mut request = crate::support::request(&news(), &query, BEST, 3);
+        if let trawl_engine::Start::Relevance { beside: others, .. } = &mut request.start {
+            others.push(beside);
+        }
+        ids(index.snapshot().search(&request).unwrap())
+    };
+    assert_eq!(first_of("周海岚"), ["zhou"], "texts with its characters are not meant");
+    assert_eq!(first_of("周海岚 ")[0], "zhou");
+    assert_eq!(first_of("phone number of Zhang Wei ")[0], "zhang");
+    assert_eq!(first_of("周海岚的公路")[0], "zhou");
+}
+
+#[test]
+fn characters_outside_the_dictionary_are_searched_apart_where_nothing_holds_them() {
+    let (index, _writer) = index_of(vec![document("a", "周末的山岚"), document("b", "海边")]);
+    let mut found = ranked(&index, "周海岚");
+    found.sort();
+    assert_eq!(found, ["a", "b"]);
+}
+
+#[test]
+fn words_of_a_family_find_each_other() {
+    let (index, _writer) = index_of(vec![
+        document("a", "Warehousing costs"),
+        document("b", "A warehouse"),
+        document("c", "Ware"),
+    ]);
+    for keyword in ["warehous", "warehouse", "warehouse ", "warehouses ", "warehousing"] {
+        assert_eq!(found(&index, keyword), ["a", "b"], "{keyword}");
+    }
+}
+
+#[test]
+fn parts_of_a_word_are_searched_where_hardly_anything_has_it() {
+    let many = (0..5).map(|number| with_brief(&format!("many{number}"), "", "人工智能"));
+    let (index, _writer) = index_of(
+        many.chain([
+            with_brief("parts", "", "联通与电信的合同"),
+            with_brief("whole", "", "联通公司的年报"),
+            with_brief("one", "", "公司的年报"),
+            with_brief("apart", "", "人工的智能"),
+            with_brief("two", "", "公司的食堂"),
+        ])
+        .collect(),
+    );
+    assert_eq!(ranked(&index, "联通公司")[..2], ["whole", "parts"]);
+    assert_eq!(ranked(&index, "联通公司合同")[0], "parts");
+    assert_eq!(page(&index.snapshot(), "人工智能", BEST, 10).total, 5, "a word that is found stays whole");
+}
