@@ -2,7 +2,7 @@
 
 use crate::document::{Audience, Document};
 use crate::relevance::whole_title;
-use crate::text::EncodedWords;
+use crate::text::{EncodedWords, fold, spoken_forms, stem, title_readings};
 
 /// Half of a scope; the halves are disjoint, by [`Audience`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,8 +24,10 @@ pub struct AnalysedDocument {
     pub body: Option<String>,
     /// The title again, for scores only.
     pub title: Option<String>,
-    /// The author's name.
+    /// The author's name, also by pinyin.
     pub author: Option<String>,
+    /// Parts of the title by pinyin, for corrections only; `None` for a name.
+    pub readings: Option<String>,
 }
 
 impl AnalysedDocument {
@@ -61,7 +63,23 @@ impl AnalysedDocument {
         }
         let mut author = EncodedWords::new(prefix);
         author.add_text(&document.author);
-        Self { half, principals, body: body.finish(), title: title.finish(), author: author.finish() }
+        for form in spoken_forms(&fold(&document.author)) {
+            author.add_term(&stem(&form));
+        }
+        let mut readings = EncodedWords::new(prefix);
+        if !document.title_is_name {
+            for reading in title_readings(&document.title) {
+                readings.add_term(&reading);
+            }
+        }
+        Self {
+            half,
+            principals,
+            body: body.finish(),
+            title: title.finish(),
+            author: author.finish(),
+            readings: readings.finish(),
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Completion of what a person types (decisions 12.3).
 
-use crate::query::{Clause, MAX_TERMS, Piece, Query, Target};
+use crate::query::{MAX_TERMS, Piece, Query, Target};
 use crate::text::{Run, WHOLE_NAME, fold, is_ideograph, query_words, runs, stem, whole_name};
 
 /// Folded beginning of a title, name or author.
@@ -48,10 +48,10 @@ impl TypedPrefix {
     pub fn queries(&self) -> Vec<(CompletedPart, Query)> {
         let words = self.word_pieces();
         let mut queries = vec![
-            (CompletedPart::Title, query(Target::Title, words.clone())),
-            (CompletedPart::Author, query(Target::Author, words)),
+            (CompletedPart::Title, Target::Title.query(words.clone())),
+            (CompletedPart::Author, Target::Author.query(words)),
         ];
-        let name = self.whole_name_piece().map(|piece| query(Target::Text, vec![piece]));
+        let name = self.whole_name_piece().map(|piece| Target::Text.query(vec![piece]));
         queries.extend(name.map(|name| (CompletedPart::Name, name)));
         queries
     }
@@ -128,10 +128,6 @@ fn spaced_runs(text: &str) -> String {
         spaced.push_str(run.text());
     }
     spaced
-}
-
-fn query(target: Target, pieces: Vec<Piece>) -> Query {
-    Query::from(Clause { exclude: false, target, quoted: false, exact: false, pieces })
 }
 
 fn prefix(stem: String, start: String) -> Piece {

@@ -10,13 +10,15 @@ use serde::{Deserialize, Serialize};
 
 pub use self::homophones::WordPart;
 use crate::Query;
-use crate::query::{Clause, Piece, Target, reads_acronyms};
+use crate::query::{Piece, Target, reads_acronyms};
 use crate::text::{Run, fold, is_ideograph, is_stop_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
 /// Of these, words of restricted documents, which count as far as the viewer may see them.
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
+/// Parts of titles that a word of pinyin may spell.
+pub const MAX_SPELLED: usize = 64;
 /// Words of a keyword that are corrected.
 pub const MAX_CORRECTED: usize = 4;
 
@@ -106,6 +108,12 @@ impl CorrectableWord {
         words
     }
 
+    /// Beginning of the terms of [`Target::Reading`] whose pinyin it may be.
+    pub fn reading(&self) -> Option<String> {
+        let is_pinyin = self.word.bytes().all(|byte| byte.is_ascii_lowercase());
+        is_pinyin.then(|| format!("{} ", self.word))
+    }
+
     /// `None` for stop words, numbers, codes and short words.
     fn read(run: Run<'_>) -> Option<Self> {
         let word = run.text();
@@ -193,10 +201,7 @@ fn is_content(piece: &Piece) -> bool {
 
 /// Finds a part of a word in texts, or in authors' names.
 pub fn places_of(piece: &Piece) -> [Query; 2] {
-    [Target::Text, Target::Author].map(|target| {
-        let pieces = vec![piece.clone()];
-        Query::from(Clause { exclude: false, target, quoted: false, exact: false, pieces })
-    })
+    [Target::Text, Target::Author].map(|target| target.query(vec![piece.clone()]))
 }
 
 /// The words around one that is found nowhere.

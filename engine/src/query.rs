@@ -69,8 +69,17 @@ pub enum Target {
     /// In time order; no piece is a phrase.
     Title,
     Author,
+    /// Pinyin of a part of the title, and the part.
+    Reading,
     /// The id; each piece is a whole one.
     Item,
+}
+
+impl Target {
+    /// Requires pieces.
+    pub fn query(self, pieces: Vec<Piece>) -> Query {
+        Query::from(Clause { exclude: false, target: self, quoted: false, exact: false, pieces })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -25,7 +25,7 @@ pub use folding::fold;
 pub use names::whole_name;
 pub(crate) use names::{VariantBudget, indexed_forms, name_variants};
 pub(crate) use numbers::spaced_number;
-pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones};
+pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones, spoken_forms, title_readings};
 pub(crate) use segmentation::{
     PlacedRun, dictionary_words, is_ideograph, parts_of_word, placed_runs, query_words, runs,
 };

@@ -25,6 +25,7 @@ const RESTRICTED: &str = "restricted";
 const RESTRICTED_TITLE: &str = "restricted_title";
 const PRINCIPALS: &str = "principals";
 const AUTHOR: &str = "author";
+const READINGS: &str = "readings";
 const ITEM: &str = "item";
 const TITLE_IS_NAME: &str = "title_is_name";
 
@@ -51,6 +52,8 @@ pub(crate) struct Fields {
     /// Principals of restricted documents.
     pub(crate) principals: Field,
     pub(crate) author: Field,
+    /// Of both halves.
+    pub(crate) readings: Field,
     pub(crate) item: Field,
     /// Stored for names.
     pub(crate) title_is_name: Field,
@@ -74,6 +77,7 @@ impl Fields {
             },
             principals: builder.add_text_field(PRINCIPALS, raw()),
             author: builder.add_text_field(AUTHOR, words(IndexRecordOption::WithFreqsAndPositions, false)),
+            readings: builder.add_text_field(READINGS, words(IndexRecordOption::Basic, false)),
             item: builder.add_text_field(ITEM, STORED),
             title_is_name: builder.add_text_field(TITLE_IS_NAME, STORED),
         };

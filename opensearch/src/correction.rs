@@ -1,18 +1,19 @@
-//! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
+//! Corrects words that are found nowhere by homophones, one edit, or as pinyin of titles (decisions 5.7, 12.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use futures::future::try_join_all;
 use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
     Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    by_likelihood, likeliest, places_of,
+    MAX_SPELLED, by_likelihood, likeliest, places_of,
 };
-use trawl_engine::query::Piece;
-use trawl_engine::{Failure, Query, Scope};
+use trawl_engine::query::{Piece, Target};
+use trawl_engine::{Failure, Query, Request, Scope};
 
 use crate::counting::Searched;
-use crate::query::{OPEN, halves};
+use crate::query::{OPEN, READINGS, halves};
 use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
@@ -51,7 +52,42 @@ impl Searched<'_> {
             return Ok(likeliest);
         }
         let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
-        self.likeliest(&word.word, candidates, context).await
+        let likeliest = self.likeliest(&word.word, candidates, context).await?;
+        if likeliest.is_some() {
+            return Ok(likeliest);
+        }
+        self.likeliest(&word.word, self.spelled(word).await?, context).await
+    }
+
+    /// Parts of titles that the viewer may see and whose pinyin the word is.
+    async fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Failure> {
+        let Some(reading) = word.reading() else { return Ok(Vec::new()) };
+        let terms_of = async |scope: &Arc<Scope>| {
+            let prefix = TermPrefix::new(scope);
+            let in_scope = Request::total_of(scope, self.principals, Arc::default());
+            let terms = self.view.terms_starting_with(&in_scope, READINGS, &prefix.term(&reading)).await?;
+            Ok::<_, Failure>(terms.iter().filter_map(|term| prefix.word_of(term)).collect::<Vec<_>>())
+        };
+        let found = try_join_all(self.scopes.iter().map(terms_of)).await?;
+        let found: BTreeSet<String> = found.into_iter().flatten().take(MAX_SPELLED).collect();
+        let visible = self.visible(found, Target::Reading).await?;
+        let spelled =
+            visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));
+        Ok(by_likelihood(&word.word, &spelled.collect()))
+    }
+
+    /// Terms that the viewer may see, with their document frequencies.
+    async fn visible(
+        &self,
+        terms: BTreeSet<String>,
+        target: Target,
+    ) -> Result<BTreeMap<String, u64>, Failure> {
+        if terms.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let queries = terms.iter().map(|term| vec![target.query(vec![Piece::Term(term.clone())])]);
+        let counts = self.count(queries, i32::MAX).await?;
+        Ok(terms.into_iter().zip(counts).filter(|(_, documents)| *documents > 0).collect())
     }
 
     async fn likeliest(
@@ -140,15 +176,7 @@ impl Searched<'_> {
                 }
             }
         }
-        if restricted.is_empty() {
-            return Ok(candidates);
-        }
-        let in_text = |candidate: &String| {
-            let [in_text, _] = places_of(&Piece::Term(candidate.clone()));
-            vec![in_text]
-        };
-        let counts = self.count(restricted.iter().map(in_text), i32::MAX).await?;
-        candidates.extend(restricted.into_iter().zip(counts).filter(|(_, documents)| *documents > 0));
+        candidates.extend(self.visible(restricted, Target::Text).await?);
         Ok(candidates)
     }
 }

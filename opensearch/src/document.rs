@@ -22,9 +22,10 @@ struct Source {
 
 /// The stored form; `prefix` is the scope's.
 pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
-    let AnalysedDocument { half, principals, body, title, author } = AnalysedDocument::new(document, prefix);
+    let AnalysedDocument { half, principals, body, title, author, readings } =
+        AnalysedDocument::new(document, prefix);
     let field = |encoded: Option<String>| TermText::new(encoded.as_deref().unwrap_or_default());
-    let (body, title, author) = (field(body), field(title), field(author));
+    let [body, title, author, readings] = [body, title, author, readings].map(field);
     let (body_field, title_field) = match half {
         Half::Open => ("open", "open_title"),
         Half::Restricted => ("restricted", "restricted_title"),
@@ -37,6 +38,7 @@ pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
         body_field: body.text,
         title_field: title.text,
         "author": author.text,
+        "readings": readings.text,
         "body_length": stored_length(body.length),
         "title_length": stored_length(title.length),
         "item": document.item,

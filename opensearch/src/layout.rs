@@ -149,6 +149,7 @@ impl Layout {
                     "restricted": text("positions"),
                     "restricted_title": text("freqs"),
                     "author": {"type": "text", "analyzer": "trawl", "index_options": "positions", "norms": false},
+                    "readings": {"type": "text", "analyzer": "trawl", "index_options": "docs", "norms": false},
                     "body_length": {"type": "integer", "index": false},
                     "title_length": {"type": "integer", "index": false},
                     "removed_at": {"type": "long"},

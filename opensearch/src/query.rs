@@ -19,6 +19,7 @@ pub(crate) struct HalfFields {
 pub(crate) const OPEN: HalfFields = HalfFields { body: "open", title: "open_title" };
 pub(crate) const RESTRICTED: HalfFields = HalfFields { body: "restricted", title: "restricted_title" };
 const AUTHOR: &str = "author";
+pub(crate) const READINGS: &str = "readings";
 const ITEM_ID: &str = "_id";
 
 /// Halves that a viewer may see.
@@ -48,6 +49,7 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
                     Target::Text => (half.body, true),
                     Target::Title => (half.title, true),
                     Target::Author => (AUTHOR, false),
+                    Target::Reading => (READINGS, false),
                     Target::Item => (ITEM_ID, false),
                 };
                 let is_word = clause.target == Target::Text;

@@ -1,11 +1,14 @@
-//! Pinyin of names: 张三 as `zhangsan`, `zhang`, `san`, `zs`, `z` or `s`.
+//! Pinyin of names: 张三 as `zhangsan`, `zhang`, `san`, `zs`, `z` or `s`; 张三丰 as `zhangsf`, too.
+//!
+//! Parts of titles have theirs in full, and by initials if long.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use pinyin::ToPinyinMulti;
 
-use super::{Folded, Run, placed_runs};
+use super::{Folded, Run, dictionary_words, fold, placed_runs, runs};
 
 const MAX_READ_CHARS: usize = 64;
 const MAX_JOINED_CHARS: usize = 8;
@@ -13,6 +16,13 @@ const MAX_JOINED_CHARS: usize = 8;
 const MAX_JOINED_NAME_CHARS: usize = 16;
 /// Usual ones first (单: dan, chan, shan).
 const MAX_PRONUNCIATIONS: usize = 24;
+/// Words of a title that are read together.
+const MAX_READ_WORDS: usize = 3;
+const MAX_TITLE_READINGS: usize = 128;
+/// Pronunciations of a part of a title.
+const MAX_SPOKEN_FORMS: usize = 4;
+/// Fewer initials say too little.
+const MIN_INITIALS: usize = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WordVariant {
@@ -117,13 +127,61 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
     let mut pronunciations = vec![Pronunciation::default()];
     for (end, readings) in characters {
         pronunciations = append(&pronunciations, readings);
-        let forms =
-            |Pronunciation { syllables, .. }: &Pronunciation<'_>| [syllables.concat(), initials(syllables)];
+        let forms = |Pronunciation { syllables, .. }: &Pronunciation<'_>| {
+            let mut forms = vec![syllables.concat(), initials(syllables)];
+            if let [surname, given @ ..] = syllables.as_slice()
+                && (2..=3).contains(&given.len())
+            {
+                forms.push(format!("{surname}{}", initials(given)));
+            }
+            forms
+        };
         let mut words: Vec<String> = pronunciations.iter().flat_map(forms).collect();
         words.sort_unstable();
         words.dedup();
         variants.extend(words.into_iter().map(|word| WordVariant { place: start..*end, word }));
     }
+}
+
+/// Parts of a title by their pinyin, each followed by a space and its spelling: `baoxiaoliucheng 报销流程`.
+///
+/// They are one to three dictionary words side by side. Four ideographs or more also have their initials.
+pub(crate) fn title_readings(title: &str) -> Vec<String> {
+    let folded = fold(title);
+    let mut found = BTreeSet::new();
+    for run in runs(&folded) {
+        let Run::Ideographs(run) = run else { continue };
+        let words = dictionary_words(run);
+        for start in 0..words.len() {
+            for end in start + 1..=words.len().min(start + MAX_READ_WORDS) {
+                let text = words[start..end].concat();
+                if (2..=MAX_JOINED_CHARS).contains(&text.chars().count()) && found.len() < MAX_TITLE_READINGS
+                {
+                    found.extend(spoken_forms(&text).into_iter().map(|reading| format!("{reading} {text}")));
+                }
+            }
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// Usual pronunciations of a text, and initials of longer ones; none if a character has no reading.
+pub(crate) fn spoken_forms(text: &str) -> BTreeSet<String> {
+    let characters: Vec<Vec<String>> = text.chars().take(MAX_READ_CHARS).map(readings).collect();
+    let mut pronunciations = vec![Pronunciation::default()];
+    for readings in &characters {
+        pronunciations = append(&pronunciations, readings);
+    }
+    let forms = |Pronunciation { syllables, .. }: Pronunciation<'_>| {
+        let by_initials = (syllables.len() >= MIN_INITIALS).then(|| initials(&syllables));
+        std::iter::once(syllables.concat()).chain(by_initials)
+    };
+    pronunciations
+        .into_iter()
+        .take(MAX_SPOKEN_FORMS)
+        .flat_map(forms)
+        .filter(|form| !form.is_empty())
+        .collect()
 }
 
 /// Whether two different words have the same usual readings without tones, character by character.
@@ -178,7 +236,7 @@ mod tests {
     fn spans_are_typed_in_full_and_by_initials() {
         assert_eq!(forms("张三丰", "张"), ["z", "zhang"]);
         assert_eq!(forms("张三丰", "张三"), ["zhangsan", "zs"]);
-        assert_eq!(forms("张三丰", "张三丰"), ["zhangsanfeng", "zsf"]);
+        assert_eq!(forms("张三丰", "张三丰"), ["zhangsanfeng", "zhangsf", "zsf"]);
         assert_eq!(forms("张三丰", "三丰"), ["sanfeng", "sf"]);
         assert_eq!(forms("Ann 张 (三)", "三"), ["s", "san"]);
         assert_eq!(forms("張三", "張三"), ["zhangsan", "zs"]);
@@ -220,6 +278,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_a_title_are_read_by_pinyin() {
+        let readings = title_readings("2026 年报销流程说明, Travel");
+        for reading in ["baoxiao 报销", "baoxiaoliucheng 报销流程", "bxlc 报销流程", "lcsm 流程说明"]
+        {
+            assert!(readings.iter().any(|found| found == reading), "{reading} is not in {readings:?}");
+        }
+        assert!(readings.iter().all(|reading| !reading.starts_with("bx ")), "{readings:?}");
+        assert!(title_readings("重庆").contains(&"chongqing 重庆".to_owned()));
+        assert_eq!(title_readings("Travel カナ"), [""; 0]);
+        assert!(title_readings(&"重单解曾仇朴长行".repeat(100)).len() <= MAX_TITLE_READINGS + 8);
+    }
+
+    #[test]
     fn character_without_reading_ends_a_span() {
         assert_eq!(variants("カナ abc", &Folded::new("カナ abc")), []);
         assert_eq!(forms("山々川", "山"), ["s", "shan"]);
@@ -231,7 +302,7 @@ mod tests {
     fn readings_of_long_names_are_not_joined() {
         let name = "港风物流集团有限公司财务部薪酬组";
         assert_eq!(name.chars().count(), MAX_JOINED_NAME_CHARS);
-        assert_eq!(forms(name, "风物流"), ["fengwuliu", "fwl"]);
+        assert_eq!(forms(name, "风物流"), ["fengwl", "fengwuliu", "fwl"]);
         let longer = format!("{name}一");
         assert_eq!(forms(&longer, "风物流"), [""; 0]);
         assert_eq!(forms(&longer, "风"), ["f", "feng"]);

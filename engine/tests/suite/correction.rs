@@ -86,6 +86,38 @@ fn words_around_a_word_choose_its_correction() {
 }
 
 #[test]
+fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
+    let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));
+    let (index, _writer) = index_of(vec![
+        document("a", "2026 年报销流程说明"),
+        document("b", "保洁安排"),
+        document("c", "Bxlx valves"),
+        Document { brief: "库存盘点".to_owned(), ..document("d", "Stock") },
+        secret,
+    ]);
+    let correct = |principals: &[&str], keyword: &str| {
+        let corrected = index.snapshot().correct(&[news().into()], &owned(principals).into(), keyword);
+        corrected.unwrap().map(|correction| correction.keyword)
+    };
+    for (typed, meant) in [
+        ("baoxiaoliucheng", "报销流程"),
+        ("baoxiao 2026", "报销 2026"),
+        ("BXLCSM", "报销流程说明"),
+        ("lcsm", "流程说明"),
+        ("baojie", "保洁"),
+        ("bxlc", "bxlx"),
+    ] {
+        assert_eq!(correct(&[], typed).as_deref(), Some(meant), "{typed}");
+    }
+    // Few initials, a text, two edits, invisible, excluded.
+    for typed in ["bx", "kucun", "bxlcs", "xinchou", "ndxc", "-baoxiao"] {
+        assert_eq!(correct(&[], typed), None, "{typed}");
+    }
+    assert_eq!(correct(&["u:1"], "xinchou").as_deref(), Some("薪酬"));
+    assert_eq!(correct(&["u:2"], "xinchou"), None);
+}
+
+#[test]
 fn homophone_of_an_indexed_word_is_corrected() {
     let people = Scope::new(7, "people");
     let (index, _writer) = index_of(vec![

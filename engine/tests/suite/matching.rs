@@ -88,6 +88,18 @@ fn author_matches_by_every_word_of_the_name() {
 }
 
 #[test]
+fn author_in_ideographs_matches_by_pinyin() {
+    let by = |id: &str, author: &str| Document { author: author.to_owned(), ..document(id, "x") };
+    let (index, _writer) =
+        index_of(vec![by("a", "马军"), by("b", "馬小軍"), by("c", "Ma Jun"), by("d", "重庆")]);
+    assert_eq!(found(&index, "author:majun"), ["a"]);
+    assert_eq!(found(&index, "author:maxiaojun x"), ["b"]);
+    assert_eq!(found(&index, "author:chongqing"), ["d"]);
+    assert_eq!(found(&index, "x -author:majun"), ["b", "c", "d"]);
+    assert_eq!(found(&index, "majun"), [""; 0]);
+}
+
+#[test]
 fn restricted_document_stays_hidden_without_text_words() {
     let secret = restricted_to(&["u:1"], Document { author: "Ann".to_owned(), ..document("a", "x") });
     let (index, _writer) = index_of(vec![secret]);

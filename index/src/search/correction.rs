@@ -1,4 +1,4 @@
-//! Corrects words that are found nowhere by homophones or one edit (decisions 5.7, 12.1).
+//! Corrects words that are found nowhere by homophones, one edit, or as pinyin of titles (decisions 5.7, 12.1).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -9,9 +9,9 @@ use tantivy::schema::Term;
 use tantivy_fst::Automaton;
 use trawl_engine::correction::{
     Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    by_likelihood, likeliest, places_of,
+    MAX_SPELLED, by_likelihood, likeliest, places_of,
 };
-use trawl_engine::query::Piece;
+use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Query, Request, Scope};
 
 use super::execute::search;
@@ -136,7 +136,47 @@ impl Searched<'_> {
             return Ok(likeliest);
         }
         let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true)?);
-        self.likeliest(&word.word, candidates, context)
+        let likeliest = self.likeliest(&word.word, candidates, context)?;
+        if likeliest.is_some() {
+            return Ok(likeliest);
+        }
+        self.likeliest(&word.word, self.spelled(word)?, context)
+    }
+
+    /// Parts of titles that the viewer may see and whose pinyin the word is.
+    fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
+        let Some(reading) = word.reading() else { return Ok(Vec::new()) };
+        let mut found: BTreeSet<String> = BTreeSet::new();
+        for scope in self.scopes {
+            let prefix = scope.prefix();
+            let start = format!("{prefix}{reading}");
+            for segment in &self.view.segments {
+                let index = segment.inverted_index(self.view.fields.readings, self.view.fields)?;
+                let mut terms = index.terms().range().ge(&start).into_stream()?;
+                while found.len() < MAX_SPELLED
+                    && terms.advance()
+                    && terms.key().starts_with(start.as_bytes())
+                {
+                    found.extend(std::str::from_utf8(&terms.key()[prefix.len()..]).map(str::to_owned).ok());
+                }
+            }
+        }
+        let visible = self.visible(found, Target::Reading)?;
+        let spelled =
+            visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));
+        Ok(by_likelihood(&word.word, &spelled.collect()))
+    }
+
+    /// Terms that the viewer may see, with their document frequencies.
+    fn visible(&self, terms: BTreeSet<String>, target: Target) -> Result<BTreeMap<String, u64>, Error> {
+        let mut visible = BTreeMap::new();
+        for term in terms {
+            let documents = self.count_all(target.query(vec![Piece::Term(term.clone())]))?;
+            if documents > 0 {
+                visible.insert(term, documents);
+            }
+        }
+        Ok(visible)
     }
 
     fn likeliest(
@@ -203,13 +243,7 @@ impl Searched<'_> {
                 }
             }
         }
-        for candidate in restricted {
-            let [in_text, _] = places_of(&Piece::Term(candidate.clone()));
-            let documents = self.count_all(in_text)?;
-            if documents > 0 {
-                candidates.insert(candidate, documents);
-            }
-        }
+        candidates.extend(self.visible(restricted, Target::Text)?);
         Ok(candidates)
     }
 }

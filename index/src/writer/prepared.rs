@@ -100,7 +100,7 @@ pub(super) struct EngineDocument {
 }
 
 fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> EngineDocument {
-    let AnalysedDocument { half, principals, body, title, author } =
+    let AnalysedDocument { half, principals, body, title, author, readings } =
         AnalysedDocument::new(&document, &key.prefix);
     let mut bytes = key.term.len() + document.item.len();
     let mut engine = TantivyDocument::new();
@@ -115,7 +115,9 @@ fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> Eng
         Half::Open => fields.open,
         Half::Restricted => fields.restricted,
     };
-    for (field, words) in [(texts.body, body), (texts.title, title), (fields.author, author)] {
+    let words =
+        [(texts.body, body), (texts.title, title), (fields.author, author), (fields.readings, readings)];
+    for (field, words) in words {
         if let Some(encoded) = words {
             bytes += encoded.len();
             engine.add_text(field, encoded);
