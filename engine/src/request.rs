@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use crate::relevance::Recency;
 use crate::{Query, Scope};
 
 /// Search request: all that a page depends on besides the index.
@@ -59,13 +60,15 @@ pub enum Start {
         beside: Vec<RankedScope>,
         /// Epoch milliseconds.
         now: i64,
+        /// Gain of new documents.
+        recency: Recency,
     },
 }
 
 impl Start {
-    /// Relevance order of one module.
+    /// Relevance order of one module, with the usual gain of new documents.
     pub const fn relevance(skip: usize, now: i64) -> Self {
-        Self::Relevance { skip, beside: Vec::new(), now }
+        Self::Relevance { skip, beside: Vec::new(), now, recency: Recency::DEFAULT }
     }
 }
 

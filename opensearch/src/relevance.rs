@@ -17,7 +17,7 @@ use futures::future::{try_join, try_join_all};
 use serde_json::{Value, json};
 use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
-    FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates, freshness,
+    FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates,
 };
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 
@@ -74,13 +74,13 @@ impl RankedDocument {
     }
 }
 
-/// The page after the skipped matches of each scope, at the time `now`.
+/// The page after the skipped matches of each scope; `recency` is the factor of a display time.
 pub(crate) async fn page(
     view: &OpenSearchView,
     request: &Request,
     skip: usize,
     beside: &[RankedScope],
-    now: i64,
+    recency: impl Fn(i64) -> f32,
 ) -> Result<Page, Failure> {
     if request.query.is_empty() {
         return Ok(Page::default());
@@ -128,7 +128,7 @@ pub(crate) async fn page(
     if is_rescored {
         let rescored = best.len().min(RESCORED_MATCHES);
         let (best, others) = best.split_at_mut(rescored);
-        rescore(&mut hits, &ranking, best, now).await?;
+        rescore(&mut hits, &ranking, best, recency).await?;
         let least = best.last().map_or(f32::MAX, |document| document.score.total());
         for document in others {
             document.score.words = document.score.words.min(least);
@@ -233,7 +233,7 @@ async fn rescore(
     hits: &mut Hits<'_>,
     ranking: &Ranking,
     best: &mut [RankedDocument],
-    now: i64,
+    recency: impl Fn(i64) -> f32,
 ) -> Result<(), Failure> {
     for document in best.iter_mut() {
         ranking.rescore(document);
@@ -243,7 +243,7 @@ async fn rescore(
         add_feedback(hits, ranking, best).await?;
     }
     for document in best.iter_mut() {
-        document.score.freshness = freshness(now, document.display_time);
+        document.score.recency = recency(document.display_time);
     }
     best.sort_by(RankedDocument::compare);
     Ok(())

@@ -75,8 +75,9 @@ impl OpenSearchView {
                 let Some(matches) = matches(request, None) else { return Ok(Page::default()) };
                 time_order::page(self, request, &matches, after.as_ref(), *whole_ties).await
             }
-            Start::Relevance { skip, beside, now } => {
-                relevance::page(self, request, *skip, beside, *now).await
+            Start::Relevance { skip, beside, now, recency } => {
+                let factor = |display_time| recency.factor(*now, display_time);
+                relevance::page(self, request, *skip, beside, factor).await
             }
         }
     }

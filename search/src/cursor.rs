@@ -2,7 +2,7 @@
 //!
 //! It opens only for the same tenant, person, module, keyword, order and filters. It holds positions, never
 //! rights: visibility is checked on every page. Weights and the handling of duplicates may change between
-//! pages.
+//! pages; so may recency, which changes ranks as writes do.
 //!
 //! Fields are serialised in order (postcard): moving one breaks all cursors in use.
 

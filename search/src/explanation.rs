@@ -30,7 +30,7 @@ pub struct Explanation {
     score: Option<f32>,
     /// The searched words that the item has.
     words: Vec<ExplainedWord>,
-    /// Parts of the score: `((words + nearness) × completeness + feedback) × freshness`.
+    /// Parts of the score: `((words + nearness) × completeness + feedback) × recency`.
     #[schema(required, value_type = Option<std::collections::BTreeMap<String, f32>>)]
     factors: Option<MatchScore>,
     /// Whether the operator pinned it to the keyword.

@@ -4,6 +4,7 @@ use std::{
 };
 
 use serde::Serialize;
+use trawl_engine::relevance::Recency;
 
 use crate::{
     duplicates::Duplicates,
@@ -41,6 +42,9 @@ pub struct Module {
     /// The handling of duplicates.
     #[serde(skip)]
     pub duplicates: Duplicates,
+    /// The gain of new items in relevance order, for all sources alike.
+    #[serde(skip)]
+    pub recency: Recency,
 }
 
 /// Disabled sources included.

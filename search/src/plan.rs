@@ -5,13 +5,15 @@ mod tests;
 
 use std::{collections::HashSet, sync::Arc};
 
+use trawl_engine::relevance::Recency;
+
 use crate::{
     cursor::{Cursor, LaneState, SourceKey},
     duplicates::SeenItems,
     error::{Error, Result},
     loop_guard::LoopGuard,
     merge::PageLength,
-    module::SearchableModule,
+    module::{Module, SearchableModule},
     request::{LARGEST_TIE, Order, PageRequest, PageStart, SearchParameters},
     source::{Position, Source},
 };
@@ -37,6 +39,7 @@ pub(crate) struct Plan {
     /// Absent and disabled sources continue here when they return.
     pub(crate) absent: Vec<LaneState>,
     pub(crate) seen: SeenItems,
+    pub(crate) recency: Recency,
 }
 
 /// [`Error::NoSuchSource`].
@@ -69,8 +72,9 @@ pub(crate) fn plan(
         taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
     let disabled = disabled.into_iter().map(|(place, source)| (place, Arc::clone(source))).collect();
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
-    let seen = SeenItems::new(module.module.duplicates, seen);
-    Ok(Plan { lanes, disabled, length, before, absent: states, seen })
+    let Module { duplicates, recency, .. } = *module.module;
+    let seen = SeenItems::new(duplicates, seen);
+    Ok(Plan { lanes, disabled, length, before, absent: states, seen, recency })
 }
 
 fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> PlannedLane {

@@ -42,7 +42,7 @@ pub(crate) struct SearchRounds {
 
 impl SearchRounds {
     pub(crate) fn new(plan: Plan, search: Arc<SearchContext>, source_pages: usize) -> Self {
-        let Plan { lanes: planned, disabled, length, before, absent, seen } = plan;
+        let Plan { lanes: planned, disabled, length, before, absent, seen, recency } = plan;
         let lane = |lane: &PlannedLane| {
             let weight = lane.source.weight();
             Lane::at(lane.position.clone(), lane.consumed, lane.least_estimate, weight)
@@ -50,7 +50,7 @@ impl SearchRounds {
         };
         let lanes = planned.iter().map(lane).collect();
         let merge = Merge::new(search.parameters.order, length, lanes, seen);
-        let request = Arc::new(SourceRequest { search, whole_ties: length.largest_tie(), before });
+        let request = Arc::new(SourceRequest { search, whole_ties: length.largest_tie(), before, recency });
         let sources: Vec<_> = planned.into_iter().map(SourceProgress::new).collect();
         let mut rounds = Self {
             request,

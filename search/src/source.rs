@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 use serde::{Deserialize, Serialize};
 use trawl_engine::{
     Hit,
-    relevance::{MatchScore, QueryStatistics},
+    relevance::{MatchScore, QueryStatistics, Recency},
 };
 
 use crate::{request::SearchContext, sources::builtin::BuiltinSource, weight::Weight};
@@ -47,6 +47,8 @@ pub(crate) struct SourceRequest {
     pub(crate) whole_ties: Option<usize>,
     /// Items below this time only.
     pub(crate) before: Option<i64>,
+    /// By relevance.
+    pub(crate) recency: Recency,
 }
 
 impl SourceRequest {

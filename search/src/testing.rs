@@ -2,6 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 use tokio::{runtime::Runtime, time::Instant};
+use trawl_engine::relevance::Recency;
 
 use crate::{
     cursor::CursorKey,
@@ -37,7 +38,7 @@ pub(crate) fn parameters() -> SearchParameters {
 pub(crate) fn source_request(parameters: SearchParameters) -> SourceRequest {
     let deadline = Instant::now() + parameters.timeout;
     let search = Arc::new(SearchContext::new(viewer(), parameters, Arc::default(), deadline));
-    SourceRequest { search, whole_ties: None, before: None }
+    SourceRequest { search, whole_ties: None, before: None, recency: Recency::default() }
 }
 
 pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[Arc<dyn Source>]) -> SearchableModule {
@@ -50,6 +51,7 @@ pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[Arc<dyn Sour
         kind: 101,
         sources: sources.iter().map(|source| source.id().to_owned()).collect(),
         duplicates,
+        recency: Recency::default(),
     };
     SearchableModule { module: Arc::new(module), sources: sources.to_vec() }
 }

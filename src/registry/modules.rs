@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
+use trawl_engine::relevance::Recency;
 use trawl_search::{Duplicates, Module, sources::builtin};
 
 use super::{
-    forms::{duplicates, is_code, optional, required},
+    forms::{duplicates, is_code, number, optional, required},
     repo,
 };
 use crate::{
     error::{Error, Result},
+    json,
     store::Transaction,
 };
 
@@ -32,11 +34,15 @@ pub struct RegisteredModule {
     pub sources: Vec<String>,
     /// The handling of duplicates.
     pub duplicates: Duplicates,
+    /// The gain of new items in `sort=relevance`.
+    #[schema(value_type = RecencyForm)]
+    pub recency: Recency,
 }
 
 impl From<Module> for RegisteredModule {
     fn from(module: Module) -> Self {
-        Self { sources: module.sources.clone(), duplicates: module.duplicates, module }
+        let Module { duplicates, recency, .. } = module;
+        Self { sources: module.sources.clone(), duplicates, recency, module }
     }
 }
 
@@ -66,6 +72,32 @@ pub struct ModuleForm {
     /// sources in `alsoIn`.
     #[schema(value_type = Option<Duplicates>)]
     pub duplicates: Option<String>,
+    /// The gain of new items in `sort=relevance`.
+    #[serde(default, deserialize_with = "json::object")]
+    pub recency: Option<RecencyForm>,
+}
+
+/// The gain of new items of a module, in `sort=relevance`.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RecencyForm {
+    /// The gain of an item of this moment, in percent of its score: 0 to 100, 15 if absent.
+    #[schema(minimum = 0, maximum = 100)]
+    pub percent: Option<i64>,
+    /// The age that halves the gain, in days: 1 to 3650, 90 if absent.
+    #[schema(minimum = 1, maximum = 3650)]
+    pub half_life_days: Option<i64>,
+}
+
+impl RecencyForm {
+    fn checked(&self) -> Result<Recency> {
+        let Recency { percent, half_life_days } = Recency::DEFAULT;
+        let (default, bounds) = (percent.into(), &Recency::PERCENT);
+        let percent = number("recency.percent", self.percent, default, bounds, "percent")?;
+        let (default, bounds) = (half_life_days.into(), &Recency::HALF_LIFE_DAYS);
+        let days = number("recency.halfLifeDays", self.half_life_days, default, bounds, "days")?;
+        Ok(Recency::new(percent, days))
+    }
 }
 
 impl ModuleForm {
@@ -82,8 +114,9 @@ impl ModuleForm {
         let sources = self.sources.unwrap_or_default();
         check_sources(&sources)?;
         let duplicates = duplicates("duplicates", self.duplicates.as_deref())?;
+        let recency = self.recency.unwrap_or_default().checked()?;
         let order_no = self.order_no.unwrap_or_default();
-        Ok(Module { id, name, icon, code, order_no, kind, sources, duplicates })
+        Ok(Module { id, name, icon, code, order_no, kind, sources, duplicates, recency })
     }
 }
 
@@ -163,6 +196,7 @@ pub async fn create_default_modules(transaction: &Transaction, tenant_id: i64) -
             kind,
             sources: vec![builtin::id_of(code)],
             duplicates: Duplicates::Keep,
+            recency: Recency::DEFAULT,
         };
         repo::modules::put(transaction, tenant_id, &module).await?;
     }

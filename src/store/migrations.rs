@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 15] = migrations!("sqlite":
+static SQLITE: [Migration; 16] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -39,15 +39,17 @@ static SQLITE: [Migration; 15] = migrations!("sqlite":
     "0013_removed_blobs",
     "0014_failover",
     "0015_vocabularies",
+    "0016_recency",
 );
 
-static POSTGRES: [Migration; 6] = migrations!("postgres":
+static POSTGRES: [Migration; 7] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
     "0013_removed_blobs",
     "0014_failover",
     "0015_vocabularies",
+    "0016_recency",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

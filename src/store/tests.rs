@@ -192,8 +192,9 @@ async fn modules_of_the_first_schema_are_kept() {
         sql(text, []).fetch_one(store.reader()).await.unwrap();
     let expected = ["m", "article", "Articles", "a", r#"["builtin:article"]"#, "keep"];
     assert_eq!(<[String; 6]>::from(texts), expected);
-    let text = "SELECT order_no, type FROM search_modules WHERE tenant_id = 1";
-    assert_eq!(sql(text, []).fetch_one::<(i64, i64)>(store.reader()).await.unwrap(), (3, 1));
+    let text = "SELECT order_no, type, recency_percent, recency_half_life_days FROM search_modules WHERE tenant_id = 1";
+    let numbers: (i64, i64, i64, i64) = sql(text, []).fetch_one(store.reader()).await.unwrap();
+    assert_eq!(numbers, (3, 1, 15, 90));
     let text = "SELECT weight, hedging FROM search_sources";
     assert_eq!(sql(text, []).fetch_one::<(i64, bool)>(store.reader()).await.unwrap(), (1_000, false));
     store.close().await.unwrap();

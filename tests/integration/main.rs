@@ -213,6 +213,7 @@ mod search {
     mod merge;
     mod paging;
     mod query;
+    mod recency;
     mod relaxation;
     mod response_cache;
     mod source_tokens;

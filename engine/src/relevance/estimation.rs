@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use super::freshness;
 use super::parameters::{ESTIMATED_CHARS, MAX_POSITIONS, TITLE_WEIGHT, UNSEEN_SHARE};
 use super::rescoring::{PairCount, Saturation};
 use super::score::MatchScore;
@@ -64,10 +63,10 @@ impl ScoreEstimator {
         }
     }
 
-    /// Score of an item in JSON; times are epoch milliseconds.
+    /// Score of an item in JSON, without its recency.
     ///
     /// Missing words may stand in a text that was not sent, so no score is 0.
-    pub fn score(&self, item: &str, display_time: i64, now: i64) -> f32 {
+    pub fn score(&self, item: &str) -> f32 {
         let texts = Texts::read(item);
         let has_title = usize::from(texts.title.is_some());
         let title = self.occurrences(texts.beginning(ESTIMATED_CHARS).take(has_title));
@@ -99,7 +98,7 @@ impl ScoreEstimator {
         score.words += self.whole_title_worth(&texts) * self.body.of(1, length);
         let (present, all) = self.words.present_worth(|number| count(&body, number) > 0);
         let unseen = UNSEEN_SHARE * (all - present);
-        (score.total() + unseen).max(f32::MIN_POSITIVE) * freshness(now, display_time)
+        (score.total() + unseen).max(f32::MIN_POSITIVE)
     }
 
     fn whole_title_worth(&self, texts: &Texts<'_>) -> f32 {
@@ -147,8 +146,6 @@ mod tests {
     use super::{Frequencies, QueryStatistics, ScoreEstimator};
     use crate::query::{Query, Synonyms};
 
-    const NOW: i64 = 1_000_000_000_000;
-
     fn score(keyword: &str, title: &str, brief: &str) -> f32 {
         let by_term = [("leav", 40), ("parent", 3), ("polici", 90)];
         let by_term: HashMap<String, u64> =
@@ -156,7 +153,7 @@ mod tests {
         let frequencies = Frequencies { documents: 1_000, by_term };
         let statistics = QueryStatistics { frequencies, mean_length: 60.0, mean_title_length: 6.0 };
         let estimator = ScoreEstimator::new(&Query::parse(keyword), Some(&statistics));
-        estimator.score(&json!({"title": title, "brief": brief}).to_string(), NOW, NOW)
+        estimator.score(&json!({"title": title, "brief": brief}).to_string())
     }
 
     #[test]
@@ -188,7 +185,7 @@ mod tests {
         let group: Vec<String> = ["leave", "furlough", "sabbatical", "holiday"].map(str::to_owned).into();
         let score = |synonyms: &Synonyms| {
             let query = Query::parse("leave ").with_synonyms(synonyms);
-            ScoreEstimator::new(&query, Some(&statistics)).score(r#"{"title": "Storm"}"#, NOW, NOW)
+            ScoreEstimator::new(&query, Some(&statistics)).score(r#"{"title": "Storm"}"#)
         };
         let (with, without) = (score(&Synonyms::new(&[group], &[])), score(&Synonyms::default()));
         assert!((with - without).abs() < 1e-4, "{with} {without}");
@@ -196,9 +193,7 @@ mod tests {
 
     #[test]
     fn item_without_a_typed_word_scores_the_same_everywhere() {
-        let of = |keyword: &str, item: &str| {
-            ScoreEstimator::new(&Query::parse(keyword), None).score(item, NOW, NOW)
-        };
+        let of = |keyword: &str, item: &str| ScoreEstimator::new(&Query::parse(keyword), None).score(item);
         assert!((of("leave", r#"{"title": "Storm"}"#) - of("leave", "no item")).abs() < f32::EPSILON);
         assert!(of("author:ann", r#"{"title": "Storm"}"#) > 0.0);
         assert!(of("leave storm", r#"{"title": "Storm"}"#) > of("leave storm", r#"{"title": "Snow"}"#));

@@ -1,7 +1,7 @@
 //! Parameters of relevance order, the same for all languages.
 //!
 //! BM25 over whole text and title ranks all matches. The best are rescored: common words, adjacent words,
-//! completeness, feedback and freshness. `benches/README.md` shows the effect of each on public test
+//! completeness, feedback and recency. `benches/README.md` shows the effect of each on public test
 //! collections.
 
 /// Of both engines.
@@ -63,7 +63,7 @@ pub const ESTIMATED_CHARS: usize = 400;
 /// Worth of a missing word, which may stand in an unsent text.
 pub const UNSEEN_SHARE: f32 = 0.2;
 
-/// Gain of a new document, as a share of its score.
-pub const FRESHNESS_WEIGHT: f32 = 0.15;
-/// 90 days.
-pub const FRESHNESS_HALF_LIFE_MS: f32 = 90.0 * 86_400_000.0;
+/// Gain of a new document, if no operator sets another.
+pub const RECENCY_PERCENT: u8 = 15;
+/// See [`RECENCY_PERCENT`].
+pub const RECENCY_HALF_LIFE_DAYS: u16 = 90;

@@ -2,7 +2,7 @@ use std::cmp::Ordering;
 
 use serde::Serialize;
 
-/// Score of a match: `((words + nearness) × completeness + feedback) × freshness`.
+/// Score of a match: `((words + nearness) × completeness + feedback) × recency`.
 ///
 /// Matches after the best [`RESCORED_MATCHES`](super::RESCORED_MATCHES) only have `words`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -16,18 +16,18 @@ pub struct MatchScore {
     /// Added for words of the other best matches.
     pub feedback: f32,
     /// Factor, greater for new documents.
-    pub freshness: f32,
+    pub recency: f32,
 }
 
 impl MatchScore {
     /// Of the first step.
     pub const fn from_words(words: f32) -> Self {
-        Self { words, nearness: 0.0, completeness: 1.0, feedback: 0.0, freshness: 1.0 }
+        Self { words, nearness: 0.0, completeness: 1.0, feedback: 0.0, recency: 1.0 }
     }
 
     /// The score.
     pub fn total(&self) -> f32 {
-        ((self.words + self.nearness) * self.completeness + self.feedback) * self.freshness
+        ((self.words + self.nearness) * self.completeness + self.feedback) * self.recency
     }
 
     /// Better scores come first.

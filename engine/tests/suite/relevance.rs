@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use trawl_engine::relevance::Recency;
 use trawl_engine::{Change, Document, Page, RankedScope, Scope, Start};
 
 use crate::engine_under_test::{Index, Snapshot};
@@ -136,7 +137,7 @@ fn question_matches_any_content_word_and_ranks_by_coverage() {
 }
 
 #[test]
-fn freshness_decides_between_equal_documents_only() {
+fn recency_decides_between_equal_documents_only() {
     let at = |id: &str, title: &str, days: i64| Document {
         display_time: days * 86_400_000,
         ..document(id, title)
@@ -148,6 +149,31 @@ fn freshness_decides_between_equal_documents_only() {
     ]);
     let start = Start::relevance(0, 1_000 * 86_400_000);
     assert_eq!(ids(page(&index.snapshot(), "harbour budget ", start, 10)), ["new", "old", "newest"]);
+}
+
+#[test]
+fn recency_of_the_request_sets_the_gain_of_new_documents() {
+    const NOW: i64 = 1_000 * 86_400_000;
+    let documents =
+        [("worse", "budget of the old harbour by the sea", 1_000), ("better", "harbour budget", 990)];
+    let scope = |id: &str| Scope::new(7, if id == "worse" { "news" } else { "article" });
+    let documents = documents.map(|(id, title, days)| Document {
+        scope: scope(id),
+        display_time: days * 86_400_000,
+        ..document(id, title)
+    });
+    let (index, _writer) = index_of(documents.to_vec());
+    let found = |percent, half_life_days| {
+        let beside = vec![RankedScope { scope: Arc::new(scope("better")), skip: 0 }];
+        let recency = Recency { percent, half_life_days };
+        let start = Start::Relevance { skip: 0, beside, now: NOW, recency };
+        let hits = page(&index.snapshot(), "harbour budget ", start, 10).hits;
+        hits.into_iter().map(|hit| (hit.id, hit.score.unwrap().recency)).collect::<Vec<_>>()
+    };
+    let of = |id: &str, factor: f32| (id.to_owned(), factor);
+    assert_eq!(found(0, 1), [of("better", 1.0), of("worse", 1.0)]);
+    assert_eq!(found(100, 10), [of("better", 1.5), of("worse", 2.0)]);
+    assert_eq!(found(100, 2), [of("worse", 2.0), of("better", 1.0 + 1.0 / 6.0)]);
 }
 
 #[test]
@@ -220,8 +246,9 @@ fn modules_ranked_together_rank_like_one() {
                 skip: skips[place],
             };
             let beside = vec![beside(1, "article"), beside(2, "feed")];
-            let page =
-                page(&three.snapshot(), keyword, Start::Relevance { skip: skips[0], beside, now: 0 }, length);
+            let recency = Recency::DEFAULT;
+            let start = Start::Relevance { skip: skips[0], beside, now: 0, recency };
+            let page = page(&three.snapshot(), keyword, start, length);
             assert_eq!(page.total + page.totals_beside.iter().sum::<u64>(), expected.total, "{keyword}");
             for hit in &page.hits {
                 skips[hit.scope] += 1;

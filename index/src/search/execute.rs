@@ -63,8 +63,9 @@ pub(super) fn search_within(
     }
     let (after, whole_ties) = match &request.start {
         Start::Time { after, whole_ties } => (after.as_ref(), *whole_ties),
-        Start::Relevance { skip, beside, now } => {
-            return relevance::page(view, request, *skip, beside, *now, budget);
+        Start::Relevance { skip, beside, now, recency } => {
+            let factor = |display_time| recency.factor(*now, display_time);
+            return relevance::page(view, request, *skip, beside, factor, budget);
         }
     };
     let scope = ViewerScope::new(view, &request.scope, &request.principals)?;

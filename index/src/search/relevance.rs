@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-use trawl_engine::relevance::{MatchScore, RESCORED_MATCHES, WeightedWords, freshness};
+use trawl_engine::relevance::{MatchScore, RESCORED_MATCHES, WeightedWords};
 use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
 
 use self::rescore::Rescorer;
@@ -28,13 +28,13 @@ use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::view::IndexView;
 
-/// The page after the skipped matches of each scope, at the time `now`.
+/// The page after the skipped matches of each scope; `recency` is the factor of a display time.
 pub(super) fn page(
     view: &IndexView,
     request: &Request,
     skip: usize,
     beside: &[RankedScope],
-    now: i64,
+    recency: impl Fn(i64) -> f32,
     budget: &mut StepBudget,
 ) -> Result<Page, SearchError> {
     let keys = || std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope));
@@ -70,7 +70,7 @@ pub(super) fn page(
         best = first_pass::collect(view, &scopes, &ranking, request, reach.max(RESCORED_MATCHES), budget)?;
         // Which of the rescored matches are skipped depends on their final order, except in one scope.
         if skip < RESCORED_MATCHES || !beside.is_empty() {
-            rescore(view, &scopes, &ranking, now, &mut best)?;
+            rescore(view, &scopes, &ranking, recency, &mut best)?;
         }
     }
 
@@ -124,7 +124,7 @@ fn rescore(
     view: &IndexView,
     scopes: &[ViewerScope<'_>],
     ranking: &Ranking<'_>,
-    now: i64,
+    recency: impl Fn(i64) -> f32,
     matches: &mut [Scored],
 ) -> Result<(), Error> {
     let (best, others) = matches.split_at_mut(matches.len().min(RESCORED_MATCHES));
@@ -132,7 +132,7 @@ fn rescore(
     sort(view, best)?;
     feedback::add(view, scopes, ranking, best)?;
     for scored in best.iter_mut() {
-        scored.score.freshness = freshness(now, scored.found.display_time);
+        scored.score.recency = recency(scored.found.display_time);
     }
     sort(view, best)?;
     if let Some(least) = best.last().map(|last| last.score.total()) {

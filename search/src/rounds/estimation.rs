@@ -1,7 +1,7 @@
 //! Scores of external items beside those of the index, which first tells its statistics.
 
 use tokio::time::timeout_at;
-use trawl_engine::relevance::{MatchScore, QueryStatistics, ScoreEstimator};
+use trawl_engine::relevance::{MatchScore, QueryStatistics, Recency, ScoreEstimator};
 
 use super::SearchRounds;
 use crate::{
@@ -38,7 +38,7 @@ impl SearchRounds {
     /// None was released: a source of the index that was not heard of holds all others up.
     pub(super) fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
         let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
-        self.merge.estimate(|item| score(&estimator, item));
+        self.merge.estimate(|item| score(&estimator, self.request.recency, item));
         self.estimation = Estimation::By(estimator);
     }
 
@@ -47,7 +47,7 @@ impl SearchRounds {
             && !self.is_builtin(place)
         {
             for PositionedItem { item, relevance, .. } in &mut page.items {
-                let estimate = score(estimator, item);
+                let estimate = score(estimator, self.request.recency, item);
                 *relevance = Relevance::Estimated(estimate);
                 item.score = Some(MatchScore::from_words(estimate));
             }
@@ -55,6 +55,6 @@ impl SearchRounds {
     }
 }
 
-fn score(estimator: &ScoreEstimator, item: &Item) -> f32 {
-    estimator.score(&item.json, item.display_time, this_hour())
+fn score(estimator: &ScoreEstimator, recency: Recency, item: &Item) -> f32 {
+    estimator.score(&item.json) * recency.factor(this_hour(), item.display_time)
 }

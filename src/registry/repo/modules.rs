@@ -1,5 +1,6 @@
 //! Rows of modules.
 
+use trawl_engine::relevance::Recency;
 use trawl_search::{Duplicates, Module};
 
 use crate::{
@@ -17,6 +18,8 @@ struct ModuleRow {
     r#type: i64,
     sources: String,
     duplicates: String,
+    recency_percent: i64,
+    recency_half_life_days: i64,
 }
 
 impl From<ModuleRow> for Module {
@@ -39,14 +42,15 @@ impl From<ModuleRow> for Module {
             kind: row.r#type,
             sources,
             duplicates,
+            recency: Recency::new(row.recency_percent, row.recency_half_life_days),
         }
     }
 }
 
 pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<Module>> {
     let statement = sql(
-        "SELECT id, code, name, icon, order_no, type, sources, duplicates FROM search_modules \
-         WHERE tenant_id = ? ORDER BY order_no, code",
+        "SELECT id, code, name, icon, order_no, type, sources, duplicates, recency_percent, \
+         recency_half_life_days FROM search_modules WHERE tenant_id = ? ORDER BY order_no, code",
         [tenant_id.into()],
     );
     let rows = statement.fetch_all::<ModuleRow>(connection).await?;
@@ -59,8 +63,8 @@ pub(in crate::registry) async fn find(
     id: &str,
 ) -> Result<Option<Module>> {
     let statement = sql(
-        "SELECT id, code, name, icon, order_no, type, sources, duplicates FROM search_modules \
-         WHERE tenant_id = ? AND id = ?",
+        "SELECT id, code, name, icon, order_no, type, sources, duplicates, recency_percent, \
+         recency_half_life_days FROM search_modules WHERE tenant_id = ? AND id = ?",
         [tenant_id.into(), id.into()],
     );
     Ok(statement.fetch_optional::<ModuleRow>(connection).await?.map(Module::from))
@@ -72,11 +76,12 @@ pub(in crate::registry) async fn put(
     module: &Module,
 ) -> Result<()> {
     let statement = sql(
-        "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources, duplicates) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) \
+        "INSERT INTO search_modules (id, tenant_id, code, name, icon, order_no, type, sources, duplicates, \
+         recency_percent, recency_half_life_days) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET code = excluded.code, name = excluded.name, \
          icon = excluded.icon, order_no = excluded.order_no, type = excluded.type, sources = excluded.sources, \
-         duplicates = excluded.duplicates",
+         duplicates = excluded.duplicates, recency_percent = excluded.recency_percent, \
+         recency_half_life_days = excluded.recency_half_life_days",
         [
             module.id.as_str().into(),
             tenant_id.into(),
@@ -87,6 +92,8 @@ pub(in crate::registry) async fn put(
             module.kind.into(),
             serde_json::to_string(&module.sources).map_err(Error::internal)?.into(),
             module.duplicates.name().into(),
+            i64::from(module.recency.percent).into(),
+            i64::from(module.recency.half_life_days).into(),
         ],
     );
     statement.execute(transaction).await?;

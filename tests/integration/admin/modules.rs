@@ -17,6 +17,7 @@ fn handbook() -> Value {
     json!({
         "id": "m-1", "code": "handbook", "name": "Handbook", "icon": "book", "orderNo": -3, "type": 101,
         "sources": ["builtin:handbook", "builtin:article"], "duplicates": "byId",
+        "recency": {"percent": 40, "halfLifeDays": 7},
     })
 }
 
@@ -34,13 +35,16 @@ async fn module_is_created_shown_replaced_and_removed() {
     assert_eq!(acme.find("m-1", "harbour").await, ["1"]);
     let listed = acme.post_empty("/modules").await.ok();
     assert_eq!(listed.items()[0]["code"], "handbook");
-    assert!(listed.items()[0].get("duplicates").is_none(), "sources of a module are for operators only");
+    for field in ["sources", "duplicates", "recency"] {
+        assert!(listed.items()[0].get(field).is_none(), "{field} is for operators only");
+    }
 
     let other = json!({"code": "manual", "name": "Manual", "type": 1, "sources": ["builtin:handbook"]});
     let replaced = operator.put("/admin/v1/modules/m-1", &other).await.ok();
     let expected = json!({
         "id": "m-1", "code": "manual", "name": "Manual", "icon": "", "orderNo": 0, "type": 1,
         "sources": ["builtin:handbook"], "duplicates": "keep",
+        "recency": {"percent": 15, "halfLifeDays": 90},
     });
     assert_eq!(replaced.data(), &expected);
     assert_eq!(acme.find("manual", "harbour").await, ["1"], "contents keep their code");
@@ -100,6 +104,14 @@ async fn invalid_module_fields_are_refused_by_name() {
         ("duplicates", json!("byid"), "duplicates: must be keep, byId or byAction"),
         ("duplicates", json!(""), "duplicates: "),
         ("duplicates", json!(true), "duplicates: "),
+        ("recency", json!({"percent": 101}), "recency.percent: must be 0 to 100 percent, not 101"),
+        ("recency", json!({"percent": -1}), "recency.percent: "),
+        ("recency", json!({"percent": 1.5}), "recency.percent: "),
+        ("recency", json!({"percent": "15"}), "recency.percent: "),
+        ("recency", json!({"halfLifeDays": 0}), "recency.halfLifeDays: must be 1 to 3650 days, not 0"),
+        ("recency", json!({"percent": 0, "halfLifeDays": 3_651}), "recency.halfLifeDays: "),
+        ("recency", json!([15, 90]), "recency: must be an object"),
+        ("recency", json!(15), "recency: "),
     ] {
         let module = with(handbook(), field, value.clone());
         operator.post(MODULES, &module).await.fails(400, named);

@@ -38,7 +38,7 @@ async fn every_operation_describes_its_responses() {
 }
 
 #[tokio::test]
-async fn weight_and_duplicates_describe_their_values() {
+async fn weight_duplicates_and_recency_describe_their_values() {
     let app = TestApp::start().await;
     let description = app.caller("").get("/openapi.json").await.body;
     let schemas = &description["components"]["schemas"];
@@ -47,10 +47,17 @@ async fn weight_and_duplicates_describe_their_values() {
     assert!(schemas["ModuleForm"]["properties"]["duplicates"].to_string().contains("schemas/Duplicates"));
     let weight = &schemas["SourceForm"]["properties"]["weight"];
     assert_eq!((&weight["minimum"], &weight["maximum"]), (&0.01.into(), &100.into()), "{weight}");
+    let recency = &schemas["RecencyForm"]["properties"];
+    assert_eq!(
+        (&recency["percent"]["maximum"], &recency["halfLifeDays"]["minimum"]),
+        (&100.into(), &1.into())
+    );
     assert!(schemas["ContentItem"]["properties"]["alsoIn"].is_object());
     assert!(schemas["ContentItem"]["properties"]["highlight"].to_string().contains("schemas/Highlight"));
     assert!(schemas["Highlight"]["properties"]["subTitle"].is_object());
-    assert!(schemas["Module"]["properties"].get("duplicates").is_none(), "this is for operators");
+    for field in ["duplicates", "recency"] {
+        assert!(schemas["Module"]["properties"].get(field).is_none(), "{field} is for operators");
+    }
 }
 
 #[tokio::test]

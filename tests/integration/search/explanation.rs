@@ -74,7 +74,7 @@ async fn parts_of_a_score_make_the_score() {
         let part = |name: &str| explain["factors"][name].as_f64().unwrap();
         let together = (part("words") + part("nearness")) * part("completeness") + part("feedback");
         let score = explain["score"].as_f64().unwrap();
-        assert!((together * part("freshness") - score).abs() < 1e-3, "{explain}");
+        assert!((together * part("recency") - score).abs() < 1e-3, "{explain}");
         assert!(score <= before && score > 0.0, "{explain}");
         before = score;
         assert_eq!(explain["pinned"], false);

@@ -22,7 +22,12 @@ pub(crate) async fn ranked_together(
     let beside = beside
         .iter()
         .map(|(source, position)| RankedScope { scope: Arc::clone(&source.scope), skip: skip(position) });
-    let start = Start::Relevance { skip: skip(position), beside: beside.collect(), now: this_hour() };
+    let start = Start::Relevance {
+        skip: skip(position),
+        beside: beside.collect(),
+        now: this_hour(),
+        recency: request.recency,
+    };
     let search = Arc::new(first.request(request, start));
     let page = first.cache.get(search, view, first.on_failure()).await?;
     let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);

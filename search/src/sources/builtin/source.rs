@@ -5,6 +5,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use trawl_engine::relevance::Recency;
 use trawl_engine::{Failure, Hit, Page, Query, RankedScope, Request, Scope, Start, TimePosition, View};
 
 use super::{
@@ -69,7 +70,12 @@ impl Source for BuiltinSource {
 
     async fn count(&self, mut search: SearchContext) -> Option<u64> {
         search.parameters.limit = 0;
-        let request = SourceRequest { search: Arc::new(search), whole_ties: None, before: None };
+        let request = SourceRequest {
+            search: Arc::new(search),
+            whole_ties: None,
+            before: None,
+            recency: Recency::default(),
+        };
         self.page(&request, &Position::Beginning).await.ok()?.total
     }
 
@@ -130,7 +136,12 @@ impl BuiltinSource {
         let beside = beside.map(|source| RankedScope { scope: Arc::clone(&source.scope), skip: 0 });
         let start = match search.parameters.order {
             Order::Time => Start::Time { after: None, whole_ties: None },
-            Order::Relevance => Start::Relevance { skip: 0, beside: beside.collect(), now: this_hour() },
+            Order::Relevance => Start::Relevance {
+                skip: 0,
+                beside: beside.collect(),
+                now: this_hour(),
+                recency: Recency::default(),
+            },
         };
         let query = Arc::new(search.query.for_item(id));
         let request = Arc::new(Request { query, limit: 0, ..self.request_of(search, start) });

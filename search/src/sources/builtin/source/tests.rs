@@ -112,7 +112,7 @@ impl Search {
         let search =
             SearchContext::new(viewer, parameters, Arc::default(), Instant::now() + Duration::from_mins(1));
         let whole_ties = self.whole_ties.filter(|_| !self.by_relevance);
-        SourceRequest { search: Arc::new(search), whole_ties, before: None }
+        SourceRequest { search: Arc::new(search), whole_ties, before: None, recency: Recency::default() }
     }
 }
 
