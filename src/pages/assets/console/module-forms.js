@@ -6,8 +6,15 @@ export const TYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];
 export const PREFIX = "builtin:";
 
 /** The writable fields of a module, for a PUT. */
-export function formOf({ code, name, icon, orderNo, type, sources, duplicates }) {
-    return { code, name, icon, orderNo, type, sources, duplicates };
+export function formOf({ code, name, icon, orderNo, type, sources, duplicates, recency }) {
+    return { code, name, icon, orderNo, type, sources, duplicates, recency };
+}
+
+/** The body of a PUT or POST: a module's writable fields with values of the form. */
+export function withValues(module, values) {
+    const { type = module.type, "recency.percent": percent, "recency.halfLifeDays": halfLifeDays, ...others } = values;
+    const recency = { percent: percent ?? module.recency?.percent, halfLifeDays: halfLifeDays ?? module.recency?.halfLifeDays };
+    return { ...module, ...others, type: Number(type), recency };
 }
 
 /** The `orderNo` after all modules. */

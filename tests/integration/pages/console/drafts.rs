@@ -71,7 +71,8 @@ async fn concurrent_changes_of_another_operator_are_kept() {
     let modules = operator.get("/admin/v1/modules").await.ok();
     let news = modules.items().iter().find(|module| module["code"] == "news").unwrap().clone();
     let path = format!("/admin/v1/modules/{}", news["id"].as_str().unwrap());
-    operator.put(&path, &with(news, "name", "Tidings")).await.ok();
+    let recency = json!({"percent": 40, "halfLifeDays": 7});
+    operator.put(&path, &with(with(news, "name", "Tidings"), "recency", recency)).await.ok();
     page.click_text("Move News up").await;
     page.wait_for_text("Tidings").await;
     page.wait_until("document.querySelector('tbody tr').textContent.includes('Tidings')").await;
@@ -79,6 +80,7 @@ async fn concurrent_changes_of_another_operator_are_kept() {
 
     page.click_text("Tidings").await;
     page.fill("icon", "star").await;
+    page.fill("recency.percent", "30").await;
     let now = operator.get(&path).await.ok().data().clone();
     operator.put(&path, &with(with(now, "orderNo", 77), "name", "Messages of the day")).await.ok();
     page.submit().await;
@@ -88,6 +90,7 @@ async fn concurrent_changes_of_another_operator_are_kept() {
         (&now["icon"], &now["orderNo"], &now["name"]),
         (&json!("star"), &json!(77), &json!("Messages of the day"))
     );
+    assert_eq!(now["recency"], json!({"percent": 30, "halfLifeDays": 7}), "half-lives stay");
     page.close().await;
 }
 

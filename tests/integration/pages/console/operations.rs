@@ -58,6 +58,7 @@ async fn module_of_built_in_contents_is_created() {
     page.submit().await;
     page.wait_for_text("A module needs a source.").await;
     page.fill("name", "Both").await;
+    page.fill("recency.halfLifeDays", "0").await;
     page.fill("code", "News").await;
     for source in ["builtin:news", "builtin:article"] {
         page.run(
@@ -69,6 +70,9 @@ async fn module_of_built_in_contents_is_created() {
     }
     page.click_text("Move built-in article up").await;
     page.submit().await;
+    page.wait_until("document.querySelector('[name=\"recency.halfLifeDays\"]').ariaInvalid === 'true'").await;
+    page.fill("recency.halfLifeDays", "30").await;
+    page.submit().await;
     page.wait_until("document.querySelector('[name=code]').ariaInvalid === 'true'").await;
     page.fill("code", "both").await;
     page.submit().await;
@@ -76,6 +80,7 @@ async fn module_of_built_in_contents_is_created() {
     let modules = all.mei.get("/admin/v1/modules").await.ok();
     let made = modules.items().iter().find(|module| module["code"] == "both").unwrap().clone();
     assert_eq!(made["sources"], json!(["builtin:article", "builtin:news"]));
+    assert_eq!(made["recency"], json!({"percent": 15, "halfLifeDays": 30}));
     assert_eq!(codes(&all.mei).await.last().unwrap(), "both");
     page.close().await;
 }

@@ -1,7 +1,7 @@
 import { element, fill, isolate } from "../../shared/dom.js";
 import { t } from "../../shared/language.js";
 import { cancelLink, makeForm } from "../form.js";
-import { BUILT_IN, formOf, nextOrder, PREFIX, TYPES } from "../module-forms.js";
+import { BUILT_IN, formOf, nextOrder, PREFIX, TYPES, withValues } from "../module-forms.js";
 import { icon } from "../icons.js";
 import { View } from "../view.js";
 
@@ -40,15 +40,22 @@ class Module extends View {
                     name: "duplicates", kind: "choice", label: t("module.duplicates"), value: module?.duplicates ?? "keep", hint: t("module.duplicates-hint"),
                     options: DUPLICATES.map((name) => [name, t(`duplicates.${name}`)]),
                 },
+                {
+                    name: "recency.percent", kind: "number", label: t("module.recency"), value: module?.recency.percent ?? 15, hint: t("module.recency-hint"),
+                    required: true, min: 0, max: 100, unit: "%",
+                },
+                {
+                    name: "recency.halfLifeDays", kind: "number", label: t("module.half-life"), value: module?.recency.halfLifeDays ?? 90,
+                    hint: t("module.half-life-hint"), required: true, min: 1, max: 3650, unit: t("module.days"),
+                },
             ] }],
             action: t(module ? "console.save" : "modules.create"), beside: [cancelLink(back)],
             send: async (values, changed) => {
                 if (module) {
-                    const type = changed.type && { type: Number(changed.type) };
-                    await this.change(`/admin/v1/modules/${encodeURIComponent(module.id)}`, (now) => ({ ...formOf(now), ...changed, ...type }));
+                    await this.change(`/admin/v1/modules/${encodeURIComponent(module.id)}`, (now) => withValues(formOf(now), changed));
                 } else {
                     const { data: now } = await this.call("GET", "/admin/v1/modules");
-                    await this.call("POST", "/admin/v1/modules", { body: { ...values, type: Number(values.type), orderNo: nextOrder(now) } });
+                    await this.call("POST", "/admin/v1/modules", { body: withValues({ orderNo: nextOrder(now) }, values) });
                 }
                 await this.go({ view: "modules" }, { said: t("console.saved") });
             },
