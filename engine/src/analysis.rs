@@ -2,7 +2,7 @@
 
 use crate::document::{Audience, Document};
 use crate::relevance::whole_title;
-use crate::text::{EncodedWords, fold, spoken_forms, stem, title_readings};
+use crate::text::{EncodedWords, names_as_words, title_readings};
 
 /// Half of a scope; the halves are disjoint, by [`Audience`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct AnalysedDocument {
     pub body: Option<String>,
     /// The title again, for scores only.
     pub title: Option<String>,
-    /// The author's name, also by pinyin.
+    /// The author's name, also as one word.
     pub author: Option<String>,
     /// Parts of the title by pinyin, for corrections only; `None` for a name.
     pub readings: Option<String>,
@@ -63,8 +63,8 @@ impl AnalysedDocument {
         }
         let mut author = EncodedWords::new(prefix);
         author.add_text(&document.author);
-        for form in spoken_forms(&fold(&document.author)) {
-            author.add_term(&stem(&form));
+        for word in names_as_words(&document.author) {
+            author.add_term(&word);
         }
         let mut readings = EncodedWords::new(prefix);
         if !document.title_is_name {

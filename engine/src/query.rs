@@ -7,8 +7,8 @@
 //! A stop word in capitals, such as `IT`, is an acronym, unless all of the keyword is in capitals.
 //!
 //! A compound such as `follow-up` is one word or all its parts. An exact token, such as `C-2052` or an e-mail address, is one word or
-//! its parts side by side. Relevance order requires it like a quote, unless nothing holds it, and so it does ideographs that are no
-//! dictionary word, such as the name 周海岚.
+//! its parts side by side. Relevance order requires it like a quote, unless nothing holds it; ideographs that are no dictionary word,
+//! such as the name 周海岚, too.
 
 mod clauses;
 mod expansion;
@@ -23,7 +23,7 @@ pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub use self::synonyms::{SynonymMatch, Synonyms};
 
-use crate::text::{fold, is_ideograph, is_stop_word};
+use crate::text::{fold, is_stop_word};
 
 /// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
@@ -217,7 +217,7 @@ impl Query {
         clauses.map(|clause| Self::from(clause.clone()))
     }
 
-    /// Leaves [`Self::exact_tokens`] that nothing holds to their words, except single letters and digits.
+    /// Leaves [`Self::exact_tokens`] that nothing holds to their words of several characters.
     #[must_use]
     pub fn with_words_of(&self, missing: &[Self]) -> Self {
         let mut query = self.clone();
@@ -228,7 +228,7 @@ impl Query {
             let was_quoted = word.quoted;
             word.quoted &= quoted.iter().any(|piece| piece.has(&word.term));
             let is_released = was_quoted && !word.quoted;
-            let is_single = word.term.chars().nth(1).is_none() && !word.term.chars().all(is_ideograph);
+            let is_single = word.term.chars().nth(1).is_none();
             !(is_released && (word.joined || is_single))
         });
         query.synonyms.retain(|found| {

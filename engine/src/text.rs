@@ -23,9 +23,10 @@ pub use encoding::{
 pub(crate) use folded::Folded;
 pub use folding::fold;
 pub use names::whole_name;
-pub(crate) use names::{VariantBudget, indexed_forms, name_variants};
+pub(crate) use names::{VariantBudget, indexed_forms, name_variants, names_as_words};
 pub(crate) use numbers::spaced_number;
-pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones, spoken_forms, title_readings};
+use pinyin::spoken_forms;
+pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones, title_readings};
 pub(crate) use segmentation::{
     PlacedRun, dictionary_words, is_ideograph, parts_of_word, placed_runs, query_words, runs,
 };

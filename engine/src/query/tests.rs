@@ -87,8 +87,8 @@ fn single_ideographs_form_a_phrase() {
 fn ideographs_outside_the_dictionary_are_exact_only_alone() {
     let name = phrase_of(&[(0, "周"), (1, "海"), (2, "岚")]);
     let exact = Clause { exact: true, ..quoted(vec![name.clone()]) };
-    assert_eq!(clauses("周海岚"), [exact.clone()]);
-    assert_eq!(clauses("周海岚 合同"), [exact, text(vec![term("合同")])]);
+    assert_eq!(clauses("周海岚 合同"), [exact.clone(), text(vec![term("合同")])]);
+    assert_eq!(clauses("周海岚"), [exact]);
     assert_eq!(clauses("周海岚合同"), [text(vec![name, term("合同")])]);
     assert!(clauses("我的").iter().all(|clause| !clause.exact), "stop words are no name");
 }

@@ -12,10 +12,8 @@ pub const BM25_B: f32 = 0.75;
 pub const TITLE_WEIGHT: f32 = 0.5;
 /// In documents with a text; above 1 + [`BM25_K1`], the limit for any number of matches.
 pub const HEADING_WEIGHT: f32 = 3.0;
-/// In multiples of the highest idf.
+/// In multiples of the highest idf; less for a part of a question.
 pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
-/// Of a title or name in a longer question, by its share of the words.
-pub const SPANNED_TITLE_WEIGHT: f32 = 1.5;
 /// 0 would count each query word once.
 pub const REPETITION_SATURATION: f32 = 1.0;
 /// Of another spelling, beside its parts.

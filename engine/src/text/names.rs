@@ -8,7 +8,10 @@ use std::ops::Range;
 
 use super::pinyin::initials;
 use super::segmentation::is_ideograph;
-use super::{Folded, PinyinReadings, Run, WordVariant, compound_variants, placed_runs, query_words, stem};
+use super::{
+    Folded, PinyinReadings, Run, WordVariant, compound_variants, fold, placed_runs, query_words,
+    spoken_forms, stem,
+};
 
 /// As in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
 const MAX_JOINED_WORDS: usize = 4;
@@ -219,6 +222,16 @@ fn joined_words(folded: &str) -> Vec<WordVariant> {
         }
     }
     variants
+}
+
+/// Each part of a name as one stemmed word, by pinyin: `majun` of `Ma Jun` and of 马军.
+pub(crate) fn names_as_words(name: &str) -> Vec<String> {
+    let folded = fold(name);
+    let of_part = |part: Range<usize>| match &folded[part] {
+        ideographs if ideographs.starts_with(is_ideograph) => spoken_forms(ideographs).into_iter().collect(),
+        words => joined_together(words, Joint::SignOrSpace),
+    };
+    parts(&folded).into_iter().flat_map(of_part).map(|word| stem(&word).into_owned()).collect()
 }
 
 fn joined_together(text: &str, joined_by: Joint) -> Vec<String> {

@@ -155,7 +155,7 @@ fn recency_decides_between_equal_documents_only() {
 fn recency_of_the_request_sets_the_gain_of_new_documents() {
     const NOW: i64 = 1_000 * 86_400_000;
     let documents =
-        [("worse", "budget of the old harbour by the sea", 1_000), ("better", "harbour budget", 990)];
+        [("worse", "budget of the old harbour by the sea", 1_000), ("better", "harbour budget draft", 990)];
     let scope = |id: &str| Scope::new(7, if id == "worse" { "news" } else { "article" });
     let documents = documents.map(|(id, title, days)| Document {
         scope: scope(id),

@@ -39,6 +39,9 @@ pub(super) fn page(
 ) -> Result<Page, SearchError> {
     let keys = || std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope));
     let request = &*without_missing(view, request, &keys().collect::<Vec<_>>(), budget)?;
+    if request.query.is_empty() {
+        return Ok(Page::default());
+    }
     let skips: Vec<usize> = std::iter::once(skip).chain(beside.iter().map(|beside| beside.skip)).collect();
     let scopes: Vec<ViewerScope<'_>> =
         keys().map(|key| ViewerScope::new(view, key, &request.principals)).collect::<Result<_, _>>()?;

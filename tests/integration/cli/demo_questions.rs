@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::demo::{between, start};
 
 /// Module, keyword, and the beginning of the first item's id or title.
-const QUESTIONS: [(&str, &str, &str); 36] = [
+const QUESTIONS: [(&str, &str, &str); 41] = [
     ("all", "parental leave", "A-1009"),
     ("all", "password rules", "A-1006"),
     ("all", "how is the annual budget made", "A-1008"),
@@ -37,6 +37,11 @@ const QUESTIONS: [(&str, &str, &str); 36] = [
     ("all", "苏州为什么建新仓", "A-1005"),
     ("all", "A15 bridge closed", "F-3118"),
     ("all", "quiet rooms", "A-1071"),
+    ("all", "chachexiansu", "A-1010"),
+    ("all", "dyyjyl", "A-1076"),
+    ("all", "when was the incident review of the booking tool", "A-1016"),
+    ("article", "author:majun 货架", "A-1023"),
+    ("people", "zhouhl", "Zhou Hailan"),
     ("people", "zhl", "Zhou Hailan"),
     ("people", "周海岚", "Zhou Hailan"),
     ("file", "pallet map", "Pallet map"),

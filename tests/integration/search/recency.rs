@@ -16,7 +16,7 @@ const BY_RELEVANCE: [(&str, &str); 3] =
     [("moduleId", "all"), ("keyword", "harbour budget "), ("sort", "relevance")];
 
 fn better() -> Value {
-    item("better", "Harbour budget", NEW_YEAR)
+    item("better", "Harbour budget draft", NEW_YEAR)
 }
 
 fn newer(id: &str) -> Value {
