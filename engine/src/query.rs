@@ -23,7 +23,7 @@ pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub use self::synonyms::{SynonymMatch, Synonyms};
 
-use crate::text::{fold, is_stop_word};
+use crate::text::{fold, is_stop_word, parts_of_word};
 
 /// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
@@ -50,13 +50,25 @@ pub struct QueryWord {
     pub joined: bool,
 }
 
+impl QueryWord {
+    fn alone(&self) -> Query {
+        Target::Text.query(vec![Piece::Term(self.term.clone())])
+    }
+
+    /// Smaller dictionary words at their offsets, such as those of 联通公司.
+    fn parts(&self) -> Vec<(usize, String)> {
+        let parts = if self.quoted || self.joined { Vec::new() } else { parts_of_word(&self.term) };
+        parts.into_iter().map(|(offset, part)| (offset, part.to_owned())).collect()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Clause {
     pub exclude: bool,
     pub target: Target,
     /// Required in either order.
     pub quoted: bool,
-    /// An exact token, or ideographs outside the dictionary; relevance order requires it only if something holds it.
+    /// An exact token, or ideographs outside the dictionary. Relevance order requires it only if something holds it.
     pub exact: bool,
     /// All required; never empty.
     pub pieces: Vec<Piece>,
@@ -211,17 +223,19 @@ impl Query {
         if query.words.len() < 2 { self.clone() } else { query }
     }
 
-    /// A query for each exact token.
-    pub fn exact_tokens(&self) -> impl Iterator<Item = Self> {
+    /// A query for each exact token, and for each dictionary word with parts.
+    pub fn wholes(&self) -> impl Iterator<Item = Self> {
         let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
-        clauses.map(|clause| Self::from(clause.clone()))
+        let parted = self.words.iter().filter(|word| !word.parts().is_empty()).map(QueryWord::alone);
+        clauses.map(|clause| Self::from(clause.clone())).chain(parted)
     }
 
-    /// Leaves [`Self::exact_tokens`] that nothing holds to their words of several characters.
+    /// Leaves [`Self::wholes`] that nothing holds to their words of several characters.
     #[must_use]
-    pub fn with_words_of(&self, missing: &[Self]) -> Self {
+    pub fn with_parts_of(&self, missing: &[Self]) -> Self {
+        let is_missing = |clause: &Clause| missing.iter().any(|whole| whole.clauses.contains(clause));
         let mut query = self.clone();
-        query.clauses.retain(|clause| !missing.iter().any(|token| token.clauses.contains(clause)));
+        query.clauses.retain(|clause| !clause.exact || !is_missing(clause));
         let quoted = query.clauses.iter().filter(|clause| clause.quoted && !clause.exclude);
         let quoted: Vec<&Piece> = quoted.flat_map(|clause| &clause.pieces).collect();
         query.words.retain_mut(|word| {
@@ -235,6 +249,12 @@ impl Query {
             let pieces = || query.clauses.iter().flat_map(|clause| &clause.pieces);
             found.synonyms.iter().flatten().any(|(_, word)| pieces().any(|piece| piece.has(word)))
         });
+        for word in &self.words {
+            let parts = word.parts();
+            if !parts.is_empty() && missing.contains(&word.alone()) {
+                query.synonyms.push(SynonymMatch { typed: vec![word.term.clone()], synonyms: vec![parts] });
+            }
+        }
         query
     }
 

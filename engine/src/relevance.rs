@@ -3,7 +3,6 @@
 //! An engine ranks all matches by BM25 of the [`WeightedWords`]. The best [`RESCORED_MATCHES`] are rescored, raised by
 //! feedback and by [`Recency`]; the number is fixed, so pages join without gaps.
 
-mod alternatives;
 mod estimation;
 mod feedback;
 pub mod parameters;

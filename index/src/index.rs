@@ -143,7 +143,7 @@ impl Snapshot {
     ///
     /// As [`Snapshot::search`].
     pub fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Error> {
-        let newest = |request| crate::search::newest(&self.view, request);
+        let newest = |request| crate::search::newest_hits(&self.view, request);
         without_panic("in a search", || requests.iter().map(newest).collect())
     }
 

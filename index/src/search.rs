@@ -20,4 +20,4 @@ mod time_order;
 mod viewer_scope;
 
 pub(crate) use self::correction::{are_all_found, correct};
-pub(crate) use self::execute::{newest, search, search_at_once};
+pub(crate) use self::execute::{newest_hits, search, search_at_once};

@@ -4,7 +4,7 @@
 //! are then computed from their counts and lengths alone, so that no other tenant's texts change their order.
 
 mod clauses;
-mod exact_tokens;
+mod missing;
 mod ranking;
 mod statistics;
 
@@ -22,7 +22,7 @@ use trawl_engine::relevance::{
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 
 use self::clauses::{Counts, Lengths, NamedClauses, Part};
-use self::exact_tokens::without_missing;
+use self::missing::without_missing;
 use self::ranking::{RankedModule, Ranking};
 use self::statistics::Statistics;
 use crate::document::{document_id, read_hit};

@@ -70,7 +70,7 @@ impl RelaxableKeyword {
         Self { parts, is_open, has_stop_words, has_fixed_text }
     }
 
-    /// Parts of dictionary words in the place of some of [`Self::words`]; `None` if none of these has any.
+    /// Some of [`Self::words`] replaced by their parts; `None` if none has any.
     pub fn parted(&self, is_parted: impl Fn(usize) -> bool) -> Option<Self> {
         let (mut number, mut parts) = (0, Vec::with_capacity(self.parts.len()));
         for part in &self.parts {

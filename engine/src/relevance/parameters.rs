@@ -20,8 +20,6 @@ pub const REPETITION_SATURATION: f32 = 1.0;
 pub const JOINED_WEIGHT: f32 = 0.3;
 /// Of an operator's synonym, beside the typed words.
 pub const SYNONYM_WEIGHT: f32 = 0.8;
-/// Documents with a dictionary word, above which its parts are not searched.
-pub const MAX_PARTED_DOCUMENTS: u64 = 2;
 /// If the last word itself is indexed.
 pub const PREFIX_WEIGHT: f32 = 0.1;
 

@@ -1,7 +1,6 @@
 //! Whole titles and names within a question: `travel policy` in "who approves the travel policy".
 //!
-//! A document has its title, without stop words, as one more term, as people have their names. A question looks up each
-//! span of its words.
+//! A title without stop words is one more term of its document, as names are. A question looks up each span of its words.
 
 use super::parameters::WHOLE_NAME_WEIGHT;
 use crate::query::{QueryWord, plain_words};

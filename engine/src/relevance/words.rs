@@ -3,10 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use super::alternatives::{add_synonyms, alternatives, is_parted, parts_of};
 use super::parameters::{
     JOINED_WEIGHT, MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE,
-    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION,
+    MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION, SYNONYM_WEIGHT,
 };
 use super::titles::{WholeText, whole_texts};
 use crate::query::{Query, QueryWord, SynonymMatch};
@@ -17,8 +16,6 @@ pub struct TypedWords<'a> {
     /// Without stop words, unless nothing else is typed.
     content: Vec<&'a QueryWord>,
     synonyms: &'a [SynonymMatch],
-    /// Parts of dictionary words, for those that hardly any document has.
-    parts: Vec<SynonymMatch>,
     prefix: Option<WordPrefix<'a>>,
     /// Whole titles and names that it may hold, as terms and by their words.
     whole_texts: Vec<WholeText>,
@@ -120,13 +117,12 @@ impl<'a> TypedWords<'a> {
         let prefix =
             prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
         let whole_texts = whole_texts(&query.words);
-        let parts = content.iter().filter_map(|word| parts_of(word)).collect();
-        Self { content, synonyms: &query.synonyms, parts, prefix, whole_texts }
+        Self { content, synonyms: &query.synonyms, prefix, whole_texts }
     }
 
     /// Terms whose frequencies decide the weights; may repeat.
     pub fn terms(&self) -> impl Iterator<Item = &str> {
-        let synonyms = self.synonyms.iter().chain(&self.parts).flat_map(|found| &found.synonyms).flatten();
+        let synonyms = self.synonyms.iter().flat_map(|found| &found.synonyms).flatten();
         let typed = self.content.iter().map(|word| word.term.as_str());
         typed.chain(synonyms.map(|(_, word)| word.as_str()))
     }
@@ -167,10 +163,7 @@ impl<'a> TypedWords<'a> {
             }
         }
         let no_typed_selects = words.iter().all(|word| !word.selects);
-        let parts: Vec<SynonymMatch> =
-            self.parts.into_iter().filter(|parts| is_parted(parts, frequencies, &mut words)).collect();
-        let synonyms: Vec<&SynonymMatch> = self.synonyms.iter().chain(&parts).collect();
-        for found in &synonyms {
+        for found in self.synonyms {
             add_synonyms(found, frequencies, &mut words);
         }
         keep_most_informative(&mut words);
@@ -182,11 +175,11 @@ impl<'a> TypedWords<'a> {
         }
         let in_sequence = typed.iter().filter(|typed| !typed.joined);
         let mut pairs = pairs(in_sequence.map(|typed| (typed.position, typed.term.as_str())), &words);
-        for synonym in synonyms.iter().flat_map(|found| &found.synonyms) {
+        for synonym in self.synonyms.iter().flat_map(|found| &found.synonyms) {
             pairs.extend(self::pairs(synonym.iter().map(|(at, word)| (*at, word.as_str())), &words));
         }
         WeightedWords {
-            alternatives: synonyms.iter().filter_map(|found| alternatives(found, &words)).collect(),
+            alternatives: self.synonyms.iter().filter_map(|found| alternatives(found, &words)).collect(),
             indexed: words,
             pairs,
             prefix_words,
@@ -269,7 +262,7 @@ pub fn inverse_document_frequency(documents: u64, total: u64) -> f32 {
     (1.0 + (rest + 0.5) / (documents as f32 + 0.5)).ln()
 }
 
-pub(super) fn is_common(documents: u64, total: u64) -> bool {
+fn is_common(documents: u64, total: u64) -> bool {
     documents > MIN_COMMON_DOCUMENTS && documents * MIN_COMMON_SHARE > total
 }
 
@@ -284,6 +277,46 @@ fn keep_most_informative(words: &mut Vec<WeightedWord>) {
     let least = worths[MAX_WEIGHTED_WORDS - 1];
     words.retain(|word| worth(word) >= least);
     words.truncate(MAX_WEIGHTED_WORDS);
+}
+
+/// Adds the words of synonyms, each of which selects by its rarest word.
+///
+/// A synonym of several words is worth no more than the typed words.
+fn add_synonyms(found: &SynonymMatch, frequencies: &Frequencies, words: &mut Vec<WeightedWord>) {
+    let idf = |term: &str| match frequencies.of(term) {
+        0 => 0.0,
+        documents => inverse_document_frequency(documents, frequencies.documents),
+    };
+    let typed: f32 = found.typed.iter().filter(|term| !is_stop_word(term)).map(|term| idf(term)).sum();
+    for synonym in &found.synonyms {
+        let all: f32 = synonym.iter().map(|(_, term)| idf(term)).sum();
+        let share = if typed > 0.0 { (typed / all).min(1.0) } else { 1.0 };
+        let rarest =
+            synonym.iter().map(|(_, term)| frequencies.of(term)).filter(|documents| *documents > 0).min();
+        for (_, term) in synonym {
+            let documents = frequencies.of(term);
+            if documents > 0 && !words.iter().any(|indexed| indexed.term == *term) {
+                words.push(WeightedWord {
+                    term: term.clone(),
+                    documents,
+                    weight: SYNONYM_WEIGHT * share,
+                    idf: idf(term),
+                    selects: Some(documents) == rarest && !is_common(documents, frequencies.documents),
+                });
+            }
+        }
+    }
+}
+
+/// The typed words and each synonym that are indexed whole; `None` if fewer than two are.
+fn alternatives(found: &SynonymMatch, words: &[WeightedWord]) -> Option<Vec<Vec<usize>>> {
+    let place = |term: &String| words.iter().position(|word| word.term == *term);
+    let typed: Option<Vec<usize>> =
+        found.typed.iter().filter(|term| !is_stop_word(term)).map(place).collect();
+    let synonyms = found.synonyms.iter().map(|synonym| synonym.iter().map(|(_, term)| place(term)).collect());
+    let indexed: Vec<Vec<usize>> = std::iter::once(typed).chain(synonyms).flatten().collect();
+    let indexed: Vec<Vec<usize>> = indexed.into_iter().filter(|places| !places.is_empty()).collect();
+    (indexed.len() > 1).then_some(indexed)
 }
 
 /// Neighbours among words at their positions.

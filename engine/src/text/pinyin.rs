@@ -165,7 +165,7 @@ pub(crate) fn title_readings(title: &str) -> Vec<String> {
     found.into_iter().collect()
 }
 
-/// Usual pronunciations of a text, and initials of longer ones; none if a character has no reading.
+/// Usual pronunciations of a text, and initials of a longer one. All characters need a reading.
 pub(crate) fn spoken_forms(text: &str) -> BTreeSet<String> {
     let characters: Vec<Vec<String>> = text.chars().take(MAX_READ_CHARS).map(readings).collect();
     let mut pronunciations = vec![Pronunciation::default()];

@@ -106,7 +106,7 @@ pub(crate) fn dictionary_words(run: &str) -> Vec<&str> {
     DICTIONARY.cut(run, false).into_iter().map(|word| word.word).collect()
 }
 
-/// The fewest smaller dictionary words that a word consists of, by position; empty if there are none.
+/// The fewest smaller dictionary words that make up a word, by position, if there are any.
 pub(crate) fn parts_of_word(word: &str) -> Vec<(usize, &str)> {
     let length = word.chars().count();
     if length < 4 || !word.starts_with(is_ideograph) {

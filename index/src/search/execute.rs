@@ -34,14 +34,19 @@ pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error>
 }
 
 /// The newest hits, uncounted.
-pub(crate) fn newest(view: &IndexView, request: &Request) -> Result<Vec<Hit>, Error> {
-    unbounded(|budget| {
-        let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
-        let plan = Plan::new(&scope, request, None, budget)?;
-        let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
-        let page = time_order::collect(view, &matches, None, None, request.limit, budget)?;
-        read_hits(view, page.found, budget)
-    })
+pub(crate) fn newest_hits(view: &IndexView, request: &Request) -> Result<Vec<Hit>, Error> {
+    unbounded(|budget| read_hits(view, newest(view, request, budget)?, budget))
+}
+
+pub(super) fn newest(
+    view: &IndexView,
+    request: &Request,
+    budget: &mut StepBudget,
+) -> Result<Vec<Match>, SearchError> {
+    let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
+    let plan = Plan::new(&scope, request, None, budget)?;
+    let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
+    Ok(time_order::collect(view, &matches, None, None, request.limit, budget)?.found)
 }
 
 fn unbounded<T: Default>(work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>) -> Result<T, Error> {
@@ -53,11 +58,7 @@ fn unbounded<T: Default>(work: impl FnOnce(&mut StepBudget) -> Result<T, SearchE
     }
 }
 
-pub(super) fn search_within(
-    view: &IndexView,
-    request: &Request,
-    budget: &mut StepBudget,
-) -> Result<Page, SearchError> {
+fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Page, SearchError> {
     if request.query.is_empty() {
         return Ok(Page::default());
     }

@@ -18,7 +18,7 @@ use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
 use self::rescore::Rescorer;
 use self::scored::{Scored, sort};
 use super::budget::{SearchError, StepBudget};
-use super::execute::search_within;
+use super::execute::newest;
 use super::matches::Matches;
 use super::plan::Plan;
 use super::ranking::Ranking;
@@ -97,7 +97,7 @@ pub(super) fn page(
     Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
 }
 
-/// The request without the exact tokens that the viewer finds in no scope.
+/// The request with the parts of those [`Query::wholes`](trawl_engine::Query::wholes) that the viewer finds in no scope.
 fn without_missing<'r>(
     view: &IndexView,
     request: &'r Request,
@@ -105,21 +105,21 @@ fn without_missing<'r>(
     budget: &mut StepBudget,
 ) -> Result<Cow<'r, Request>, SearchError> {
     let mut missing = Vec::new();
-    for token in request.query.exact_tokens() {
-        let query = Arc::new(token.clone());
+    for whole in request.query.wholes() {
+        let query = Arc::new(whole.clone());
         let mut is_found = false;
         for scope in scopes {
             let total = Request::total_of(scope, &request.principals, Arc::clone(&query));
-            is_found = is_found || search_within(view, &total, budget)?.total > 0;
+            is_found = is_found || !newest(view, &Request { limit: 1, ..total }, budget)?.is_empty();
         }
         if !is_found {
-            missing.push(token);
+            missing.push(whole);
         }
     }
     if missing.is_empty() {
         return Ok(Cow::Borrowed(request));
     }
-    Ok(Cow::Owned(Request { query: Arc::new(request.query.with_words_of(&missing)), ..request.clone() }))
+    Ok(Cow::Owned(Request { query: Arc::new(request.query.with_parts_of(&missing)), ..request.clone() }))
 }
 
 /// Refines the order of the best matches; the others stay below.

@@ -48,6 +48,9 @@ const WORDS: [&str; 24] = [
     "1,200",
     "Wi-Fi",
 ];
+/// Pinyin of visible and of hidden titles.
+const PINYIN: [&str; 8] =
+    ["baoxiao", "baoxiaoliucheng", "suzhou", "cangchu", "heyue", "yusuanhetong", "bxlc", "szck"];
 /// In hidden items: near the visible ones, or what they are misspelt as.
 const HIDDEN_WORDS: [&str; 24] = [
     "harbor",
@@ -83,7 +86,7 @@ enum Question {
 }
 
 fn any_word() -> impl Strategy<Value = String> {
-    let known = [&WORDS[..], &HIDDEN_WORDS].concat();
+    let known = [&WORDS[..], &HIDDEN_WORDS, &PINYIN].concat();
     let word = select(known).prop_map(str::to_owned);
     let misspelt = (word.clone(), any::<prop::sample::Index>(), select(vec!['a', 'e', 'x', 't'])).prop_map(
         |(word, place, letter)| {

@@ -1,4 +1,4 @@
-//! Exact tokens, such as codes, that nothing holds.
+//! Exact tokens, such as codes, and dictionary words that nothing holds.
 
 use std::sync::Arc;
 
@@ -7,20 +7,20 @@ use trawl_engine::{Failure, Query, RankedScope, Request, Scope};
 use crate::counting::Searched;
 use crate::view::OpenSearchView;
 
-/// The request without the exact tokens that the viewer finds in no scope.
+/// The request with the parts of those [`Query::wholes`] that the viewer finds in no scope.
 pub(super) async fn without_missing(
     view: &OpenSearchView,
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Request, Failure> {
-    let mut tokens: Vec<Query> = request.query.exact_tokens().collect();
-    if tokens.is_empty() {
+    let mut wholes: Vec<Query> = request.query.wholes().collect();
+    if wholes.is_empty() {
         return Ok(request.clone());
     }
     let beside = beside.iter().map(|beside| &beside.scope);
     let scopes: Vec<Arc<Scope>> = std::iter::once(&request.scope).chain(beside).map(Arc::clone).collect();
     let searched = Searched { view, scopes: &scopes, principals: &request.principals };
-    let mut found = searched.count(tokens.iter().map(|token| vec![token.clone()]), 1).await?.into_iter();
-    tokens.retain(|_| found.next() == Some(0));
-    Ok(Request { query: Arc::new(request.query.with_words_of(&tokens)), ..request.clone() })
+    let mut found = searched.count(wholes.iter().map(|whole| vec![whole.clone()]), 1).await?.into_iter();
+    wholes.retain(|_| found.next() == Some(0));
+    Ok(Request { query: Arc::new(request.query.with_parts_of(&wholes)), ..request.clone() })
 }
