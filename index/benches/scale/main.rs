@@ -25,7 +25,8 @@ use cases::{Case, LIMIT};
 use measure::Rounds;
 use mixer::Mixer;
 use shared::Percentiles;
-use trawl_engine::{Change, Scope, Start};
+use trawl_engine::relevance::Recency;
+use trawl_engine::{Change, RankedScope, Scope, Start};
 
 /// As in the server.
 #[global_allocator]
@@ -130,7 +131,8 @@ pub(crate) struct CaseTimes {
     first: Percentiles,
     after_commit: Percentiles,
     again: Percentiles,
-    relevance: Option<[Percentiles; 2]>,
+    /// With empty caches, again, and beside another module.
+    relevance: Option<[Percentiles; 3]>,
 }
 
 impl CorpusBench<'_> {
@@ -208,10 +210,13 @@ impl CorpusBench<'_> {
         let again = measure::measure(Rounds::AGAIN, || {}, || page(start));
         let at_once = case.is_at_once(snapshot, self.scope, start);
         let best = Start::relevance(0, 0);
+        let sibling = RankedScope { scope: Scope::new(mixer::SIBLING.0, mixer::SIBLING.1).into(), skip: 0 };
+        let mixed = Start::Relevance { skip: 0, beside: vec![sibling], now: 0, recency: Recency::default() };
         let relevance = (self.by_relevance && case.place == cases::PageStart::First).then(|| {
             [
                 measure::measure(Rounds::FIRST, clear_caches, || page(&best)),
                 measure::measure(Rounds::FIRST, || {}, || page(&best)),
+                measure::measure(Rounds::FIRST, || {}, || page(&mixed)),
             ]
         });
         eprintln!(
