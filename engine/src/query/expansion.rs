@@ -7,7 +7,7 @@ use crate::text::{WHOLE_NAME, stem};
 
 const MAX_SCANNED_WORDS: usize = 4_096;
 /// Of a single letter, which a person hardly stops at.
-const MAX_SCANNED_WORDS_OF_LETTER: usize = 512;
+const MAX_SCANNED_WORDS_OF_LETTER: usize = 256;
 /// The most frequent ones.
 const MAX_EXPANDED_WORDS: usize = 128;
 
