@@ -2,7 +2,7 @@
 
 use crate::document::{Audience, Document};
 use crate::relevance::whole_title;
-use crate::text::{EncodedWords, names_as_words, title_readings};
+use crate::text::{EncodedWords, WHOLE_NAME, names_as_words, title_readings};
 
 /// Half of a scope; the halves are disjoint, by [`Audience`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,7 +64,7 @@ impl AnalysedDocument {
         let mut author = EncodedWords::new(prefix);
         author.add_text(&document.author);
         for word in names_as_words(&document.author) {
-            author.add_term(&word);
+            author.add_term(&format!("{WHOLE_NAME}{word}"));
         }
         let mut readings = EncodedWords::new(prefix);
         if !document.title_is_name {

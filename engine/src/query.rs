@@ -17,7 +17,7 @@ mod relaxation;
 mod replacement;
 mod synonyms;
 
-use self::clauses::{RawClause, word_pieces};
+use self::clauses::RawClause;
 pub(crate) use self::clauses::{plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
@@ -27,6 +27,8 @@ use crate::text::{fold, is_stop_word, parts_of_word};
 
 /// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
+/// Exact tokens and words whose parts are searched if nothing holds them.
+const MAX_WHOLES: usize = 16;
 /// Of all clauses; further terms are ignored.
 pub const MAX_TERMS: usize = 128;
 
@@ -38,6 +40,8 @@ pub struct Query {
     pub words: Vec<QueryWord>,
     /// Alternatives of these words.
     pub synonyms: Vec<SynonymMatch>,
+    /// Whether dictionary words have no parts.
+    is_exact: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -51,6 +55,10 @@ pub struct QueryWord {
 }
 
 impl QueryWord {
+    fn is_content(&self) -> bool {
+        self.quoted || !self.joined && !is_stop_word(&self.term)
+    }
+
     fn alone(&self) -> Query {
         Target::Text.query(vec![Piece::Term(self.term.clone())])
     }
@@ -196,7 +204,7 @@ impl Query {
             }
             rest = after.trim_start();
         }
-        Self { clauses, words, synonyms: Vec::new() }
+        Self { clauses, words, ..Self::default() }
     }
 
     /// Drops unquoted stop words, unless nothing remains.
@@ -223,39 +231,65 @@ impl Query {
         if query.words.len() < 2 { self.clone() } else { query }
     }
 
-    /// A query for each exact token, and for each dictionary word with parts.
-    pub fn wholes(&self) -> impl Iterator<Item = Self> {
+    /// The same without parts of its dictionary words.
+    #[must_use]
+    pub fn exactly(self) -> Self {
+        Self { is_exact: true, ..self }
+    }
+
+    /// A query for each exact token, and for dictionary words with parts.
+    pub fn wholes(&self) -> Vec<Self> {
         let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
-        let parted = self.words.iter().filter(|word| !word.parts().is_empty()).map(QueryWord::alone);
-        clauses.map(|clause| Self::from(clause.clone())).chain(parted)
+        let mut wholes: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
+        for word in self.words.iter().filter(|_| !self.is_exact) {
+            let whole = word.alone();
+            if wholes.len() < MAX_WHOLES && !word.parts().is_empty() && !wholes.contains(&whole) {
+                wholes.push(whole);
+            }
+        }
+        wholes
     }
 
     /// Leaves [`Self::wholes`] that nothing holds to their words of several characters.
+    ///
+    /// Stop words alone are not searched instead.
     #[must_use]
     pub fn with_parts_of(&self, missing: &[Self]) -> Self {
+        if missing.is_empty() {
+            return self.clone();
+        }
         let is_missing = |clause: &Clause| missing.iter().any(|whole| whole.clauses.contains(clause));
-        let mut query = self.clone();
-        query.clauses.retain(|clause| !clause.exact || !is_missing(clause));
-        let quoted = query.clauses.iter().filter(|clause| clause.quoted && !clause.exclude);
+        let mut clauses = self.clauses.clone();
+        clauses.retain(|clause| !clause.exact || !is_missing(clause));
+        let quoted = clauses.iter().filter(|clause| clause.quoted && !clause.exclude);
         let quoted: Vec<&Piece> = quoted.flat_map(|clause| &clause.pieces).collect();
-        query.words.retain_mut(|word| {
-            let was_quoted = word.quoted;
-            word.quoted &= quoted.iter().any(|piece| piece.has(&word.term));
-            let is_released = was_quoted && !word.quoted;
-            let is_single = word.term.chars().nth(1).is_none();
-            !(is_released && (word.joined || is_single))
-        });
-        query.synonyms.retain(|found| {
-            let pieces = || query.clauses.iter().flat_map(|clause| &clause.pieces);
-            found.synonyms.iter().flatten().any(|(_, word)| pieces().any(|piece| piece.has(word)))
-        });
+        let (mut words, mut released) = (Vec::with_capacity(self.words.len()), Vec::new());
         for word in &self.words {
-            let parts = word.parts();
-            if !parts.is_empty() && missing.contains(&word.alone()) {
-                query.synonyms.push(SynonymMatch { typed: vec![word.term.clone()], synonyms: vec![parts] });
+            if word.quoted && !quoted.iter().any(|piece| piece.has(&word.term)) {
+                if !word.joined && word.term.chars().nth(1).is_some() {
+                    released.push(Piece::Term(word.term.clone()));
+                    words.push(QueryWord { quoted: false, ..word.clone() });
+                }
+            } else if missing.contains(&word.alone()) {
+                for (offset, term) in word.parts() {
+                    released.push(Piece::Term(term.clone()));
+                    words.push(QueryWord { position: word.position + offset, term, ..word.clone() });
+                }
+            } else {
+                words.push(word.clone());
             }
         }
-        query
+        if !released.is_empty() {
+            clauses.extend(Target::Text.query(released).clauses);
+        }
+        let mut synonyms = self.synonyms.clone();
+        synonyms.retain(|found| {
+            let pieces = || clauses.iter().flat_map(|clause| &clause.pieces);
+            found.synonyms.iter().flatten().any(|(_, word)| pieces().any(|piece| piece.has(word)))
+        });
+        let query = Self { clauses, words, synonyms, ..*self };
+        let has_content = |query: &Self| query.words.iter().any(QueryWord::is_content);
+        if has_content(self) && !has_content(&query) { Self::default() } else { query }
     }
 
     /// Whether nothing is searched; such a query matches nothing.
@@ -273,7 +307,7 @@ impl From<Clause> for Query {
 
 /// Parses a name as in `author:NAME`.
 pub fn author_pieces(name: &str) -> Vec<Piece> {
-    word_pieces(&fold(name), &mut MAX_TERMS.clone())
+    clauses::author_pieces(&fold(name), &mut MAX_TERMS.clone())
 }
 
 #[cfg(test)]

@@ -25,7 +25,8 @@ const RESTRICTED: &str = "restricted";
 const RESTRICTED_TITLE: &str = "restricted_title";
 const PRINCIPALS: &str = "principals";
 const AUTHOR: &str = "author";
-const READINGS: &str = "readings";
+const OPEN_READINGS: &str = "open_readings";
+const RESTRICTED_READINGS: &str = "restricted_readings";
 const ITEM: &str = "item";
 const TITLE_IS_NAME: &str = "title_is_name";
 
@@ -36,6 +37,8 @@ pub(crate) struct TextFields {
     pub(crate) body: Field,
     /// The title again, for scores only.
     pub(crate) title: Field,
+    /// Pinyin of the title, for corrections only.
+    pub(crate) readings: Field,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,8 +55,6 @@ pub(crate) struct Fields {
     /// Principals of restricted documents.
     pub(crate) principals: Field,
     pub(crate) author: Field,
-    /// Of both halves.
-    pub(crate) readings: Field,
     pub(crate) item: Field,
     /// Stored for names.
     pub(crate) title_is_name: Field,
@@ -69,15 +70,16 @@ impl Fields {
             open: TextFields {
                 body: builder.add_text_field(OPEN, words(IndexRecordOption::WithFreqsAndPositions, true)),
                 title: builder.add_text_field(OPEN_TITLE, words(IndexRecordOption::WithFreqs, true)),
+                readings: builder.add_text_field(OPEN_READINGS, words(IndexRecordOption::Basic, false)),
             },
             restricted: TextFields {
                 body: builder
                     .add_text_field(RESTRICTED, words(IndexRecordOption::WithFreqsAndPositions, true)),
                 title: builder.add_text_field(RESTRICTED_TITLE, words(IndexRecordOption::WithFreqs, true)),
+                readings: builder.add_text_field(RESTRICTED_READINGS, words(IndexRecordOption::Basic, false)),
             },
             principals: builder.add_text_field(PRINCIPALS, raw()),
             author: builder.add_text_field(AUTHOR, words(IndexRecordOption::WithFreqsAndPositions, false)),
-            readings: builder.add_text_field(READINGS, words(IndexRecordOption::Basic, false)),
             item: builder.add_text_field(ITEM, STORED),
             title_is_name: builder.add_text_field(TITLE_IS_NAME, STORED),
         };

@@ -13,7 +13,7 @@ use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Failure, Query, Request, Scope};
 
 use crate::counting::Searched;
-use crate::query::{OPEN, READINGS, halves};
+use crate::query::{HalfFields, OPEN, halves};
 use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
@@ -62,14 +62,22 @@ impl Searched<'_> {
     /// Parts of titles that the viewer may see and whose pinyin the word is.
     async fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Failure> {
         let Some(reading) = word.reading() else { return Ok(Vec::new()) };
-        let terms_of = async |scope: &Arc<Scope>| {
+        let places =
+            self.scopes.iter().flat_map(|scope| halves(self.principals).map(move |half| (scope, half)));
+        let terms_of = async |(scope, half): (&Arc<Scope>, HalfFields)| {
             let prefix = TermPrefix::new(scope);
             let in_scope = Request::total_of(scope, self.principals, Arc::default());
-            let terms = self.view.terms_starting_with(&in_scope, READINGS, &prefix.term(&reading)).await?;
-            Ok::<_, Failure>(terms.iter().filter_map(|term| prefix.word_of(term)).collect::<Vec<_>>())
+            let terms =
+                self.view.terms_starting_with(&in_scope, half.readings, &prefix.term(&reading)).await?;
+            let words = terms.iter().filter_map(|term| prefix.word_of(term)).take(MAX_SPELLED);
+            Ok::<_, Failure>((half.body, words.collect::<BTreeSet<String>>()))
         };
-        let found = try_join_all(self.scopes.iter().map(terms_of)).await?;
-        let found: BTreeSet<String> = found.into_iter().flatten().take(MAX_SPELLED).collect();
+        let (mut open, mut restricted) = (BTreeSet::new(), BTreeSet::new());
+        for (body, words) in try_join_all(places.map(terms_of)).await? {
+            if body == OPEN.body { open.extend(words) } else { restricted.extend(words) }
+        }
+        let first = |words: BTreeSet<String>| words.into_iter().take(MAX_SPELLED);
+        let found = first(open).chain(first(restricted)).collect();
         let visible = self.visible(found, Target::Reading).await?;
         let spelled =
             visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_engine::{AnalysedDocument, Document, Half, Hit};
 
+use crate::query::{OPEN, RESTRICTED};
 use crate::terms::{TermPrefix, TermText};
 
 /// A document's id among all scopes; shorter than the 512 bytes that OpenSearch takes.
@@ -26,19 +27,19 @@ pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
         AnalysedDocument::new(document, prefix);
     let field = |encoded: Option<String>| TermText::new(encoded.as_deref().unwrap_or_default());
     let [body, title, author, readings] = [body, title, author, readings].map(field);
-    let (body_field, title_field) = match half {
-        Half::Open => ("open", "open_title"),
-        Half::Restricted => ("restricted", "restricted_title"),
+    let fields = match half {
+        Half::Open => OPEN,
+        Half::Restricted => RESTRICTED,
     };
     json!({
         "scope": TermPrefix::new(&document.scope).marker(),
         "id": document.id,
         "display_time": document.display_time,
         "principals": principals,
-        body_field: body.text,
-        title_field: title.text,
+        fields.body: body.text,
+        fields.title: title.text,
+        fields.readings: readings.text,
         "author": author.text,
-        "readings": readings.text,
         "body_length": stored_length(body.length),
         "title_length": stored_length(title.length),
         "item": document.item,

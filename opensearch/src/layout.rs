@@ -111,6 +111,8 @@ impl Layout {
     fn index_body(&self, index: &str, shards: u32) -> Value {
         let text = |options: &str| json!({"type": "text", "analyzer": "trawl", "index_options": options});
         let keyword = || json!({"type": "keyword", "doc_values": false});
+        let readings =
+            || json!({"type": "text", "analyzer": "trawl", "index_options": "docs", "norms": false});
         json!({
             "aliases": {writing_alias(index): {"is_write_index": true}},
             "settings": {
@@ -149,7 +151,8 @@ impl Layout {
                     "restricted": text("positions"),
                     "restricted_title": text("freqs"),
                     "author": {"type": "text", "analyzer": "trawl", "index_options": "positions", "norms": false},
-                    "readings": {"type": "text", "analyzer": "trawl", "index_options": "docs", "norms": false},
+                    "open_readings": readings(),
+                    "restricted_readings": readings(),
                     "body_length": {"type": "integer", "index": false},
                     "title_length": {"type": "integer", "index": false},
                     "removed_at": {"type": "long"},

@@ -14,12 +14,14 @@ use crate::terms::TermPrefix;
 pub(crate) struct HalfFields {
     pub(crate) body: &'static str,
     pub(crate) title: &'static str,
+    pub(crate) readings: &'static str,
 }
 
-pub(crate) const OPEN: HalfFields = HalfFields { body: "open", title: "open_title" };
-pub(crate) const RESTRICTED: HalfFields = HalfFields { body: "restricted", title: "restricted_title" };
+pub(crate) const OPEN: HalfFields =
+    HalfFields { body: "open", title: "open_title", readings: "open_readings" };
+pub(crate) const RESTRICTED: HalfFields =
+    HalfFields { body: "restricted", title: "restricted_title", readings: "restricted_readings" };
 const AUTHOR: &str = "author";
-pub(crate) const READINGS: &str = "readings";
 const ITEM_ID: &str = "_id";
 
 /// Halves that a viewer may see.
@@ -49,7 +51,7 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
                     Target::Text => (half.body, true),
                     Target::Title => (half.title, true),
                     Target::Author => (AUTHOR, false),
-                    Target::Reading => (READINGS, false),
+                    Target::Reading => (half.readings, true),
                     Target::Item => (ITEM_ID, false),
                 };
                 let is_word = clause.target == Target::Text;

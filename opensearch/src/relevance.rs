@@ -142,7 +142,7 @@ pub(crate) async fn page(
     });
     best.truncate(request.limit);
     let page = page_of(hits.take(&best).await?, totals, &ranking.modules);
-    Ok(Page { statistics: Some(Arc::new(ranking.into_statistics())), ..page })
+    Ok(Page { statistics: Some(Arc::new(ranking.into_statistics(&request.query))), ..page })
 }
 
 /// All matches are equal, so the newest come first.

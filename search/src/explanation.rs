@@ -10,7 +10,7 @@ use trawl_engine::{
     fold,
     query::{Clause, Piece, Target},
     relevance::MatchScore,
-    text::stem,
+    text::{WHOLE_NAME, stem},
 };
 
 use crate::{
@@ -112,9 +112,12 @@ impl SearchedWord {
     fn all_of(search: &SearchContext, corrected: Option<&Correction>) -> Vec<Self> {
         let query = &search.query;
         let required = query.clauses.iter().filter(|clause| !clause.exclude);
+        // A name as one word is the typed one, too.
+        let is_typed = |piece: &&Piece| terms_of(piece).iter().all(|term| !term.starts_with(WHOLE_NAME));
         let mut pieces: Vec<(Target, Piece)> = required
             .flat_map(|clause| {
-                clause.pieces.iter().flat_map(parts).map(|piece| (clause.target, piece.clone()))
+                let pieces = clause.pieces.iter().flat_map(parts).filter(is_typed);
+                pieces.map(|piece| (clause.target, piece.clone()))
             })
             .collect();
         if search.parameters.order == Order::Relevance {

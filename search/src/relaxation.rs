@@ -33,7 +33,6 @@ pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relax
     }
     let mut counts = counts(&keyword, matches).await;
     let parted = keyword.parted(|word| counts.get(word) == Some(&0));
-    let is_parted = parted.is_some();
     if let Some(parted) = parted {
         counts = self::counts(&parted, matches).await;
         keyword = parted;
@@ -54,9 +53,8 @@ pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relax
             best = kept;
         }
     }
-    let left_out = keyword.words().enumerate().filter(|(number, _)| !best.contains(number));
-    let left_out: Vec<String> = left_out.map(|(_, word)| word.to_owned()).collect();
-    let is_less = keyword.has_stop_words() || is_parted || !left_out.is_empty();
+    let left_out = keyword.left_out(|number| best.contains(&number));
+    let is_less = keyword.has_stop_words() || !left_out.is_empty();
     let kept = keyword.keeping(|number| best.contains(&number));
     let finds = !best.is_empty() || keyword.has_fixed_text() && matches.count(kept.clone()).await > 0;
     (is_less && finds).then_some(Relaxation { keyword: kept, left_out })
@@ -125,8 +123,8 @@ mod tests {
     #[test]
     fn dictionary_word_that_nothing_holds_is_parted() {
         let items = ["联通 电信 合同", "公司"];
-        assert_eq!(left_out("联通公司合同", &items), Some(vec!["公司".to_owned()]));
-        assert_eq!(left_out("联通公司", &["联通 公司"]), Some(Vec::new()));
+        assert_eq!(left_out("联通公司合同", &items), Some(vec!["联通公司".to_owned()]));
+        assert_eq!(left_out("联通公司", &["联通 公司"]), Some(vec!["联通公司".to_owned()]));
         assert_eq!(left_out("联通公司", &["移动"]), None);
     }
 

@@ -117,7 +117,7 @@ impl SearchContext {
     ) -> Self {
         let query = Query::parse(&parameters.keyword);
         let query = match parameters.order {
-            _ if parameters.exact => query,
+            _ if parameters.exact => query.exactly(),
             // Words that only ask are not required; relevance order weighs them by itself.
             Order::Time => query.with_synonyms(&vocabulary.synonyms).without_asking_words(),
             Order::Relevance => query.with_synonyms(&vocabulary.synonyms),

@@ -6,6 +6,7 @@ mod progress;
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
+use trawl_engine::Query;
 
 use self::{
     estimation::Estimation,
@@ -35,6 +36,8 @@ pub(crate) struct SearchRounds {
     /// Places of the sources that are ranked as one.
     together: Vec<usize>,
     estimation: Estimation,
+    /// As the index ranked by it.
+    ranked_query: Option<Arc<Query>>,
     disabled: Vec<(usize, Arc<dyn Source>)>,
     absent: Vec<LaneState>,
     source_pages: usize,
@@ -58,6 +61,7 @@ impl SearchRounds {
             sources,
             together: Vec::new(),
             estimation: Estimation::Unneeded,
+            ranked_query: None,
             disabled,
             absent,
             source_pages,
@@ -70,6 +74,11 @@ impl SearchRounds {
             rounds.estimation = Estimation::Waiting;
         }
         rounds
+    }
+
+    /// The query with parts of what nothing holds; `None` by time, or without a ranking.
+    pub(crate) fn ranked_query(&self) -> Option<&Arc<Query>> {
+        self.ranked_query.as_ref()
     }
 
     fn is_builtin(&self, place: usize) -> bool {
@@ -218,6 +227,11 @@ impl SearchRounds {
 
     fn take_outcome(&mut self, outcome: CallOutcome) {
         let CallOutcome { place, result, took } = outcome;
+        if let Ok(page) = &result
+            && let Some(statistics) = &page.statistics
+        {
+            self.ranked_query = Some(Arc::clone(&statistics.query));
+        }
         if matches!(self.estimation, Estimation::Waiting) && self.is_builtin(place) {
             let statistics = result.as_ref().ok().and_then(|page| page.statistics.clone());
             self.estimate_by(statistics.as_deref());

@@ -2,8 +2,8 @@
 
 use super::{Clause, MAX_TERMS, Piece, QueryWord, Target};
 use crate::text::{
-    Folded, JoinedToken, QueryToken, Run, cut_to_length, dictionary_words, fold, is_acronym, is_ideograph,
-    is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
+    Folded, JoinedToken, QueryToken, Run, WHOLE_NAME, cut_to_length, dictionary_words, fold, is_acronym,
+    is_ideograph, is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
 };
 
 const MIN_PREFIX_CHARS: usize = 2;
@@ -92,7 +92,7 @@ impl<'a> RawClause<'a> {
         let mut clauses = Vec::new();
         let mut pieces: Vec<Piece> = Vec::new();
         if target == Target::Author {
-            pieces = word_pieces(&folded.text, terms_left);
+            pieces = author_pieces(&folded.text, terms_left);
         } else if quoted {
             pieces.extend(phrase(query_words(&folded.text), terms_left));
         } else {
@@ -228,6 +228,19 @@ fn token_pieces(
 fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
     if !pieces.contains(&piece) {
         pieces.push(piece);
+    }
+}
+
+/// The words of a name, which may also be one word for all of it.
+pub(super) fn author_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
+    let pieces = word_pieces(folded, terms_left);
+    match pieces.as_slice() {
+        [Piece::Term(only)] if !only.starts_with(is_ideograph) && *terms_left > 0 => {
+            *terms_left -= 1;
+            let whole = Piece::Term(format!("{WHOLE_NAME}{only}"));
+            vec![Piece::Either(vec![pieces, vec![whole]])]
+        }
+        _ => pieces,
     }
 }
 

@@ -28,8 +28,18 @@ pub struct RelaxableKeyword {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    Word(String),
+    Word {
+        text: String,
+        /// The word that it is a part of.
+        whole: Option<String>,
+    },
     Fixed(String),
+}
+
+impl Part {
+    fn word(text: String) -> Self {
+        Self::Word { text, whole: None }
+    }
 }
 
 impl RelaxableKeyword {
@@ -49,13 +59,13 @@ impl RelaxableKeyword {
                         parts.push(Part::Fixed(text.to_owned()));
                     } else if is_one_word || reads_acronyms && is_acronym(text) {
                         ends_with_stop_word = false;
-                        parts.push(Part::Word(text.to_owned()));
+                        parts.push(Part::word(text.to_owned()));
                     } else {
                         for (word, is_stop_word) in runs(text).flat_map(|run| words_of(run.text())) {
                             has_stop_words |= is_stop_word;
                             ends_with_stop_word = is_stop_word;
                             if !is_stop_word {
-                                parts.push(Part::Word(word));
+                                parts.push(Part::word(word));
                             }
                         }
                     }
@@ -74,7 +84,7 @@ impl RelaxableKeyword {
     pub fn parted(&self, is_parted: impl Fn(usize) -> bool) -> Option<Self> {
         let (mut number, mut parts) = (0, Vec::with_capacity(self.parts.len()));
         for part in &self.parts {
-            let Part::Word(word) = part else {
+            let Part::Word { text: word, .. } = part else {
                 parts.push(part.clone());
                 continue;
             };
@@ -84,7 +94,9 @@ impl RelaxableKeyword {
             if smaller.is_empty() {
                 parts.push(part.clone());
             }
-            parts.extend(smaller.into_iter().map(|(_, smaller)| Part::Word(smaller.to_owned())));
+            let part_of_word =
+                |(_, text): (usize, &str)| Part::Word { text: text.to_owned(), whole: Some(word.clone()) };
+            parts.extend(smaller.into_iter().map(part_of_word));
         }
         (parts.len() > self.parts.len()).then(|| Self { parts, ..self.clone() })
     }
@@ -102,9 +114,23 @@ impl RelaxableKeyword {
     /// The words, as typed.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
-            Part::Word(word) => Some(word.as_str()),
+            Part::Word { text, .. } => Some(text.as_str()),
             Part::Fixed(_) => None,
         })
+    }
+
+    /// The typed words that [`Self::keeping`] does not require as they are.
+    pub fn left_out(&self, is_kept: impl Fn(usize) -> bool) -> Vec<String> {
+        let mut left_out: Vec<String> = Vec::new();
+        let words = self.parts.iter().filter_map(|part| match part {
+            Part::Word { text, whole } => Some((text, whole)),
+            Part::Fixed(_) => None,
+        });
+        for (number, (text, whole)) in words.enumerate() {
+            let typed = whole.as_ref().or((!is_kept(number)).then_some(text));
+            left_out.extend(typed.filter(|typed| whole.is_none() || left_out.last() != Some(typed)).cloned());
+        }
+        left_out
     }
 
     /// The keyword with some of [`Self::words`], by their number.
@@ -114,7 +140,7 @@ impl RelaxableKeyword {
         for part in &self.parts {
             let (text, stays) = match part {
                 Part::Fixed(text) => (text, true),
-                Part::Word(word) => {
+                Part::Word { text: word, .. } => {
                     number += 1;
                     (word, is_kept(number - 1))
                 }
@@ -223,6 +249,8 @@ mod tests {
         let parted = keyword.parted(|number| number == 0).unwrap();
         assert!(parted.words().eq(["联通", "公司", "人工智能", "合同"]));
         assert_eq!(parted.keeping(|number| number != 1), "联通 人工智能 合同 -draft");
+        assert_eq!(parted.left_out(|number| number != 1), ["联通公司"]);
+        assert_eq!(parted.left_out(|number| number < 2), ["联通公司", "人工智能", "合同"]);
         assert_eq!(keyword.parted(|number| number == 2), None);
     }
 

@@ -137,14 +137,12 @@ fn first_word(piece: &Piece) -> Option<&str> {
 }
 
 impl Clause {
-    fn is_plain(&self) -> bool {
-        !self.exclude && !self.quoted && self.target == Target::Text
-    }
-
-    /// Ideographs outside the dictionary, of which a part may be a term.
-    fn is_unknown_word(&self) -> bool {
-        let first = self.pieces.first().and_then(first_word);
-        self.exact && !self.exclude && first.is_some_and(|word| word.starts_with(is_ideograph))
+    /// Plain words, or ideographs outside the dictionary.
+    fn may_hold_term(&self) -> bool {
+        let begins_with_ideograph =
+            || self.pieces.first().and_then(first_word).is_some_and(|word| word.starts_with(is_ideograph));
+        let is_word = !self.quoted || self.exact && begins_with_ideograph();
+        is_word && !self.exclude && self.target == Target::Text
     }
 }
 
@@ -159,16 +157,14 @@ impl Query {
         let mut expansion =
             Expansion { synonyms, terms_left: MAX_TERMS.saturating_sub(terms), matches: Vec::new() };
         let mut clauses: Vec<Clause> = Vec::with_capacity(self.clauses.len());
-        for run in self.clauses.chunk_by(|left, right| left.is_plain() && right.is_plain()) {
+        for run in self.clauses.chunk_by(|left, right| left.may_hold_term() && right.may_hold_term()) {
             match run {
-                [first, ..] if first.is_plain() || first.is_unknown_word() => {
-                    clauses.extend(expansion.expand(run));
-                }
+                [first, ..] if first.may_hold_term() => clauses.extend(expansion.expand(run)),
                 [token] if token.exact && !token.exclude => clauses.push(expansion.expand_whole(token)),
                 others => clauses.extend_from_slice(others),
             }
         }
-        Self { clauses, words: self.words, synonyms: expansion.matches }
+        Self { clauses, synonyms: expansion.matches, ..self }
     }
 }
 
@@ -285,6 +281,7 @@ mod tests {
             terms(&["annual leave", "vacation"]),
             terms(&["信技部", "IT department"]),
             terms(&["XK-7702", "mainframe"]),
+            terms(&["岚科 系统", "ERP"]),
         ];
         Synonyms::new(&groups, &[("computer".to_owned(), terms(&["laptop", "desktop pc"]))])
     }
@@ -328,6 +325,7 @@ mod tests {
         let found = pieces("信技部的流程");
         let alternatives = vec![vec![phrase(&["信", "技", "部"])], vec![phrase(&["IT", "depart"])]];
         assert_eq!(found, [Piece::Either(alternatives), term("的"), term("流程")]);
+        assert!(pieces("岚科 系统")[0].has("erp"), "a term may go on after a space");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! An item is scored as a document of its title, subtitle and brief. Words weigh by the statistics of the query.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::parameters::{ESTIMATED_CHARS, MAX_POSITIONS, TITLE_WEIGHT, UNSEEN_SHARE};
 use super::rescoring::{PairCount, Saturation};
@@ -16,6 +17,8 @@ use crate::text::{EncodedWord, EncodedWords, encoded_words};
 /// Statistics of the scopes that a query was ranked over.
 #[derive(Debug, Clone)]
 pub struct QueryStatistics {
+    /// The query, with parts of what nothing holds.
+    pub query: Arc<Query>,
     /// Of the query's words.
     pub frequencies: Frequencies,
     /// Mean length of whole texts, in words.
@@ -43,7 +46,7 @@ struct Occurrences {
 impl ScoreEstimator {
     /// Without statistics, all words weigh alike.
     pub fn new(query: &Query, statistics: Option<&QueryStatistics>) -> Self {
-        let typed = TypedWords::of(query);
+        let typed = TypedWords::of(statistics.map_or(query, |known| &known.query));
         let prefix = typed.prefix().map(|prefix| (prefix.stem.to_owned(), prefix.start.to_owned()));
         // A word that the index lacks is as rare as can be.
         let documents = |term: &str| statistics.map_or(1, |known| known.frequencies.of(term).max(1));
@@ -146,13 +149,23 @@ mod tests {
     use super::{Frequencies, QueryStatistics, ScoreEstimator};
     use crate::query::{Query, Synonyms};
 
+    fn statistics(query: &Query, frequencies: Frequencies) -> QueryStatistics {
+        QueryStatistics {
+            query: query.clone().into(),
+            frequencies,
+            mean_length: 60.0,
+            mean_title_length: 6.0,
+        }
+    }
+
     fn score(keyword: &str, title: &str, brief: &str) -> f32 {
         let by_term = [("leav", 40), ("parent", 3), ("polici", 90)];
         let by_term: HashMap<String, u64> =
             by_term.iter().map(|(term, documents)| ((*term).to_owned(), *documents)).collect();
         let frequencies = Frequencies { documents: 1_000, by_term };
-        let statistics = QueryStatistics { frequencies, mean_length: 60.0, mean_title_length: 6.0 };
-        let estimator = ScoreEstimator::new(&Query::parse(keyword), Some(&statistics));
+        let query = Query::parse(keyword);
+        let statistics = statistics(&query, frequencies);
+        let estimator = ScoreEstimator::new(&query, Some(&statistics));
         estimator.score(&json!({"title": title, "brief": brief}).to_string())
     }
 
@@ -181,10 +194,10 @@ mod tests {
     fn synonyms_that_nothing_holds_lift_no_item() {
         let by_term = HashMap::from([("leav".to_owned(), 40)]);
         let frequencies = Frequencies { documents: 1_000, by_term };
-        let statistics = QueryStatistics { frequencies, mean_length: 60.0, mean_title_length: 6.0 };
         let group: Vec<String> = ["leave", "furlough", "sabbatical", "holiday"].map(str::to_owned).into();
         let score = |synonyms: &Synonyms| {
             let query = Query::parse("leave ").with_synonyms(synonyms);
+            let statistics = statistics(&query, frequencies.clone());
             ScoreEstimator::new(&query, Some(&statistics)).score(r#"{"title": "Storm"}"#)
         };
         let (with, without) = (score(&Synonyms::new(&[group], &[])), score(&Synonyms::default()));

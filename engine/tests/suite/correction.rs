@@ -92,7 +92,9 @@ fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
         document("a", "2026 年报销流程说明"),
         document("b", "保洁安排"),
         document("c", "Bxlx valves"),
-        Document { brief: "库存盘点".to_owned(), ..document("d", "Stock") },
+        Document {
+            brief: "库存盘点".to_owned(), author: "保洁民".to_owned(), ..document("d", "Stock")
+        },
         secret,
     ]);
     let correct = |principals: &[&str], keyword: &str| {

@@ -75,17 +75,22 @@ fn person_named_in_a_question_ranks_before_texts() {
     assert_eq!(first_of("周海岚"), ["zhou"], "texts with its characters are not meant");
     assert_eq!(first_of("周海岚 ")[0], "zhou");
     assert_eq!(first_of("phone number of Zhang Wei ")[0], "zhang");
+    assert_eq!(first_of("who is Zhang Wei ")[0], "zhang");
     assert_eq!(first_of("周海岚的公路")[0], "zhou");
 }
 
 #[test]
 fn single_characters_of_a_word_that_nothing_holds_find_nothing() {
     let (index, _writer) =
-        index_of(vec![document("a", "周末的山岚"), document("b", "海边的合同"), document("c", "X 1")]);
+        index_of(vec![document("a", "周末的山岚"), document("b", "海边的合同"), document("c", "Who is X 1")]);
     for keyword in ["周海岚", "x-7"] {
         assert_eq!(ranked(&index, keyword), [""; 0], "{keyword}");
     }
     assert_eq!(ranked(&index, "周海岚 合同"), ["b"]);
+    // Neither filters nor words that only ask are searched instead.
+    for keyword in ["周海岚 -草稿", "x-7 -draft", "who is 周海岚", "周海岚 author:chen"] {
+        assert_eq!(ranked(&index, keyword), [""; 0], "{keyword}");
+    }
 }
 
 #[test]
@@ -119,5 +124,8 @@ fn parts_of_a_word_are_searched_where_the_viewer_finds_nothing_with_it() {
     assert_eq!(ranked_for("联通公司", &[])[0], "parts");
     assert_eq!(ranked_for("联通公司", &["u:1"]), ["secret"]);
     assert_eq!(ranked_for("联通公司合同", &["u:2"])[0], "parts");
+    assert_eq!(ranked_for("联通公司", &["u:2"]).len(), 3, "any part is enough, whatever others may see");
+    let whole = Query::parse("联通公司 ").exactly();
+    assert_eq!(index.snapshot().search(&request(&news(), &whole, BEST, 10)).unwrap().total, 0);
     assert_eq!(ranked_for("人工智能", &[]).len(), 5, "a word that is found stays whole");
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy::postings::TermInfo;
-use tantivy::schema::Term;
+use tantivy::schema::{Field, Term};
 use tantivy_fst::Automaton;
 use trawl_engine::correction::{
     Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
@@ -146,25 +146,45 @@ impl Searched<'_> {
     /// Parts of titles that the viewer may see and whose pinyin the word is.
     fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
         let Some(reading) = word.reading() else { return Ok(Vec::new()) };
-        let mut found: BTreeSet<String> = BTreeSet::new();
+        let (mut open, mut restricted) = (BTreeSet::new(), BTreeSet::new());
         for scope in self.scopes {
-            let prefix = scope.prefix();
-            let start = format!("{prefix}{reading}");
-            for segment in &self.view.segments {
-                let index = segment.inverted_index(self.view.fields.readings, self.view.fields)?;
-                let mut terms = index.terms().range().ge(&start).into_stream()?;
-                while found.len() < MAX_SPELLED
-                    && terms.advance()
-                    && terms.key().starts_with(start.as_bytes())
-                {
-                    found.extend(std::str::from_utf8(&terms.key()[prefix.len()..]).map(str::to_owned).ok());
-                }
+            let scope = ViewerScope::new(self.view, scope, self.principals)?;
+            for texts in scope.halves() {
+                let is_open = texts.body == self.view.fields.open.body;
+                let found = if is_open { &mut open } else { &mut restricted };
+                self.add_spelled(&scope.prefix, &reading, texts.readings, found)?;
             }
         }
-        let visible = self.visible(found, Target::Reading)?;
+        open.extend(restricted);
+        let visible = self.visible(open, Target::Reading)?;
         let spelled =
             visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));
         Ok(by_likelihood(&word.word, &spelled.collect()))
+    }
+
+    /// Adds terms that begin with a reading; the first ones of all segments stay.
+    fn add_spelled(
+        &self,
+        prefix: &str,
+        reading: &str,
+        field: Field,
+        found: &mut BTreeSet<String>,
+    ) -> Result<(), Error> {
+        let start = format!("{prefix}{reading}");
+        for segment in &self.view.segments {
+            let index = segment.inverted_index(field, self.view.fields)?;
+            let mut terms = index.terms().range().ge(&start).into_stream()?;
+            for _ in 0..MAX_SPELLED {
+                if !terms.advance() || !terms.key().starts_with(start.as_bytes()) {
+                    break;
+                }
+                found.extend(std::str::from_utf8(&terms.key()[prefix.len()..]).map(str::to_owned).ok());
+            }
+            while found.len() > MAX_SPELLED {
+                found.pop_last();
+            }
+        }
+        Ok(())
     }
 
     /// Terms that the viewer may see, with their document frequencies.

@@ -104,7 +104,7 @@ impl Planner<'_> {
                 Target::Text => texts.body,
                 Target::Title => texts.title,
                 Target::Author => fields.author,
-                Target::Reading => fields.readings,
+                Target::Reading => texts.readings,
                 Target::Item => fields.key,
             };
             if clause.exclude {

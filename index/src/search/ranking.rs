@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, Term};
-use trawl_engine::Request;
 use trawl_engine::relevance::{
     Frequencies, QueryStatistics, Saturation, TypedWords, WeightedWords, WordPrefix,
 };
 use trawl_engine::text::HEADING;
+use trawl_engine::{Query, Request};
 
 use super::budget::{SearchError, StepBudget};
 use super::prefix_expansion;
@@ -42,9 +43,10 @@ impl<'a> Ranking<'a> {
     }
 
     /// For items that are ranked beside those of the index.
-    pub(super) fn into_statistics(self) -> QueryStatistics {
+    pub(super) fn into_statistics(self, query: &Arc<Query>) -> QueryStatistics {
         let (mean_length, mean_title_length) = self.statistics.mean_lengths();
-        QueryStatistics { frequencies: self.typed, mean_length, mean_title_length }
+        let query = Arc::clone(query);
+        QueryStatistics { query, frequencies: self.typed, mean_length, mean_title_length }
     }
 
     pub(super) fn saturation(&self) -> Saturation {

@@ -91,7 +91,7 @@ pub(super) fn page(
         let shown = hits.iter().filter(|hit| hit.scope == number).count();
         (skip.saturating_add(shown) as u64) < *total
     });
-    let statistics = (!ranking.words.is_empty()).then(|| Arc::new(ranking.into_statistics()));
+    let statistics = (!ranking.words.is_empty()).then(|| Arc::new(ranking.into_statistics(&request.query)));
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
     Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })

@@ -116,7 +116,7 @@ fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> Eng
         Half::Restricted => fields.restricted,
     };
     let words =
-        [(texts.body, body), (texts.title, title), (fields.author, author), (fields.readings, readings)];
+        [(texts.body, body), (texts.title, title), (fields.author, author), (texts.readings, readings)];
     for (field, words) in words {
         if let Some(encoded) = words {
             bytes += encoded.len();

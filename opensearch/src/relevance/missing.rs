@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_engine::{Failure, Query, RankedScope, Request, Scope};
+use trawl_engine::{Failure, RankedScope, Request, Scope};
 
 use crate::counting::Searched;
 use crate::view::OpenSearchView;
@@ -13,7 +13,7 @@ pub(super) async fn without_missing(
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Request, Failure> {
-    let mut wholes: Vec<Query> = request.query.wholes().collect();
+    let mut wholes = request.query.wholes();
     if wholes.is_empty() {
         return Ok(request.clone());
     }

@@ -12,7 +12,7 @@ use trawl_engine::relevance::{
     WordPrefix, inverse_document_frequency,
 };
 use trawl_engine::text::HEADING;
-use trawl_engine::{Failure, RankedScope, Request};
+use trawl_engine::{Failure, Query, RankedScope, Request};
 
 use super::RankedDocument;
 use super::clauses::{NamedClauses, Part, only_counted};
@@ -121,9 +121,10 @@ impl Ranking {
     }
 
     /// For items that are ranked beside those of the index.
-    pub(super) fn into_statistics(self) -> QueryStatistics {
+    pub(super) fn into_statistics(self, query: &Arc<Query>) -> QueryStatistics {
         let Self { typed: frequencies, body, title, .. } = self;
-        QueryStatistics { frequencies, mean_length: body.mean_length, mean_title_length: title.mean_length }
+        let (mean_length, mean_title_length) = (body.mean_length, title.mean_length);
+        QueryStatistics { query: Arc::clone(query), frequencies, mean_length, mean_title_length }
     }
 
     /// Scores `matches` of a module, and names what scores; `is_counted` names what further steps count, too.
@@ -162,7 +163,7 @@ impl Ranking {
     fn add_scored(
         &self,
         prefix: &TermPrefix,
-        HalfFields { body, title }: HalfFields,
+        HalfFields { body, title, .. }: HalfFields,
         named: &mut NamedClauses<'_>,
         scored: &mut Vec<Value>,
     ) {

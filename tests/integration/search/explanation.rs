@@ -53,6 +53,8 @@ async fn item_tells_which_words_matched_where() {
             let answer = explained(&operator, "article", keyword, sort).await;
             assert_words(&answer, expected);
         }
+        let answer = explained(&operator, "article", "hotels author:annlee", sort).await;
+        assert_words(&answer, &[word("hotels", "brief", "exact"), word("annlee", "author", "exact")]);
         let answer = explained(&operator, "people", "zhangwei", sort).await;
         assert_words(&answer, &[word("zhangwei", "title", "pinyin")]);
         let answer = explained(&operator, "people", "quartz ", sort).await;

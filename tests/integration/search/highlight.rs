@@ -30,6 +30,23 @@ fn take_highlights(answer: &mut Answer) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
+async fn parts_of_a_word_that_nothing_holds_are_marked_in_either_order() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &[item("1", "联通与公司的合同", 1)]).await;
+    for sort in ["time", "relevance"] {
+        let parameters =
+            [("moduleId", "article"), ("keyword", "联通公司"), ("sort", sort), ("highlight", "true")];
+        let found = acme.caller.search(&parameters).await.ok();
+        let title = &found.items()[0]["highlight"]["title"];
+        assert_eq!(title, "<em>联通</em>与<em>公司</em>的合同", "{sort}");
+        assert_eq!(
+            found.body["relaxed"]["leftOut"][0],
+            if sort == "time" { json!("联通公司") } else { Value::Null }
+        );
+    }
+}
+
+#[tokio::test]
 async fn items_of_every_source_are_highlighted() {
     let long =
         format!("{}the <b>harbour</b> master{}", "Nothing here. ".repeat(2_000), " or there".repeat(2_000));

@@ -22,7 +22,7 @@ const VISIBLE: usize = 60;
 const HIDDEN: usize = 120;
 
 /// In visible items.
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 27] = [
     "harbour",
     "budget",
     "leave",
@@ -47,12 +47,15 @@ const WORDS: [&str; 24] = [
     "2026-03-15",
     "1,200",
     "Wi-Fi",
+    "联通",
+    "公司",
+    "周海岚",
 ];
 /// Pinyin of visible and of hidden titles.
 const PINYIN: [&str; 8] =
     ["baoxiao", "baoxiaoliucheng", "suzhou", "cangchu", "heyue", "yusuanhetong", "bxlc", "szck"];
 /// In hidden items: near the visible ones, or what they are misspelt as.
-const HIDDEN_WORDS: [&str; 24] = [
+const HIDDEN_WORDS: [&str; 27] = [
     "harbor",
     "budge",
     "leaves",
@@ -77,6 +80,9 @@ const HIDDEN_WORDS: [&str; 24] = [
     "2026-03-16",
     "1,201",
     "Wi-Max",
+    "联通公司",
+    "电信",
+    "周海峰",
 ];
 
 #[derive(Clone, Debug)]
