@@ -123,20 +123,20 @@ pub(super) fn initials(syllables: &[&str]) -> String {
     syllables.iter().filter_map(|syllable| syllable.chars().next()).collect()
 }
 
+/// `zhangsf`, of names of three or four characters.
+fn surname_and_initials(syllables: &[&str]) -> Option<String> {
+    let (surname, given) = syllables.split_first()?;
+    (2..=3).contains(&given.len()).then(|| format!("{surname}{}", initials(given)))
+}
+
 fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<WordVariant>) {
     let mut pronunciations = vec![Pronunciation::default()];
     for (end, readings) in characters {
         pronunciations = append(&pronunciations, readings);
-        let forms = |Pronunciation { syllables, .. }: &Pronunciation<'_>| {
-            let mut forms = vec![syllables.concat(), initials(syllables)];
-            if let [surname, given @ ..] = syllables.as_slice()
-                && (2..=3).contains(&given.len())
-            {
-                forms.push(format!("{surname}{}", initials(given)));
-            }
-            forms
-        };
+        let forms =
+            |Pronunciation { syllables, .. }: &Pronunciation<'_>| [syllables.concat(), initials(syllables)];
         let mut words: Vec<String> = pronunciations.iter().flat_map(forms).collect();
+        words.extend(pronunciations.first().and_then(|usual| surname_and_initials(&usual.syllables)));
         words.sort_unstable();
         words.dedup();
         variants.extend(words.into_iter().map(|word| WordVariant { place: start..*end, word }));
