@@ -5,6 +5,7 @@
 
 mod estimation;
 mod feedback;
+mod frequencies;
 pub mod parameters;
 mod recency;
 mod rescoring;
@@ -14,13 +15,11 @@ mod words;
 
 pub use self::estimation::{QueryStatistics, ScoreEstimator};
 pub use self::feedback::{FeedbackCandidate, FeedbackDocument, FeedbackTerm, feedback_candidates};
+pub use self::frequencies::{Frequencies, inverse_document_frequency};
 pub use self::parameters::RESCORED_MATCHES;
 pub use self::recency::Recency;
 pub use self::rescoring::{PairCount, Saturation};
 pub use self::score::MatchScore;
 pub use self::titles::WholeText;
 pub(crate) use self::titles::whole_title;
-pub use self::words::{
-    Frequencies, PrefixWords, TypedWords, WeightedWord, WeightedWords, WordPair, WordPrefix,
-    inverse_document_frequency,
-};
+pub use self::words::{PrefixWords, TypedWords, WeightedWord, WeightedWords, WordPair, WordPrefix};

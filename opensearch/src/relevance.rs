@@ -74,7 +74,9 @@ impl RankedDocument {
     }
 }
 
-/// The page after the skipped matches of each scope; `recency` is the factor of a display time.
+/// The page after the skipped matches of each scope.
+///
+/// `recency` is the factor of a display time.
 pub(crate) async fn page(
     view: &OpenSearchView,
     request: &Request,

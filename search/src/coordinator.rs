@@ -303,8 +303,10 @@ impl Attempt<'_> {
         let sources: Vec<Arc<dyn Source>> = plan.lanes.iter().map(|lane| Arc::clone(&lane.source)).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         rounds.run().await;
-        let query = Arc::clone(rounds.ranked_query().unwrap_or(&search.query));
-        let search = Arc::new(SearchContext { query, ..(*search).clone() });
+        let search = match rounds.ranked_query() {
+            Some(query) => Arc::new(SearchContext { query: Arc::clone(query), ..(*search).clone() }),
+            None => search,
+        };
         let seal = |cursor| {
             let cursor = Cursor { rewrite: rewrite.clone(), pinned: pinned.marks.clone(), ..cursor };
             cursor.seal(&*context.cursor_key, binding)

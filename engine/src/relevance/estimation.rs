@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::frequencies::{Frequencies, inverse_document_frequency};
 use super::parameters::{ESTIMATED_CHARS, MAX_POSITIONS, TITLE_WEIGHT, UNSEEN_SHARE};
 use super::rescoring::{PairCount, Saturation};
 use super::score::MatchScore;
 use super::titles::whole_title;
-use super::words::{Frequencies, TypedWords, WeightedWord, WeightedWords, inverse_document_frequency};
+use super::words::{TypedWords, WeightedWord, WeightedWords};
 use crate::item::{Text, Texts};
 use crate::query::Query;
 use crate::text::{EncodedWord, EncodedWords, encoded_words};

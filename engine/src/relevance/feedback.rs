@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use super::frequencies::{Frequencies, inverse_document_frequency};
 use super::parameters::{
     FEEDBACK_CANDIDATES, FEEDBACK_CHARS, FEEDBACK_SHARE, FEEDBACK_WORDS, MAX_FEEDBACK_SHARE,
     MIN_FEEDBACK_WORDS,
 };
 use super::rescoring::Saturation;
-use super::words::{Frequencies, WeightedWords, inverse_document_frequency};
+use super::words::WeightedWords;
 use crate::item::Texts;
 use crate::text::{PositionStep, document_words, fold};
 

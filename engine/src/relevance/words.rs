@@ -1,8 +1,9 @@
 //! Weights of query words, and which words select matches.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use super::frequencies::{Frequencies, inverse_document_frequency};
 use super::parameters::{
     JOINED_WEIGHT, MAX_PREFIX_WORDS, MAX_WEIGHTED_WORDS, MIN_COMMON_DOCUMENTS, MIN_COMMON_SHARE,
     MIN_QUESTION_WORDS, PREFIX_WEIGHT, REPETITION_SATURATION, SYNONYM_WEIGHT,
@@ -17,7 +18,7 @@ pub struct TypedWords<'a> {
     content: Vec<&'a QueryWord>,
     synonyms: &'a [SynonymMatch],
     prefix: Option<WordPrefix<'a>>,
-    /// Whole titles and names that it may hold, as terms and by their words.
+    /// Whole titles and names that it may hold.
     whole_texts: Vec<WholeText>,
 }
 
@@ -28,30 +29,6 @@ pub struct WordPrefix<'a> {
     pub stem: &'a str,
     /// As typed.
     pub start: &'a str,
-}
-
-/// Document frequencies in one scope.
-#[derive(Debug, Clone, Default)]
-pub struct Frequencies {
-    /// Documents of the scope.
-    pub documents: u64,
-    /// Documents by term.
-    pub by_term: HashMap<String, u64>,
-}
-
-impl Frequencies {
-    /// Documents with the term.
-    pub fn of(&self, term: &str) -> u64 {
-        self.by_term.get(term).copied().unwrap_or(0)
-    }
-
-    /// Adds those of another scope.
-    pub fn add(&mut self, other: Self) {
-        self.documents += other.documents;
-        for (term, documents) in other.by_term {
-            *self.by_term.entry(term).or_insert(0) += documents;
-        }
-    }
 }
 
 /// Words of a query, weighed by their frequencies.
@@ -253,13 +230,6 @@ fn are_quotes_required(content_words: &[&QueryWord]) -> bool {
 fn repetition_weight(times: usize) -> f32 {
     let times = times as f32;
     times * (REPETITION_SATURATION + 1.0) / (times + REPETITION_SATURATION)
-}
-
-/// BM25's inverse document frequency.
-#[expect(clippy::cast_precision_loss, reason = "a statistic")]
-pub fn inverse_document_frequency(documents: u64, total: u64) -> f32 {
-    let rest = total.saturating_sub(documents) as f32;
-    (1.0 + (rest + 0.5) / (documents as f32 + 0.5)).ln()
 }
 
 fn is_common(documents: u64, total: u64) -> bool {

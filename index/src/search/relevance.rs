@@ -28,7 +28,9 @@ use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::view::IndexView;
 
-/// The page after the skipped matches of each scope; `recency` is the factor of a display time.
+/// The page after the skipped matches of each scope.
+///
+/// `recency` is the factor of a display time.
 pub(super) fn page(
     view: &IndexView,
     request: &Request,

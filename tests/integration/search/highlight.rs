@@ -30,7 +30,7 @@ fn take_highlights(answer: &mut Answer) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn parts_of_a_word_that_nothing_holds_are_marked_in_either_order() {
+async fn parts_of_a_missing_word_are_marked() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "联通与公司的合同", 1)]).await;
     for sort in ["time", "relevance"] {
