@@ -125,8 +125,8 @@ pub(crate) type SetKey = (SegmentId, SetSource);
 /// Includes field and scope.
 pub(crate) type PrefixKey = (SegmentId, Arc<Term>);
 
-/// Half's marker.
-pub(crate) type ScopeLengthsKey = (SegmentId, Term);
+/// Half's marker, and the viewer of restricted documents.
+pub(crate) type ScopeLengthsKey = (SegmentId, Term, u64);
 
 /// Estimated number of words of a scope in a segment.
 #[derive(Debug, Clone, Copy, Default)]
@@ -240,7 +240,7 @@ impl SegmentCache {
     pub(crate) fn retain_segments(&self, exists: impl Fn(SegmentId) -> bool) {
         self.sets.retain(|(segment, _), _| exists(*segment));
         self.prefixes.retain(|(segment, _), _| exists(*segment));
-        self.lengths.retain(|(segment, _), _| exists(*segment));
+        self.lengths.retain(|(segment, ..), _| exists(*segment));
     }
 
     pub(crate) fn clear(&self) {
@@ -296,7 +296,7 @@ impl Weighter<Term, Arc<TermInfos>> for EntryWeight {
 }
 
 impl Weighter<ScopeLengthsKey, ScopeLengths> for EntryWeight {
-    fn weight(&self, (_, marker): &ScopeLengthsKey, _: &ScopeLengths) -> u64 {
+    fn weight(&self, (_, marker, _): &ScopeLengthsKey, _: &ScopeLengths) -> u64 {
         (ENTRY_OVERHEAD_BYTES + size_of::<ScopeLengths>() + marker.serialized_value_bytes().len()) as u64
     }
 }

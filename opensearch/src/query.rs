@@ -73,13 +73,7 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
                 required.push(term(half.body, prefix.marker()));
             }
             if half.body == RESTRICTED.body {
-                let scope_prefix = request.scope.prefix();
-                let seen_by: Vec<String> = request
-                    .principals
-                    .iter()
-                    .map(|principal| principal_term(&scope_prefix, principal))
-                    .collect();
-                required.push(json!({"terms": {"principals": seen_by}}));
+                required.push(seen_by(request));
             }
             json!({"bool": {"filter": required, "must_not": excluded}})
         })
@@ -92,6 +86,13 @@ pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Optio
         filter.push(json!({"range": {"display_time": times}}));
     }
     Some(all(filter))
+}
+
+/// Restricted documents of a scope that one of the principals may see.
+pub(crate) fn seen_by(request: &Request) -> Value {
+    let prefix = request.scope.prefix();
+    let principals = request.principals.iter().map(|principal| principal_term(&prefix, principal));
+    json!({"terms": {"principals": principals.collect::<Vec<String>>()}})
 }
 
 fn piece_query(prefix: &TermPrefix, field: &str, piece: &Piece) -> Value {

@@ -24,7 +24,7 @@ use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
 use self::clauses::{Counts, Lengths, NamedClauses, Part};
 use self::missing::without_missing;
 use self::ranking::{RankedModule, Ranking};
-use self::statistics::Statistics;
+use self::statistics::{Statistics, VisibleDocuments};
 use crate::document::{document_id, read_hit};
 use crate::query::{halves, matches};
 use crate::time_order;
@@ -271,17 +271,20 @@ async fn add_feedback(
         return Ok(());
     }
     let words: Vec<&str> = candidates.iter().map(|candidate| candidate.word.as_str()).collect();
-    let statistics = ranking.modules.iter().map(async |module| {
+    let statistics_of_modules = ranking.modules.iter().map(async |module| {
         let mut terms = vec![module.prefix.marker().to_owned()];
         terms.extend(words.iter().map(|word| module.prefix.term(word)));
-        Statistics::read(view, &module.request, &terms, &[]).await
+        let statistics = Statistics::read(view, &module.request, &terms, &[]).await?;
+        let restricted = VisibleDocuments::count(view, &module.request, &statistics, &terms).await?;
+        let frequencies = statistics.frequencies(&restricted, &module.prefix, words.iter().copied());
+        Ok::<_, Failure>((statistics, frequencies))
     });
-    let statistics = try_join_all(statistics).await?;
     let mut frequencies = Frequencies::default();
-    for (module, statistics) in ranking.modules.iter().zip(&statistics) {
-        frequencies.add(statistics.frequencies(&module.prefix, words.iter().copied()));
+    let mut statistics = Vec::with_capacity(ranking.modules.len());
+    for (of_module, in_module) in try_join_all(statistics_of_modules).await? {
+        statistics.push(of_module);
+        frequencies.add(in_module);
     }
-    frequencies.documents = ranking.typed.documents;
     let feedback = ranking.words.feedback_terms(candidates, &frequencies);
 
     let modules = ranking.modules.iter().zip(&statistics).enumerate();

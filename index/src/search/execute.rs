@@ -72,7 +72,7 @@ fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -
     let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
     let plan = Plan::new(&scope, request, None, budget)?;
     let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
-    let total = matches.total(view, &scope.total_key(request, &request.scope, 0), budget)?;
+    let total = matches.total(view, &scope.total_key(request, 0), budget)?;
     let TimePage { found, more, cut } =
         time_order::collect(view, &matches, after, whole_ties, request.limit, budget)?;
     let hits = read_hits(view, found, budget)?;

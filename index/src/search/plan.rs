@@ -60,6 +60,18 @@ impl Plan {
         Ok(Self { branches })
     }
 
+    /// Restricted documents that the viewer sees and that hold the term.
+    pub(super) fn visible_with_term(
+        scope: &ViewerScope<'_>,
+        viewer: &Viewer,
+        term: Term,
+        budget: &mut StepBudget,
+    ) -> Result<Self, SearchError> {
+        let visible = Requirement::VisibleTo(viewer.clone(), scope.prefix.as_str().into());
+        let required = vec![Planner { scope, budget }.term(term)?, visible];
+        Ok(Self { branches: vec![Branch { required, excluded: Vec::new() }] })
+    }
+
     /// Filters of each half; `None` if empty, no half if nothing can match.
     pub(super) fn filters(
         scope: &ViewerScope<'_>,

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tantivy::query::Bm25StatisticsProvider;
@@ -13,26 +13,25 @@ use super::budget::{SearchError, StepBudget};
 use super::prefix_expansion;
 use super::statistics::ScopeStatistics;
 use super::viewer_scope::ViewerScope;
-use crate::Error;
 use crate::view::IndexView;
 
 /// Words of a request, weighed over all of its scopes.
-pub(super) struct Ranking<'a> {
+pub(super) struct Ranking {
     pub(super) words: WeightedWords,
-    pub(super) statistics: ScopeStatistics<'a>,
+    pub(super) statistics: ScopeStatistics,
     typed: Frequencies,
 }
 
-impl<'a> Ranking<'a> {
+impl Ranking {
     pub(super) fn read(
-        scopes: &[ViewerScope<'a>],
-        view: &'a IndexView,
+        scopes: &[ViewerScope<'_>],
+        view: &IndexView,
         request: &Request,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {
-        let statistics = ScopeStatistics::collect(view, scopes)?;
+        let statistics = ScopeStatistics::collect(view, scopes, budget)?;
         let words = TypedWords::of(&request.query);
-        let typed = frequencies(scopes, &statistics, words.terms().chain(words.whole_texts()))?;
+        let typed = frequencies(scopes, &statistics, words.terms().chain(words.whole_texts()), budget)?;
         let mut expanded = BTreeMap::new();
         if let Some(prefix) = words.prefix() {
             for scope in scopes {
@@ -54,39 +53,41 @@ impl<'a> Ranking<'a> {
     }
 }
 
-/// Document frequencies of terms in both halves of all scopes.
+/// Document frequencies of terms in all scopes, as the viewer sees them.
 pub(super) fn frequencies<'t>(
     scopes: &[ViewerScope<'_>],
-    statistics: &ScopeStatistics<'_>,
+    statistics: &ScopeStatistics,
     terms: impl Iterator<Item = &'t str>,
-) -> Result<Frequencies, Error> {
-    let mut frequencies = Frequencies { documents: statistics.documents(), ..Frequencies::default() };
+    budget: &mut StepBudget,
+) -> Result<Frequencies, SearchError> {
+    let mut frequencies = Frequencies { documents: statistics.documents, ..Frequencies::default() };
     for term in terms {
         let mut documents = 0;
         for scope in scopes {
-            documents += statistics.doc_freq(&scope.term(scope.view.fields.open.body, term))?;
+            documents += scope.document_frequency(term, budget)?;
         }
         frequencies.by_term.insert(term.to_owned(), documents);
     }
     Ok(frequencies)
 }
 
-/// Adds frequencies of words that begin with the prefix.
-///
-/// They are those of the halves that the viewer may see.
+/// Adds frequencies of words that begin with the prefix, as far as the viewer sees them.
 fn add_expansion(
     scope: &ViewerScope<'_>,
     WordPrefix { stem, start }: WordPrefix<'_>,
     budget: &mut StepBudget,
     found: &mut BTreeMap<String, u64>,
 ) -> Result<(), SearchError> {
+    let mut words = BTreeSet::new();
     for texts in scope.halves() {
         let expansion = prefix_expansion::expand(scope.view, texts.body, &scope.prefix, start, stem, budget)?;
-        for term in &expansion.terms {
-            let value = term.value();
-            let prefix_word = value.as_str().and_then(|text| text.strip_prefix(&scope.prefix));
-            *found.entry(prefix_word.unwrap_or_default().to_owned()).or_insert(0) +=
-                scope.view.document_frequency(term)?;
+        let in_scope = |term: &Term| Some(term.value().as_str()?.strip_prefix(&scope.prefix)?.to_owned());
+        words.extend(expansion.terms.iter().filter_map(in_scope));
+    }
+    for word in words {
+        let documents = scope.document_frequency(&word, budget)?;
+        if documents > 0 {
+            *found.entry(word).or_insert(0) += documents;
         }
     }
     Ok(())
@@ -94,24 +95,28 @@ fn add_expansion(
 
 /// Document frequencies of query words in the terms of one scope, for the engine.
 pub(super) struct WordStatistics<'a> {
-    pub(super) scopes: &'a ScopeStatistics<'a>,
+    pub(super) statistics: &'a ScopeStatistics,
     pub(super) words: &'a WeightedWords,
-    pub(super) prefix: &'a str,
+    pub(super) scope: &'a ViewerScope<'a>,
 }
 
 impl Bm25StatisticsProvider for WordStatistics<'_> {
     fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.scopes.total_num_tokens(field)
+        let fields = self.scope.view.fields;
+        let is_title = [fields.open.title, fields.restricted.title].contains(&field);
+        let tokens = if is_title { self.statistics.title_tokens } else { self.statistics.body_tokens };
+        // It is a divisor.
+        Ok(tokens.max(1))
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.scopes.total_num_docs()
+        Ok(self.statistics.documents.max(1))
     }
 
     /// Text and title share a frequency, and so do prefix words; whole texts have 1.
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         let value = term.value();
-        let word = value.as_str().and_then(|text| text.strip_prefix(self.prefix)).unwrap_or_default();
+        let word = value.as_str().and_then(|text| text.strip_prefix(&self.scope.prefix)).unwrap_or_default();
         if self.words.whole_texts.iter().any(|whole| whole.term == word) {
             return Ok(1);
         }
@@ -119,6 +124,6 @@ impl Bm25StatisticsProvider for WordStatistics<'_> {
         let known = self.words.indexed.iter().find(|known| known.term == word);
         let prefix_frequency =
             self.words.prefix_words.as_ref().map_or(1, |prefix_frequency| prefix_frequency.documents);
-        Ok(known.map_or(prefix_frequency, |known| known.documents).min(self.scopes.documents()))
+        Ok(known.map_or(prefix_frequency, |known| known.documents).min(self.statistics.documents))
     }
 }

@@ -25,7 +25,6 @@ use super::ranking::Ranking;
 use super::stored::read_hit;
 use super::time_order;
 use super::viewer_scope::ViewerScope;
-use crate::Error;
 use crate::view::IndexView;
 
 /// The page after the skipped matches of each scope.
@@ -53,10 +52,10 @@ pub(super) fn page(
     let any_of = hash_of_terms(&ranking.words);
     let mut totals = Vec::with_capacity(scopes.len());
     let mut best: Vec<Scored> = Vec::new();
-    for (number, (scope, key)) in scopes.iter().zip(keys()).enumerate() {
+    for (number, scope) in scopes.iter().enumerate() {
         let plan = Plan::new(scope, request, Some(&ranking.words), budget)?;
         let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
-        totals.push(matches.total(view, &scope.total_key(request, key, any_of), budget)?);
+        totals.push(matches.total(view, &scope.total_key(request, any_of), budget)?);
         if ranking.words.is_empty() {
             // All matches are equal, so the newest come first.
             let newest = time_order::collect(view, &matches, None, None, reach, budget)?.found;
@@ -75,7 +74,7 @@ pub(super) fn page(
         best = first_pass::collect(view, &scopes, &ranking, request, reach.max(RESCORED_MATCHES), budget)?;
         // Which of the rescored matches are skipped depends on their final order, except in one scope.
         if skip < RESCORED_MATCHES || !beside.is_empty() {
-            rescore(view, &scopes, &ranking, recency, &mut best)?;
+            rescore(view, &scopes, &ranking, recency, &mut best, budget)?;
         }
     }
 
@@ -128,14 +127,15 @@ fn without_missing<'r>(
 fn rescore(
     view: &IndexView,
     scopes: &[ViewerScope<'_>],
-    ranking: &Ranking<'_>,
+    ranking: &Ranking,
     recency: impl Fn(i64) -> f32,
     matches: &mut [Scored],
-) -> Result<(), Error> {
+    budget: &mut StepBudget,
+) -> Result<(), SearchError> {
     let (best, others) = matches.split_at_mut(matches.len().min(RESCORED_MATCHES));
     Rescorer::new(view, scopes, ranking).score(best)?;
     sort(view, best)?;
-    feedback::add(view, scopes, ranking, best)?;
+    feedback::add(view, scopes, ranking, best, budget)?;
     for scored in best.iter_mut() {
         scored.score.recency = recency(scored.found.display_time);
     }

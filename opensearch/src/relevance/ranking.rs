@@ -1,6 +1,6 @@
 //! Words of a request, weighed, and the scores that they give.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use futures::future::{try_join, try_join_all};
@@ -16,8 +16,8 @@ use trawl_engine::{Failure, Query, RankedScope, Request};
 
 use super::RankedDocument;
 use super::clauses::{NamedClauses, Part, only_counted};
-use super::statistics::Statistics;
-use crate::query::{HalfFields, any, halves, term};
+use super::statistics::{Statistics, TextLengths, VisibleDocuments};
+use crate::query::{HalfFields, any, halves};
 use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
@@ -37,15 +37,10 @@ pub(super) struct RankedModule {
     pub(super) skip: usize,
     pub(super) prefix: TermPrefix,
     statistics: Statistics,
+    restricted: VisibleDocuments,
     expansion: BTreeMap<String, u64>,
-    lengths: [TextLengths; 2],
-}
-
-/// Of the whole texts or the titles of a scope.
-#[derive(Debug, Clone, Copy)]
-struct TextLengths {
-    words: f64,
-    documents: f64,
+    /// Of open documents, texts first.
+    open_lengths: [TextLengths; 2],
 }
 
 impl RankedModule {
@@ -65,22 +60,19 @@ impl RankedModule {
         body.extend(starting.iter().flat_map(|(_, words)| words).map(|word| prefix.term(word)));
         let title: Vec<String> =
             typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
-        let lengths = json!({
-            "query": term("scope", prefix.marker()), "size": 0, "track_total_hits": false,
-            "aggs": {"body": {"stats": {"field": "body_length"}}, "title": {"stats": {"field": "title_length"}}},
-        });
         let statistics = Statistics::read(view, &request, &body, &title);
-        let (statistics, lengths) = try_join(statistics, view.search_one(&request, &lengths)).await?;
-        let expansion = match typed.prefix() {
+        let (statistics, open_lengths) = try_join(statistics, TextLengths::of_open(view, &request)).await?;
+        let starting = match typed.prefix() {
             Some(WordPrefix { stem, .. }) => expansion(&statistics, &prefix, &starting, stem),
-            None => BTreeMap::new(),
+            None => BTreeSet::new(),
         };
-        let lengths = ["body", "title"].map(|field| {
-            let of_field = &lengths["aggregations"][field];
-            let [words, documents] = ["sum", "count"].map(|value| of_field[value].as_f64().unwrap_or(0.0));
-            TextLengths { words, documents }
-        });
-        Ok(Self { request, skip, prefix, statistics, expansion, lengths })
+        let mut counted = vec![prefix.marker().to_owned()];
+        let words = typed.terms().chain(typed.whole_texts()).chain(starting.iter().copied());
+        counted.extend(words.map(|word| prefix.term(word)));
+        let restricted = VisibleDocuments::count(view, &request, &statistics, &counted).await?;
+        let expansion = statistics.frequencies(&restricted, &prefix, starting.into_iter()).by_term;
+        let expansion = expansion.into_iter().filter(|(_, documents)| *documents > 0).collect();
+        Ok(Self { request, skip, prefix, statistics, restricted, expansion, open_lengths })
     }
 }
 
@@ -101,22 +93,24 @@ impl Ranking {
         let mut typed = Frequencies::default();
         let mut expansion: BTreeMap<String, u64> = BTreeMap::new();
         for module in &modules {
-            typed
-                .add(module.statistics.frequencies(&module.prefix, words.terms().chain(words.whole_texts())));
+            let words = words.terms().chain(words.whole_texts());
+            typed.add(module.statistics.frequencies(&module.restricted, &module.prefix, words));
             for (word, documents) in &module.expansion {
                 *expansion.entry(word.clone()).or_insert(0) += documents;
             }
         }
-        let saturation = |field: usize| {
-            let sum = |of: fn(&TextLengths) -> f64| -> f64 {
-                modules.iter().map(|module| of(&module.lengths[field])).sum()
-            };
-            let (words, documents) = (sum(|lengths| lengths.words), sum(|lengths| lengths.documents));
+        let saturation = |lengths: fn(&RankedModule) -> [TextLengths; 2]| {
+            let (mut words, mut documents) = (0.0, 0.0);
+            for half in modules.iter().flat_map(lengths) {
+                words += half.words;
+                documents += half.documents;
+            }
             // It is a divisor, and there may be no title.
             #[expect(clippy::cast_possible_truncation, reason = "a mean length")]
             Saturation { mean_length: (words.max(1.0) / documents.max(1.0)) as f32 }
         };
-        let (body, title) = (saturation(0), saturation(1));
+        let body = saturation(|module| [module.open_lengths[0], module.restricted.body]);
+        let title = saturation(|module| [module.open_lengths[1], module.restricted.title]);
         Ok(Self { words: words.weigh(&typed, expansion), typed, body, title, modules })
     }
 
@@ -288,20 +282,16 @@ async fn words_starting_with(
     try_join_all(halves(&request.principals).map(in_half)).await
 }
 
-/// Frequencies of the words that the last word stands for, over both halves.
-fn expansion(
+/// Words that the last word stands for, of both halves.
+fn expansion<'w>(
     statistics: &Statistics,
     prefix: &TermPrefix,
-    starting: &[(&'static str, Vec<String>)],
+    starting: &'w [(&'static str, Vec<String>)],
     own_stem: &str,
-) -> BTreeMap<String, u64> {
-    let mut expansion: BTreeMap<String, u64> = BTreeMap::new();
-    for (field, words) in starting {
+) -> BTreeSet<&'w str> {
+    let of_half = |(field, words): &'w (&'static str, Vec<String>)| {
         let documents = |word: &str| statistics.documents(field, &prefix.term(word));
-        let words = words.iter().map(|word| (word.as_str(), documents(word))).collect();
-        for word in select_expansion(words, own_stem) {
-            *expansion.entry(word.to_owned()).or_insert(0) += documents(word);
-        }
-    }
-    expansion
+        select_expansion(words.iter().map(|word| (word.as_str(), documents(word))).collect(), own_stem)
+    };
+    starting.iter().flat_map(of_half).collect()
 }

@@ -8,6 +8,7 @@ use trawl_engine::relevance::{FeedbackDocument, feedback_candidates};
 
 use super::scored::{Scored, group_by_segment};
 use crate::Error;
+use crate::search::budget::{SearchError, StepBudget};
 use crate::search::ranking::{Ranking, frequencies};
 use crate::search::stored::read_hit;
 use crate::search::viewer_scope::ViewerScope;
@@ -16,16 +17,17 @@ use crate::view::IndexView;
 pub(super) fn add(
     view: &IndexView,
     scopes: &[ViewerScope<'_>],
-    ranking: &Ranking<'_>,
+    ranking: &Ranking,
     scored: &mut [Scored],
-) -> Result<(), Error> {
+    budget: &mut StepBudget,
+) -> Result<(), SearchError> {
     if !ranking.words.takes_feedback(scored.len()) {
         return Ok(());
     }
     let saturation = ranking.saturation();
     let candidates = feedback_candidates(&read_documents(view, scored)?, &saturation);
     let words = candidates.iter().map(|candidate| candidate.word.as_str());
-    let frequencies = frequencies(scopes, &ranking.statistics, words)?;
+    let frequencies = frequencies(scopes, &ranking.statistics, words, budget)?;
     let terms = ranking.words.feedback_terms(candidates, &frequencies);
     for group in group_by_segment(scored) {
         let segment = &view.segments[group.segment];

@@ -29,7 +29,7 @@ const ROUNDING: Score = 1e-5;
 pub(super) fn collect(
     view: &IndexView,
     scopes: &[ViewerScope<'_>],
-    ranking: &Ranking<'_>,
+    ranking: &Ranking,
     request: &Request,
     limit: usize,
     budget: &mut StepBudget,
@@ -46,14 +46,13 @@ pub(super) fn collect(
 fn collect_scope(
     scopes: &[ViewerScope<'_>],
     number: usize,
-    ranking: &Ranking<'_>,
+    ranking: &Ranking,
     request: &Request,
     top: &mut TopMatches<'_>,
     budget: &mut StepBudget,
 ) -> Result<(), SearchError> {
     let (view, scope) = (top.view, &scopes[number]);
-    let statistics =
-        WordStatistics { scopes: &ranking.statistics, words: &ranking.words, prefix: &scope.prefix };
+    let statistics = WordStatistics { statistics: &ranking.statistics, words: &ranking.words, scope };
     let scoring = EnableScoring::enabled_from_statistics_provider(&statistics, &view.searcher);
     for (texts, filters) in Plan::filters(scope, request, &ranking.words, budget)? {
         let words = weighted_query(scope, ranking, texts)?.weight(scoring)?;
@@ -93,7 +92,7 @@ struct SegmentHalf<'a> {
 
 fn weighted_query(
     scope: &ViewerScope<'_>,
-    ranking: &Ranking<'_>,
+    ranking: &Ranking,
     texts: TextFields,
 ) -> std::io::Result<BooleanQuery> {
     let mut clauses: Vec<(Occur, Box<dyn EngineQuery>)> = Vec::new();

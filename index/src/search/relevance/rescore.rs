@@ -27,7 +27,7 @@ struct WordOccurrences {
 }
 
 impl<'a> Rescorer<'a> {
-    pub(super) fn new(view: &'a IndexView, scopes: &'a [ViewerScope<'a>], ranking: &'a Ranking<'a>) -> Self {
+    pub(super) fn new(view: &'a IndexView, scopes: &'a [ViewerScope<'a>], ranking: &'a Ranking) -> Self {
         Self { scopes, view, words: &ranking.words, saturation: ranking.saturation() }
     }
 
