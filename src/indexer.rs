@@ -40,13 +40,13 @@ use self::{
     lock::DataLock,
     log_cutter::Followed,
     progress::{Announcer, Freshness},
-    reader::{Area, Rows},
+    reader::Rows,
     run::{Context, EngineRun, Outputs},
     supervisor::Supervisor,
 };
 use crate::{
     config::{self, Config},
-    platform::users,
+    platform::{documents::Area, users},
     replicas::Leases,
     store::Store,
 };

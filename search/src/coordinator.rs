@@ -1,4 +1,5 @@
 mod all_modules;
+mod items;
 mod suggestions;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ use crate::{
 
 pub use self::{
     all_modules::{AllModules, AnswerReservation, ModuleAnswer},
+    items::{FoundItem, ItemKey, ItemRequest},
     suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
 };
 

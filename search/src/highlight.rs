@@ -24,9 +24,12 @@ pub struct Highlight {
     /// The subtitle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_title: Option<String>,
-    /// The brief, or its best passage of about 200 characters.
+    /// The brief, or its best passage of about 200 characters; whole where one item is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
+    /// The part of the text, where one item is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// [`Error::Internal`] when marking panics.
@@ -53,22 +56,36 @@ fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut Item>, query: &Query) {
 
 fn mark(item: &mut Item, highlighter: &Highlighter) {
     // `ContentItem` writes the JSON, so it has no `highlight` yet.
-    let texts = Texts::read(&item.json);
-    let html = |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
-    let title = |Text(title): Text<'_>| {
-        if item.title_is_name {
-            highlighter.mark_name(&title)
-        } else {
-            highlighter.mark(&title, Extent::Whole)
-        }
-    };
-    let highlight = Highlight {
-        title: texts.title.and_then(title),
-        sub_title: html(texts.sub_title, Extent::Whole),
-        brief: html(texts.brief, Extent::Passage),
-    };
+    let highlight = Highlight::of_shown(item, highlighter, Extent::Passage);
     let Ok(highlight) = serde_json::to_string(&highlight) else { return };
     item.add_field("highlight", &highlight);
+}
+
+impl Highlight {
+    /// Marks a whole item and its text.
+    pub(crate) fn of(item: &Item, text: &str, highlighter: &Highlighter) -> Self {
+        let text = highlighter.mark(text, Extent::Whole);
+        Self { text, ..Self::of_shown(item, highlighter, Extent::Whole) }
+    }
+
+    fn of_shown(item: &Item, highlighter: &Highlighter, brief: Extent) -> Self {
+        let texts = Texts::read(&item.json);
+        let html =
+            |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
+        let title = |Text(title): Text<'_>| {
+            if item.title_is_name {
+                highlighter.mark_name(&title)
+            } else {
+                highlighter.mark(&title, Extent::Whole)
+            }
+        };
+        Self {
+            title: texts.title.and_then(title),
+            sub_title: html(texts.sub_title, Extent::Whole),
+            brief: html(texts.brief, brief),
+            text: None,
+        }
+    }
 }
 
 #[cfg(test)]

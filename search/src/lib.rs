@@ -36,7 +36,8 @@ mod weight;
 
 pub use answer::{Failure, Relaxed, SearchPage, SourceCounts, SourceReport, Status};
 pub use coordinator::{
-    AllModules, AnswerReservation, Coordinator, ModuleAnswer, Suggestion, SuggestionKind, SuggestionRequest,
+    AllModules, AnswerReservation, Coordinator, FoundItem, ItemKey, ItemRequest, ModuleAnswer, Suggestion,
+    SuggestionKind, SuggestionRequest,
 };
 pub use cursor::CursorKey;
 pub use duplicates::Duplicates;

@@ -67,6 +67,15 @@ impl SearchableModule {
     }
 }
 
+/// Built-in sources of modules, each once.
+pub(crate) fn builtin_sources<'a>(
+    modules: impl IntoIterator<Item = &'a Arc<SearchableModule>>,
+) -> impl Iterator<Item = &'a BuiltinSource> {
+    let mut scopes = HashSet::new();
+    let sources = modules.into_iter().flat_map(|module| module.sources(None));
+    sources.filter_map(|source| source.as_builtin()).filter(move |source| scopes.insert(source.scope()))
+}
+
 /// A source of a tenant.
 pub enum TenantSource {
     /// Content of a module.

@@ -6,7 +6,11 @@ use trawl_engine::{
     relevance::{MatchScore, QueryStatistics, Recency},
 };
 
-use crate::{request::SearchContext, sources::builtin::BuiltinSource, weight::Weight};
+use crate::{
+    request::{SearchContext, Viewer},
+    sources::builtin::BuiltinSource,
+    weight::Weight,
+};
 
 /// Source that is searched page by page.
 ///
@@ -34,6 +38,11 @@ pub(crate) trait Source: Send + Sync {
     /// Counts the matches of a keyword, where that takes little.
     async fn count(&self, _search: SearchContext) -> Option<u64> {
         None
+    }
+
+    /// Finds an item that the viewer may see, without a call of an external system.
+    async fn find_item(&self, _viewer: &Viewer, _id: &str) -> Result<Option<Item>, SourceFailure> {
+        Ok(None)
     }
 
     /// The caller ends the wait at the deadline.

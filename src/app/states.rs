@@ -18,6 +18,7 @@ use crate::{
         files::{FilesState, signed_urls::SignedUrlsState},
         folders::FoldersState,
         groups::GroupsState,
+        items::ItemsState,
         robots::RobotsState,
         search::SearchState,
         tasks::TasksState,
@@ -105,6 +106,17 @@ impl FromRef<Arc<App>> for RobotsState {
             store: app.store.clone(),
             public_url: Arc::clone(&app.public_url),
             robot_limits: Arc::clone(&app.robot_limits),
+        }
+    }
+}
+
+impl FromRef<Arc<App>> for ItemsState {
+    fn from_ref(app: &Arc<App>) -> Self {
+        Self {
+            coordinator: Arc::clone(&app.coordinator),
+            store: app.store.clone(),
+            public_url: Arc::clone(&app.public_url),
+            timeout: app.config.search_timeout(),
         }
     }
 }

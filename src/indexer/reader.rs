@@ -10,19 +10,17 @@ use tokio::{
     sync::{mpsc, watch},
     time::Instant,
 };
-use trawl_engine::{Change, Document, Scope};
+use trawl_engine::{Change, Scope};
 
 use crate::{
     auth::tenants,
     error::{Error, Result},
-    platform::{contents, departments, favorites, files, folders, groups, robots, tasks, users},
+    platform::{documents::Area, files, folders},
     store::{
         Store,
         change_log::{self, Entry},
     },
 };
-
-const SCAN_ROWS: u64 = 1_000;
 
 /// Items whose documents are built at a time; bounds memory.
 const ITEMS_AT_A_TIME: usize = 500;
@@ -133,106 +131,6 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
         .collect()
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Area {
-    Departments,
-    People,
-    Contents,
-    Tasks,
-    Favorites,
-    Groups,
-    Messages,
-    Files,
-}
-
-impl Area {
-    pub(super) const ALL: [Self; 8] = [
-        Self::Departments,
-        Self::People,
-        Self::Contents,
-        Self::Tasks,
-        Self::Favorites,
-        Self::Groups,
-        Self::Messages,
-        Self::Files,
-    ];
-
-    pub(super) fn of(module: &str) -> Self {
-        match module {
-            departments::documents::DEPARTMENT => Self::Departments,
-            users::documents::PEOPLE => Self::People,
-            tasks::documents::TODO | tasks::documents::DONE => Self::Tasks,
-            favorites::documents::FAVORITE => Self::Favorites,
-            groups::documents::GROUP => Self::Groups,
-            robots::documents::MESSAGE => Self::Messages,
-            files::FILE => Self::Files,
-            _ => Self::Contents,
-        }
-    }
-
-    async fn find(self, rows: &Rows, tenant_id: i64, module: &str, ids: &[String]) -> Result<Vec<Document>> {
-        let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
-        match self {
-            Self::Departments => departments::documents::find(reader, tenant_id, ids).await,
-            Self::People => users::documents::find(reader, public_url, tenant_id, ids).await,
-            Self::Contents => contents::documents::find(reader, tenant_id, module, ids).await,
-            Self::Tasks => tasks::documents::find(reader, tenant_id, ids).await,
-            Self::Favorites => favorites::documents::find(reader, tenant_id, ids).await,
-            Self::Groups => groups::documents::find(reader, tenant_id, ids).await,
-            Self::Messages => robots::documents::find(reader, tenant_id, ids).await,
-            Self::Files => files::documents::find(reader, tenant_id, ids).await,
-        }
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Departments => "departments",
-            Self::People => "people",
-            Self::Contents => "contents",
-            Self::Tasks => "tasks",
-            Self::Favorites => "favorites",
-            Self::Groups => "groups",
-            Self::Messages => "messages",
-            Self::Files => "files",
-        }
-    }
-
-    pub(super) async fn count(self, store: &Store) -> Result<u64> {
-        let count = match self {
-            Self::Departments => departments::documents::count(store.index_reader()).await?,
-            Self::People => users::documents::count(store.index_reader()).await?,
-            Self::Contents => contents::documents::count(store.index_reader()).await?,
-            Self::Tasks => tasks::documents::count(store.index_reader()).await?,
-            Self::Favorites => favorites::documents::count(store.index_reader()).await?,
-            Self::Groups => groups::documents::count(store.index_reader()).await?,
-            Self::Messages => robots::documents::count(store.index_reader()).await?,
-            Self::Files => files::documents::count(store.index_reader()).await?,
-        };
-        Ok(u64::try_from(count).unwrap_or_default())
-    }
-
-    pub(super) async fn scan(self, rows: &Rows, sequence: i64) -> Result<Option<(Vec<Document>, i64)>> {
-        let (reader, public_url) = (rows.store.index_reader(), &rows.public_url);
-        let scanned = match self {
-            Self::Departments => departments::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::People => users::documents::scan(reader, public_url, sequence, SCAN_ROWS).await?,
-            Self::Contents => contents::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::Tasks => tasks::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::Favorites => favorites::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::Groups => groups::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::Messages => robots::documents::scan(reader, sequence, SCAN_ROWS).await?,
-            Self::Files => {
-                files::documents::scan(reader, sequence, files::documents::AT_A_TIME as u64).await?
-            }
-        };
-        let Some((mut documents, last)) = scanned else { return Ok(None) };
-        // Tenants removed after this check have an entry in the log, which is followed later.
-        let removed = tenants::removed(reader).await?;
-        documents.retain(|document| removed.binary_search(&document.scope.tenant).is_err());
-        Ok(Some((documents, last)))
-    }
-}
-
 struct Piece {
     tenant_id: i64,
     module: String,
@@ -249,7 +147,9 @@ impl Piece {
         let documents = if is_gone {
             Vec::new()
         } else {
-            Area::of(&self.module).find(&rows, self.tenant_id, &self.module, &self.ids).await?
+            Area::of(&self.module)
+                .find(rows.store.index_reader(), &rows.public_url, self.tenant_id, &self.module, &self.ids)
+                .await?
         };
         let scope = Scope::new(self.tenant_id, self.module);
         // A task that has moved to another module is put there by the same change that removes it here.
@@ -265,19 +165,5 @@ impl Piece {
             );
         }
         Ok(changes)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{platform::contents::forms::owning_endpoint, registry::modules::DEFAULT_MODULES};
-
-    /// Else `PUT /v1/contents/CODE` would store items that no search finds.
-    #[test]
-    fn modules_of_other_areas_refuse_contents() {
-        for (code, ..) in DEFAULT_MODULES {
-            assert_eq!(Area::of(code) != Area::Contents, owning_endpoint(code).is_some(), "{code}");
-        }
     }
 }

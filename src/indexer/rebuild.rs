@@ -12,13 +12,8 @@ use serde::{Deserialize, Serialize};
 use trawl_engine::{Change, Document};
 use trawl_search::sources::builtin::{Incompleteness, RebuildProgress};
 
-use super::{
-    follower::Follower,
-    reader::{Area, Rows},
-    rebuild_request::RebuildState,
-    sinks::IndexFailure,
-};
-use crate::{error::Result, store::Store};
+use super::{follower::Follower, reader::Rows, rebuild_request::RebuildState, sinks::IndexFailure};
+use crate::{error::Result, platform::documents::Area, store::Store};
 
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
@@ -91,7 +86,9 @@ impl RebuildScan {
 
     pub(super) async fn read_on(&mut self, rows: &Rows) -> Result<Option<Vec<Document>>> {
         while let Some(area) = self.areas.first() {
-            if let Some((documents, last)) = area.scan(rows, self.sequence).await? {
+            if let Some((documents, last)) =
+                area.scan(rows.store.index_reader(), &rows.public_url, self.sequence).await?
+            {
                 self.sequence = last;
                 return Ok(Some(documents));
             }

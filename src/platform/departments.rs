@@ -1,5 +1,6 @@
 //! Departments, synchronised from a directory.
 
+pub mod connections;
 pub mod documents;
 pub mod forms;
 mod repo;

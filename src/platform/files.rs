@@ -5,6 +5,7 @@
 mod cancel;
 pub mod commit;
 mod commit_transaction;
+pub mod connections;
 pub mod documents;
 pub mod download;
 pub mod expired_uploads;

@@ -1,6 +1,7 @@
 //! Groups, their members and roles (decisions 9.4).
 
 mod applications;
+pub mod connections;
 mod creation;
 pub mod documents;
 mod forms;

@@ -1,6 +1,7 @@
 //! Robots that post messages to groups, and card templates (decisions 9.5).
 
 pub mod backfill;
+pub mod connections;
 pub mod documents;
 pub mod forms;
 pub mod limits;

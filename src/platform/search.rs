@@ -4,7 +4,7 @@ pub mod accept;
 pub mod all;
 mod entry;
 mod events;
-mod page;
+pub(in crate::platform) mod page;
 mod parameters;
 pub mod routes;
 

@@ -1,5 +1,6 @@
 //! Shared by several areas.
 
+pub mod connections;
 pub mod contact_text;
 pub mod directory_rows;
 pub mod keyword_filter;

@@ -1,5 +1,6 @@
 //! To-do and done items (decisions 8).
 
+pub mod connections;
 pub mod documents;
 pub mod forms;
 pub mod quick_deal;

@@ -1,6 +1,7 @@
 //! Users, synchronised from a directory.
 
 mod batch;
+pub mod connections;
 pub mod documents;
 pub mod forms;
 pub mod password;

@@ -26,8 +26,8 @@ use crate::{
     },
     pages::session,
     platform::{
-        badges, blacklist, contents, departments, devices, favorites, files, folders, groups, robots, search,
-        tasks, tenants, users, work_status,
+        badges, blacklist, contents, departments, devices, favorites, files, folders, groups, items, robots,
+        search, tasks, tenants, users, work_status,
     },
 };
 
@@ -90,6 +90,7 @@ static OPERATIONS: &[Route] = table! {
     // Contents and search
     PUT "/v1/contents/{moduleCode}" application(ContentsWrite).writes() => contents::routes::put_contents;
     POST "/v1/contents/{moduleCode}/delete" application(ContentsWrite).writes() => contents::routes::delete_contents;
+    GET "/v1/contents/{moduleCode}/{id}" either(ContentsRead) => items::routes::show_item;
     POST "/modules" either(ContentsRead) => search::routes::list_modules;
     POST "/contents/search" either(ContentsRead) => search::routes::post_search;
     GET "/contents/search" either(ContentsRead) => search::routes::get_search;

@@ -50,6 +50,7 @@ mod conformance {
 mod contents {
     mod items;
     mod modules;
+    mod show;
 }
 #[cfg(test)]
 mod crash {

@@ -2,7 +2,7 @@
 
 mod ranking;
 
-use std::{collections::HashSet, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
@@ -12,7 +12,7 @@ use self::ranking::{Candidate, rank};
 use super::Coordinator;
 use crate::{
     error::{Error, Result},
-    module::{SearchableModule, TenantModules},
+    module::{SearchableModule, TenantModules, builtin_sources},
     request::Viewer,
     source::SourceFailure,
     sources::builtin::BuiltinSource,
@@ -103,13 +103,7 @@ async fn candidates_of_index(
     viewer: &Viewer,
     prefix: &TypedPrefix,
 ) -> Result<Vec<Candidate>, SourceFailure> {
-    let mut ids = HashSet::new();
-    let sources: Vec<&BuiltinSource> = modules
-        .iter()
-        .flat_map(|module| module.sources(None))
-        .filter_map(|source| source.as_builtin())
-        .filter(|source| ids.insert(source.scope()))
-        .collect();
+    let sources: Vec<&BuiltinSource> = builtin_sources(modules.iter().copied()).collect();
     let Some(first) = sources.first() else { return Ok(Vec::new()) };
     let queries: Vec<(CompletedPart, Arc<Query>)> =
         prefix.queries().into_iter().map(|(part, query)| (part, Arc::new(query))).collect();

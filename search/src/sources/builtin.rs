@@ -12,6 +12,7 @@ pub use page_cache::IndexPageCache;
 pub(crate) use ranked::{ranked_together, statistics};
 pub use snapshot::{Incompleteness, RebuildProgress, ServedIndex, ServedView};
 pub use source::BuiltinSource;
+pub(crate) use source::request_of_id;
 pub(crate) use spelling::Spelling;
 
 #[cfg(test)]

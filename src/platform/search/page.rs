@@ -80,7 +80,7 @@ pub(super) struct NoSourceEnvelope {
 #[derive(utoipa::ToSchema)]
 #[schema(as = ContentItem)]
 #[expect(dead_code, reason = "only described")]
-pub(super) struct ContentItemSchema {
+pub(in crate::platform) struct ContentItemSchema {
     /// Content id.
     id: String,
     /// Title.

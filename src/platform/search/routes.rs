@@ -113,7 +113,7 @@ async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> 
     }
 }
 
-pub(super) fn viewer(caller: &Caller) -> Viewer {
+pub(in crate::platform) fn viewer(caller: &Caller) -> Viewer {
     Viewer {
         tenant_id: caller.tenant.id,
         user_id: caller.user.as_ref().map(|user| user.person.user_id.clone()),

@@ -46,6 +46,12 @@ pub async fn scan(
     Ok(Some((into_documents(reader, public_url, rows).await?, last)))
 }
 
+/// Departments of a person, the own one first; none if there is no such person.
+pub async fn departments_of(reader: &Connection, tenant_id: i64, user_id: &str) -> Result<Vec<String>> {
+    let person = rows::find(reader, tenant_id, &[user_id.to_owned()]).await?.pop();
+    Ok(person.map_or_else(Vec::new, |row| row.departments()))
+}
+
 async fn into_documents(
     reader: &Connection,
     public_url: &str,

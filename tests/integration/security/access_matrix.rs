@@ -142,7 +142,7 @@ fn access_table_matches_the_identities_of_the_decisions() {
     let are_files = |path: &str| path.starts_with("/v1/stream/") || path.starts_with("/v1/files/");
     let are_groups = |path: &str| path.starts_with("/v1/groups");
     let are_folders = |path: &str| path.starts_with("/v1/directories/");
-    let read_by_either = ["/v1/badge/{badgeId}", "/v1/badge/list"];
+    let read_by_either = ["/v1/badge/{badgeId}", "/v1/badge/list", "/v1/contents/{moduleCode}/{id}"];
     let of_either = [
         "/modules",
         "/contents/search",

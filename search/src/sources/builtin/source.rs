@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     clock::this_hour,
-    request::{Order, SearchContext},
+    request::{Order, SearchContext, Viewer},
     source::{
         FailureKind, Item, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
         SourceRequest, TimeBound,
@@ -77,6 +77,12 @@ impl Source for BuiltinSource {
             recency: Recency::default(),
         };
         self.page(&request, &Position::Beginning).await.ok()?.total
+    }
+
+    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
+        let request = request_of_id(&self.scope, viewer, id);
+        let found = self.newest(&[request].into()).await?;
+        Ok(found.into_iter().flatten().next().map(Item::from))
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
@@ -201,6 +207,12 @@ impl BuiltinSource {
             }
         }
     }
+}
+
+/// Finds an item of a scope by its id.
+pub(crate) fn request_of_id(scope: &Arc<Scope>, viewer: &Viewer, id: &str) -> Request {
+    let query = Arc::new(Query::default().for_item(id));
+    Request { limit: 1, ..Request::total_of(scope, &viewer.principals, query) }
 }
 
 /// Start in time order; `None` at the end.

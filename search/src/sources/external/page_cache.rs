@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     settings::CacheSettings,
-    source::SourceFailure,
+    source::{Item, SourceFailure},
     sources::{cache_shares, count_page},
 };
 
@@ -23,6 +23,8 @@ use crate::{
 const STALE_LEAD: Duration = Duration::from_millis(100);
 /// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
+/// Pages are kept this long for the items that a person opens from a list.
+const ITEM_LIFETIME: Duration = Duration::from_hours(1);
 /// Keeps large settings within the cache's range.
 const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 
@@ -78,7 +80,7 @@ impl SourcePageCache {
                 let texts = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
                 u32::try_from(texts + stored.page.bytes()).unwrap_or(u32::MAX)
             })
-            .time_to_live(stale.max(fresh).min(MAX_LIFETIME))
+            .time_to_live(stale.max(fresh).clamp(ITEM_LIFETIME, MAX_LIFETIME))
             .build();
         let positions = TimePositions::new(bytes / POSITIONS_PART);
         let in_flight = SingleFlight::default();
@@ -104,6 +106,13 @@ impl SourcePageCache {
         }
         let page = Arc::clone(page);
         self.inner.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
+    }
+
+    /// The item of this id in the newest cached page of a registration that holds it.
+    pub(crate) fn find_item(&self, registration: u64, id: &str) -> Option<Item> {
+        let of_registration = self.inner.pages.iter().filter(|(key, _)| key.registration == registration);
+        let holding = of_registration.filter_map(|(_, stored)| Some((stored.since, stored.page.find(id)?)));
+        holding.max_by_key(|(since, _)| *since).map(|(_, item)| item)
     }
 
     /// The cursor of the page where items below this time may begin.

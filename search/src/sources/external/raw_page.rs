@@ -66,6 +66,11 @@ impl RawPage {
         Some(first.item.display_time)
     }
 
+    /// The item of this id.
+    pub(super) fn find(&self, id: &str) -> Option<Item> {
+        self.items.iter().find(|raw| raw.item.id == id).map(|raw| raw.item.clone())
+    }
+
     /// The approximate bytes.
     pub(super) fn bytes(&self) -> usize {
         const EACH: usize = 128;

@@ -22,8 +22,8 @@ use super::{
     raw_page::SourcePageKey,
 };
 use crate::{
-    request::Order,
-    source::{ConsumedPart, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    request::{Order, Viewer},
+    source::{ConsumedPart, Item, Position, Source, SourceFailure, SourcePage, SourceRequest},
     weight::Weight,
 };
 
@@ -89,6 +89,11 @@ impl Source for ExternalSource {
 
     fn weight(&self) -> Weight {
         self.weight
+    }
+
+    /// Of the cached pages: every viewer of the tenant gets the same.
+    async fn find_item(&self, _viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
+        Ok(self.cache.find_item(self.registration, id))
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {

@@ -1,0 +1,158 @@
+//! Single items, as a viewer may see them (decisions 13).
+
+use std::{cmp::Reverse, sync::Arc, time::Duration};
+
+use tokio::time::timeout;
+use trawl_engine::{Highlighter, Query, Request};
+
+use super::Coordinator;
+use crate::{
+    error::{Error, Result},
+    highlight::Highlight,
+    module::{SearchableModule, builtin_sources},
+    request::Viewer,
+    source::{Item, Source, SourceFailure},
+    sources::builtin::{BuiltinSource, request_of_id},
+};
+
+/// An item of a module.
+#[derive(Clone, Debug)]
+pub struct ItemRequest {
+    /// Id or code.
+    pub module: String,
+    /// Single source, by id or name; the first with such an item, if absent.
+    pub source: Option<String>,
+    /// Id of the item.
+    pub id: String,
+    /// Time until the deadline.
+    pub timeout: Duration,
+}
+
+/// An item that the viewer may see.
+#[derive(Debug)]
+pub struct FoundItem {
+    /// Code of the module that was asked.
+    pub module: String,
+    /// Id of its source.
+    pub source: String,
+    /// Module code of built-in content; `None` for an external item.
+    pub content: Option<String>,
+    /// The item.
+    pub item: Item,
+}
+
+/// An item of built-in content, by the code of its module and its id.
+pub type ItemKey = (String, String);
+
+impl Coordinator {
+    /// Finds an item. External systems are not called: their items are those of the last searches.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchModule`], [`Error::NoSuchSource`], [`Error::TooManySearches`], [`Error::Unavailable`].
+    pub async fn find_item(&self, viewer: &Viewer, request: &ItemRequest) -> Result<Option<FoundItem>> {
+        let ItemRequest { module, source, id, timeout: most } = request;
+        let _permit = self.permit()?;
+        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let module = modules.find(module).ok_or(Error::NoSuchModule)?;
+        let sources: Vec<&Arc<dyn Source>> = module.sources(source.as_deref()).collect();
+        if let Some(source) = source.as_ref().filter(|_| sources.is_empty()) {
+            return Err(Error::NoSuchSource(source.clone()));
+        }
+        within(*most, find_in(module, &sources, viewer, id)).await
+    }
+
+    /// The built-in items of these keys that the viewer may see, each at its place. Modules that nobody searches have none.
+    ///
+    /// # Errors
+    /// [`Error::TooManySearches`], [`Error::Unavailable`].
+    pub async fn find_builtin_items(
+        &self,
+        viewer: &Viewer,
+        keys: &[ItemKey],
+        most: Duration,
+    ) -> Result<Vec<Option<Item>>> {
+        let _permit = self.permit()?;
+        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
+        let Some(any) = sources.first() else { return Ok(vec![None; keys.len()]) };
+        let source_of = |module: &str| sources.iter().find(|source| source.scope().module == module);
+        let is_searched: Vec<bool> = keys.iter().map(|(module, _)| source_of(module).is_some()).collect();
+        let requests = keys.iter().filter_map(|(module, id)| {
+            source_of(module).map(|source| request_of_id(source.scope(), viewer, id))
+        });
+        let mut found = within(most, any.newest(&requests.collect())).await?.into_iter();
+        let mut next = || found.next()?.into_iter().next().map(Item::from);
+        Ok(is_searched.into_iter().map(|is_searched| is_searched.then(&mut next).flatten()).collect())
+    }
+
+    /// The newest items of an author in all built-in sources that the viewer may see, newest first.
+    ///
+    /// # Errors
+    /// [`Error::TooManySearches`], [`Error::Unavailable`].
+    pub async fn newest_of_author(
+        &self,
+        viewer: &Viewer,
+        author: &str,
+        limit: usize,
+        most: Duration,
+    ) -> Result<Vec<(ItemKey, Item)>> {
+        let _permit = self.permit()?;
+        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
+        let query = Arc::new(Query::parse(&format!("author:\"{}\"", author.replace('"', " "))));
+        let Some(any) = sources.first().filter(|_| !query.is_empty()) else { return Ok(Vec::new()) };
+        let request = |source: &&BuiltinSource| Request {
+            limit,
+            ..Request::total_of(source.scope(), &viewer.principals, Arc::clone(&query))
+        };
+        let found = within(most, any.newest(&sources.iter().map(request).collect())).await?;
+        let in_modules = sources.iter().zip(found).flat_map(|(source, hits)| {
+            let key = |id: &str| (source.scope().module.clone(), id.to_owned());
+            hits.into_iter().map(move |hit| (key(&hit.id), Item::from(hit)))
+        });
+        let mut items: Vec<(ItemKey, Item)> = in_modules.collect();
+        items.sort_by_key(|(_, item)| Reverse(item.display_time));
+        items.truncate(limit);
+        Ok(items)
+    }
+
+    /// Marks the matches of a keyword in an item and in its text.
+    ///
+    /// # Errors
+    /// [`Error::Internal`].
+    pub async fn highlight_item(
+        &self,
+        viewer: &Viewer,
+        item: &Item,
+        text: &str,
+        keyword: &str,
+    ) -> Result<Highlight> {
+        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let query = Query::parse(keyword).with_synonyms(&modules.vocabulary().synonyms).without_stop_words();
+        Ok(Highlight::of(item, text, &Highlighter::new(&query)))
+    }
+}
+
+async fn find_in(
+    module: &SearchableModule,
+    sources: &[&Arc<dyn Source>],
+    viewer: &Viewer,
+    id: &str,
+) -> Result<Option<FoundItem>, SourceFailure> {
+    for source in sources {
+        if let Some(item) = source.find_item(viewer, id).await? {
+            return Ok(Some(FoundItem {
+                module: module.module.code.clone(),
+                source: source.id().to_owned(),
+                content: source.as_builtin().map(|builtin| builtin.scope().module.clone()),
+                item,
+            }));
+        }
+    }
+    Ok(None)
+}
+
+async fn within<T>(most: Duration, work: impl Future<Output = Result<T, SourceFailure>>) -> Result<T> {
+    let result = timeout(most, work).await.unwrap_or_else(|_| Err(SourceFailure::timed_out(most)));
+    result.map_err(|failure| Error::Unavailable(failure.message))
+}

@@ -1,0 +1,85 @@
+//! People and items around an item, as far as the caller may see them.
+
+use trawl_engine::{Text, Texts};
+use trawl_search::{FoundItem, Item, ItemKey, Viewer};
+
+use super::{
+    ItemsState,
+    answer::{ItemPerson, RelatedItem},
+};
+use crate::{
+    error::Result,
+    platform::{
+        documents::Area,
+        shared::connections::{Connections, NamedPerson, PersonRole, RelatedKey, Relation},
+        users::documents::PEOPLE,
+    },
+};
+
+const MAX_OF_AUTHOR: usize = 5;
+
+/// What an area tells, what the author wrote, and the items that the index shows of both.
+pub(super) async fn find(
+    state: &ItemsState,
+    viewer: &Viewer,
+    found: &FoundItem,
+    author: Option<&str>,
+) -> Result<(Vec<ItemPerson>, Vec<RelatedItem>)> {
+    let area = found.content.as_deref().map(Area::of);
+    let Connections { mut people, related } = match area {
+        Some(area) => area.connections(state.store.reader(), viewer.tenant_id, &found.item.id).await?,
+        None => Connections::default(),
+    };
+    let is_named = |name: &str| people.iter().any(|person| person.name.as_deref() == Some(name));
+    if let Some(name) = author.filter(|name| !is_named(name)) {
+        people
+            .insert(0, NamedPerson { role: PersonRole::Author, name: Some(name.to_owned()), user_id: None });
+    }
+    let people_keys = people.iter().filter_map(|person| Some((PEOPLE.to_owned(), person.user_id.clone()?)));
+    let related_keys = related.iter().map(|related| (related.module.to_owned(), related.id.clone()));
+    let keys: Vec<ItemKey> = people_keys.chain(related_keys).collect();
+    let mut items = state.coordinator.find_builtin_items(viewer, &keys, state.timeout).await?.into_iter();
+    let people = people.into_iter().filter_map(|person| shown_person(person, &mut items)).collect();
+    let mut related: Vec<RelatedItem> =
+        related.into_iter().zip(items).filter_map(|(key, item)| shown_item(key, item)).collect();
+    related.extend(of_author(state, viewer, found, area, author).await?);
+    Ok((people, related))
+}
+
+/// A person by their name in the directory, where it shows them; takes their item.
+fn shown_person(person: NamedPerson, items: &mut impl Iterator<Item = Option<Item>>) -> Option<ItemPerson> {
+    let NamedPerson { role, name, user_id } = person;
+    let item = user_id.as_ref().and_then(|_| items.next().flatten());
+    let user_id = user_id.filter(|_| item.is_some());
+    let name = item.map(|item| title_of(&item)).or(name).filter(|name| !name.is_empty())?;
+    Some(ItemPerson { role, name, user_id })
+}
+
+fn shown_item(RelatedKey { relation, module, id }: RelatedKey, item: Option<Item>) -> Option<RelatedItem> {
+    Some(RelatedItem { relation, module: module.to_owned(), id, title: title_of(&item?) })
+}
+
+/// Other items by the author's name, or by that of the person.
+async fn of_author(
+    state: &ItemsState,
+    viewer: &Viewer,
+    found: &FoundItem,
+    area: Option<Area>,
+    author: Option<&str>,
+) -> Result<Vec<RelatedItem>> {
+    let (relation, name) = match (area, author) {
+        (Some(Area::People), _) => (Relation::Wrote, title_of(&found.item)),
+        (_, Some(author)) => (Relation::SameAuthor, author.to_owned()),
+        (_, None) => return Ok(Vec::new()),
+    };
+    let written = state.coordinator.newest_of_author(viewer, &name, MAX_OF_AUTHOR + 1, state.timeout).await?;
+    let is_other = |(module, id): &ItemKey| Some(module) != found.content.as_ref() || *id != found.item.id;
+    let others = written.into_iter().filter(|(key, _)| is_other(key)).take(MAX_OF_AUTHOR);
+    let related =
+        |((module, id), item): (ItemKey, Item)| RelatedItem { relation, module, id, title: title_of(&item) };
+    Ok(others.map(related).collect())
+}
+
+fn title_of(item: &Item) -> String {
+    Texts::read(&item.json).title.map(|Text(title)| title.into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,85 @@
+//! People and items that have to do with an item (decisions 13.1).
+
+use serde::Serialize;
+
+/// People and items around an item of one area, before the caller's rights are applied.
+#[derive(Debug, Default)]
+pub struct Connections {
+    /// In the order of their roles.
+    pub people: Vec<NamedPerson>,
+    /// Nearest first.
+    pub related: Vec<RelatedKey>,
+}
+
+/// A person with a role, by the name that the item states, or by id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedPerson {
+    /// What the person is to the item.
+    pub role: PersonRole,
+    /// As the item states it; the directory's name comes first.
+    pub name: Option<String>,
+    /// On the synchronising side.
+    pub user_id: Option<String>,
+}
+
+/// What a person is to an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum PersonRole {
+    /// Wrote it.
+    Author,
+    /// Created the task or the file.
+    Creator,
+    /// Has to do the task.
+    Assignee,
+    /// Owns the group.
+    Owner,
+    /// Administers the group.
+    Administrator,
+    /// Belongs to the group or department.
+    Member,
+}
+
+/// An item beside another, by module code and id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelatedKey {
+    /// How it is related.
+    pub relation: Relation,
+    /// Code of built-in content.
+    pub module: &'static str,
+    /// Item id.
+    pub id: String,
+}
+
+/// How an item is related to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Relation {
+    /// A file of the same folder.
+    SameFolder,
+    /// Another item of the same author.
+    SameAuthor,
+    /// Written by this person.
+    Wrote,
+    /// The group of this message.
+    Group,
+    /// A message of this group.
+    Message,
+    /// The message before this one.
+    Previous,
+    /// The message after this one.
+    Next,
+    /// A department of this person.
+    Department,
+    /// The department above this one.
+    Above,
+    /// A department below this one.
+    Below,
+}
+
+impl NamedPerson {
+    /// A person of the directory.
+    pub fn known(role: PersonRole, user_id: impl Into<String>) -> Self {
+        Self { role, name: None, user_id: Some(user_id.into()) }
+    }
+}
