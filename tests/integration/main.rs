@@ -146,6 +146,7 @@ mod pages {
         mod hostile_content;
         mod list;
         mod overlapping_steps;
+        mod quick_look;
         mod retries;
         mod session;
         mod states;

@@ -77,6 +77,6 @@ pub(super) struct RelatedItem {
     pub(super) module: String,
     /// Its id.
     pub(super) id: String,
-    /// Its title.
+    /// Its title, or the beginning of its summary.
     pub(super) title: String,
 }

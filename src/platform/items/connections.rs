@@ -17,6 +17,7 @@ use crate::{
 };
 
 const MAX_OF_AUTHOR: usize = 5;
+const MAX_TITLE_CHARS: usize = 120;
 
 /// What an area tells, what the author wrote, and the items that the index shows of both.
 pub(super) async fn find(
@@ -80,6 +81,16 @@ async fn of_author(
     Ok(others.map(related).collect())
 }
 
+/// The title, or the beginning of the summary in its place.
 fn title_of(item: &Item) -> String {
-    Texts::read(&item.json).title.map(|Text(title)| title.into_owned()).unwrap_or_default()
+    let Texts { title, brief, .. } = Texts::read(&item.json);
+    let Some(Text(text)) = [title, brief].into_iter().flatten().find(|Text(text)| !text.trim().is_empty())
+    else {
+        return String::new();
+    };
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(MAX_TITLE_CHARS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
 }

@@ -52,8 +52,10 @@ async fn article_is_shown_as_sent_with_its_surroundings() {
         "displayTime": NEW_YEAR, "action": action,
     });
     let mut other = item("o", "Quay rules", NEW_YEAR);
+    let untitled =
+        json!({"id": "u", "brief": "No title\nbut a line", "author": "Mei Chen", "displayTime": 1});
     other["author"] = json!("Mei Chen");
-    app.put_contents(&acme.caller, "article", &[sent.clone(), other]).await;
+    app.put_contents(&acme.caller, "article", &[sent.clone(), other, untitled]).await;
     let answer = show(&acme.caller, "article", "a/b?c=1&文", &[("keyword", "harbours")]).await.ok();
     let mut expected = sent;
     let details = json!({
@@ -64,7 +66,10 @@ async fn article_is_shown_as_sent_with_its_surroundings() {
         },
         "opens": {"address": "https://wiki.example:8443/1", "host": "wiki.example:8443"},
         "people": [{"role": "author", "name": "Mei Chen", "userId": null}],
-        "related": [{"relation": "sameAuthor", "module": "article", "id": "o", "title": "Quay rules"}],
+        "related": [
+            {"relation": "sameAuthor", "module": "article", "id": "o", "title": "Quay rules"},
+            {"relation": "sameAuthor", "module": "article", "id": "u", "title": "No title"},
+        ],
     });
     expected.as_object_mut().unwrap().extend(details.as_object().unwrap().clone());
     assert_eq!(*answer.data(), expected);

@@ -3,6 +3,9 @@
 /** Client kinds whose actions a browser may follow, in order of preference. */
 const CLIENTS = ["web", "pc"];
 
+/** What a host could be hidden behind. */
+const UNCLEAR = /^\/\/|[\\\u0000-\u001f\u007f]/;
+
 /** Schemes that run or read something. */
 const SCRIPTS = ["javascript:", "data:", "vbscript:", "blob:", "file:", "filesystem:"];
 
@@ -14,7 +17,7 @@ const SIGNING_IN = /\/(?:session|oauth2)(?:\/|$)/i;
  *
  * @param {unknown} action a JSON object as text: lines by client kind
  * @param {string} base the page's own address
- * @returns {{href: string} | {why: "none" | "app" | "unsafe"}}
+ * @returns {{href: string, host: string} | {why: "none" | "app" | "unsafe"}} `host` is empty for this server
  */
 export function target(action, base) {
     const clients = read(action);
@@ -41,12 +44,15 @@ function leads(text, base) {
 }
 
 /**
- * Accepts http, https and paths of this server.
+ * Accepts http, https and paths of this server; neither `//host` nor credentials.
  *
  * @param {string} text
  * @param {string} base
  */
 function address(text, base) {
+    if (UNCLEAR.test(text)) {
+        return { why: "unsafe" };
+    }
     const isPath = text.startsWith("/");
     let url;
     try {
@@ -55,7 +61,7 @@ function address(text, base) {
         return { why: "app" };
     }
     if (url.protocol === "http:" || url.protocol === "https:") {
-        return { href: url.href };
+        return url.username || url.password ? { why: "unsafe" } : { href: url.href, host: isPath ? "" : url.host };
     }
     return { why: SCRIPTS.includes(url.protocol) ? "unsafe" : "app" };
 }

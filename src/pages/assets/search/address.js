@@ -9,9 +9,10 @@
  * @property {string} to the last day
  * @property {string} author
  * @property {string} source a source's id; only with a module
+ * @property {string} item an item beside the list, as of `itemName`
  */
 
-export const START = Object.freeze({ q: "", module: "", sort: "time", from: "", to: "", author: "", source: "" });
+export const START = Object.freeze({ q: "", module: "", sort: "time", from: "", to: "", author: "", source: "", item: "" });
 
 /** Longest keyword (decisions 6), in UTF-16 units as an input counts them. */
 export const LONGEST = 256;
@@ -36,6 +37,7 @@ export function readAddress(query) {
         to: startOf(text("to")) === null ? "" : text("to"),
         author: text("author"),
         source: text("module") ? text("source") : "",
+        item: text("item"),
     };
 }
 

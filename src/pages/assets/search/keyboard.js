@@ -1,4 +1,4 @@
-// Keys: `/` focuses the box, arrows move between results, Escape goes back.
+// Keys: `/` and Ctrl-K focus the box, arrows, Home and End move between results, Space and → show one beside them, Escape goes back.
 
 /** Elements that use the arrow keys themselves. */
 const OWN = "input:not(#box), select, textarea, summary, [popover] *";
@@ -6,16 +6,53 @@ const OWN = "input:not(#box), select, textarea, summary, [popover] *";
 /**
  * @param {HTMLElement} page
  * @param {import("./search-box.js").SearchBox} box
+ * @param {import("./quick-look.js").QuickLook} look
+ * @param {(name: string) => void} open shows an item; an empty name hides it
  */
-export function listen(page, box) {
+export function listen(page, box, look, open) {
     document.addEventListener("keydown", (event) => {
-        if (event.defaultPrevented || event.isComposing || box.composing || event.ctrlKey || event.metaKey || event.altKey) {
+        if (event.defaultPrevented || event.isComposing || box.composing || event.altKey) {
             return;
         }
-        if (handle(event.key, page, box)) {
+        if (event.ctrlKey || event.metaKey) {
+            if (event.key.toLowerCase() === "k" && toBox(box)) {
+                event.preventDefault();
+            }
+            return;
+        }
+        if (lookAt(event.key, look, open) || handle(event.key, page, box)) {
             event.preventDefault();
         }
     });
+}
+
+/** Keys of the item beside the list. */
+function lookAt(key, look, open) {
+    const at = document.activeElement;
+    const name = at?.closest("[data-item]")?.dataset.item;
+    switch (key) {
+        case " ":
+            if (name) {
+                open(look.name === name ? "" : name);
+            }
+            return Boolean(name);
+        case "ArrowRight":
+            if (name && look.name === name) {
+                look.focus();
+            } else if (name) {
+                open(name);
+            }
+            return Boolean(name);
+        case "ArrowLeft":
+        case "Escape":
+            if (look.isOpen && (key === "Escape" || look.element.contains(at)) && !document.querySelector(":popover-open")) {
+                open("");
+                return true;
+            }
+            return false;
+        default:
+            return false;
+    }
 }
 
 function handle(key, page, box) {
@@ -23,16 +60,14 @@ function handle(key, page, box) {
     const isOwn = Boolean(at?.matches(OWN));
     switch (key) {
         case "/":
-            if (at?.matches("input, select, textarea") || !box.form.checkVisibility()) {
-                return false;
-            }
-            box.input.focus();
-            box.input.select();
-            return true;
+            return !at?.matches("input, select, textarea") && toBox(box);
         case "ArrowDown":
             return !isOwn && move(1, at, page, box);
         case "ArrowUp":
             return !isOwn && move(-1, at, page, box);
+        case "Home":
+        case "End":
+            return Boolean(at?.matches("[data-stop]")) && focus(stopsOf(page).at(key === "Home" ? 0 : -1));
         case "Escape":
             return !isOwn && !document.querySelector(":popover-open") && back(at, box);
         default:
@@ -42,7 +77,7 @@ function handle(key, page, box) {
 
 /** Moves focus by one stop; before the first is the box. */
 function move(by, at, page, box) {
-    const stops = [...page.querySelectorAll("[data-stop]")].filter((stop) => stop.checkVisibility());
+    const stops = stopsOf(page);
     if (at === box.input && by < 0) {
         return false;
     }
@@ -52,9 +87,25 @@ function move(by, at, page, box) {
     if (!isBefore && place < 0) {
         return false;
     }
-    const next = place + by < 0 ? box.input : stops[place + by];
-    next?.focus({ preventScroll: true });
-    next?.closest("li, form")?.scrollIntoView({ block: "nearest" });
+    return focus(place + by < 0 ? box.input : stops[place + by]);
+}
+
+function stopsOf(page) {
+    return [...page.querySelectorAll("[data-stop]")].filter((stop) => stop.checkVisibility());
+}
+
+function focus(stop) {
+    stop?.focus({ preventScroll: true });
+    stop?.closest("li, form")?.scrollIntoView({ block: "nearest" });
+    return true;
+}
+
+function toBox(box) {
+    if (!box.form.checkVisibility()) {
+        return false;
+    }
+    box.input.focus();
+    box.input.select();
     return true;
 }
 

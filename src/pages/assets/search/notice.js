@@ -4,8 +4,12 @@ import { element, fill } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { describeFailure } from "./failure.js";
 
+/** Milliseconds without an answer, and what the page then says. */
+const LATE = [[3_000, "trouble.slow"], [10_000, "trouble.hangs"]];
+
 export class Notice {
     #timer = 0;
+    #late = [];
     #tries = 0;
     #again = null;
     #isHeld = false;
@@ -23,6 +27,7 @@ export class Notice {
     clear() {
         const wasHere = this.element.contains(document.activeElement);
         clearTimeout(this.#timer);
+        this.#late.forEach(clearTimeout);
         this.#again = null;
         this.#isHeld = false;
         this.element.hidden = true;
@@ -38,7 +43,18 @@ export class Notice {
         this.clear();
     }
 
+    /** Says so when an answer is late; whatever is shown next ends that. */
+    expect() {
+        this.clear();
+        this.#late = LATE.map(([after, text]) => setTimeout(() => this.#show(t(text)), after));
+    }
+
     show(text, ...actions) {
+        this.#late.forEach(clearTimeout);
+        this.#show(text, ...actions);
+    }
+
+    #show(text, ...actions) {
         fill(this.element, element("span", { dir: "auto" }, text), ...actions);
         this.element.hidden = false;
     }

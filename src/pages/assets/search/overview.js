@@ -63,7 +63,7 @@ export class Overview {
     }
 
     isShowing(place) {
-        return this.#isValid && writeAddress({ ...this.place, module: "" }) === writeAddress({ ...place, module: "" });
+        return this.#isValid && writeAddress({ ...this.place, module: "", item: "" }) === writeAddress({ ...place, module: "", item: "" });
     }
 
     /** The link that opens a module, by code or id. */

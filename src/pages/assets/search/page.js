@@ -1,6 +1,6 @@
 // The search page: session, place, and the view that shows it.
 //
-// The address is the place: typing replaces it, opening a module adds to the history. A search aborts the previous one,
+// The address is the place: typing replaces it, opening a module or an item adds to the history. A search aborts the previous one,
 // on the server too. Lost focus moves to the module's heading, back to its section, or to the results.
 
 import { call } from "../shared/api.js";
@@ -17,6 +17,7 @@ import { listen } from "./keyboard.js";
 import { ModuleList } from "./module-list.js";
 import { Notice } from "./notice.js";
 import { Overview } from "./overview.js";
+import { QuickLook } from "./quick-look.js";
 import { personMenu } from "./person-menu.js";
 import { updateTimes } from "./row.js";
 import { currentPath, signInSection, takeSignInError } from "./sign-in.js";
@@ -37,6 +38,8 @@ export class SearchPage extends HTMLElement {
     #isLeaving = false;
     #wasRetried = false;
     #scroll = 0;
+    /** Whether the results of the place are shown. */
+    #isShown = false;
     #box;
     #notice;
     #announcer;
@@ -61,14 +64,21 @@ export class SearchPage extends HTMLElement {
         this.#notice = new Notice(() => this.main.focus({ preventScroll: true }));
         this.#announcer = new Announcer();
         this.head = head(this.#box);
+        this.look = new QuickLook({
+            close: () => this.#lookAt(""),
+            module: (code) => this.nav?.find(code),
+            signedOut: () => this.#signedOut(null),
+        });
         this.main = element("main", { id: "results", tabindex: "-1", "data-begin": true }, element("h1", { class: "unseen" }, t("search.title")));
         this.dataset.view = this.#place.q ? "results" : "start";
         fill(this, element("a", { class: "skip", href: "#results", click: (event) => this.#skip(event) }, t("search.skip")),
-            this.head.node, this.main, this.#notice.element, this.#announcer.element);
+            this.head.node, this.main, this.look.element, this.#notice.element, this.#announcer.element);
         this.#box.addEventListener("type", () => this.#type());
         this.#box.addEventListener("enter", () => this.#enter());
         this.addEventListener("trawl-say", ({ detail }) => this.#showItemFailure(detail));
-        listen(this, this.#box);
+        listen(this, this.#box, this.look, (name) => this.#lookAt(name));
+        this.addEventListener("click", (event) => this.#follow(event));
+        this.addEventListener("focusin", ({ target }) => this.#lookOn(target));
         this.#box.input.focus();
     }
 
@@ -108,13 +118,15 @@ export class SearchPage extends HTMLElement {
         this.#isLeaving = true;
         this.overview?.stop();
         this.list?.stop();
+        this.look.close();
+        this.#notice.clear();
         fill(this);
         document.title = t("search.title");
         goOn();
     }
 
     #resume() {
-        this.#isSignedOut = false;
+        this.#isSignedOut = this.#isShown = false;
         this.#show();
     }
 
@@ -141,7 +153,10 @@ export class SearchPage extends HTMLElement {
         }));
         this.#loadModules().catch(() => {});
         // Input during start-up counts.
-        this.#move(this.#latestPlace());
+        const { q, item } = this.#place;
+        const place = this.#latestPlace();
+        // Invalid parts of the address leave it.
+        this.#go({ ...place, item: place.q === q ? item : "" });
     }
 
     /** The callbacks of a view; ignored while it is hidden. */
@@ -165,10 +180,10 @@ export class SearchPage extends HTMLElement {
         }
     }
 
-    /** The place with the latest input, without an unfinished composition. */
+    /** The place with the latest input, without an unfinished composition and without an item. */
     #latestPlace() {
         const q = this.#box.composing ? this.#place.q : this.#box.text;
-        return { ...this.#place, ...this.filters?.take(), q, ...(q ? {} : { module: "", source: "" }) };
+        return { ...this.#place, ...this.filters?.take(), q, item: "", ...(q ? {} : { module: "", source: "" }) };
     }
 
     /** Loads the modules once; a failure lets the next caller retry. */
@@ -224,6 +239,11 @@ export class SearchPage extends HTMLElement {
 
     /** Shows a place, given by the address or the box. */
     #move(place) {
+        if (this.#isShown && isSameSearch(place, this.#place)) {
+            this.#place = place;
+            this.#showItem();
+            return;
+        }
         const wasOverview = this.dataset.view === "results" && !this.#place.module;
         if (wasOverview && place.module) {
             this.#scroll = scrollY;
@@ -241,7 +261,12 @@ export class SearchPage extends HTMLElement {
     /** Shows the place; with `left`, the overview as it was left for that module. */
     #show(left = "") {
         const place = this.#place;
+        this.#isShown = true;
+        this.#showItem();
         this.#notice.clear();
+        if (place.q) {
+            this.#notice.expect();
+        }
         this.#announcer.clear();
         this.dataset.view = place.q ? "results" : "start";
         this.start.element.hidden = Boolean(place.q);
@@ -259,6 +284,7 @@ export class SearchPage extends HTMLElement {
             this.overview.stop();
             this.#showModule(place);
         } else if (left) {
+            this.#notice.clear();
             this.list.stop();
             scrollTo(0, this.#scroll);
             this.#restoreFocus(this.overview.linkTo(left));
@@ -303,6 +329,40 @@ export class SearchPage extends HTMLElement {
             this.list.stop();
             this.list.element.hidden = true;
             this.#notice.show(t("trouble.no-module"), element("button", { type: "button", click: () => this.#open(null) }, t("empty.everywhere")));
+        }
+    }
+
+    /** Opens an item beside the list, or closes it. The first is a step of the history, those that follow replace it. */
+    #lookAt(name) {
+        if (name !== this.#place.item) {
+            this.#go({ ...this.#place, item: name }, { push: !this.#place.item });
+        }
+    }
+
+    #showItem() {
+        const { item, q } = this.#place;
+        this.toggleAttribute("data-aside", Boolean(item));
+        if (item) {
+            this.look.show(item, q, this.main.querySelector(`[data-item="${CSS.escape(item)}"]`));
+        } else {
+            this.look.close();
+        }
+    }
+
+    /** Opens the item of a link beside the list. */
+    #follow(event) {
+        const link = event.target.closest("a[data-look]");
+        if (link && !event.button && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey) {
+            event.preventDefault();
+            this.#lookAt(link.dataset.look);
+        }
+    }
+
+    /** An open item follows the row that has focus. */
+    #lookOn(target) {
+        const row = this.look.isOpen && target.closest("[data-item]");
+        if (row && this.main.contains(row)) {
+            this.#lookAt(row.dataset.item);
         }
     }
 
@@ -435,6 +495,10 @@ export class SearchPage extends HTMLElement {
             this.#notice.showFailure(failure, () => this.#signOut());
         }
     }
+}
+
+function isSameSearch(left, right) {
+    return writeAddress({ ...left, item: "" }) === writeAddress({ ...right, item: "" });
 }
 
 function find(modules, name) {

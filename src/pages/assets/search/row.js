@@ -4,15 +4,13 @@ import { element } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { exactTime, isoTime, relativeTime } from "../shared/time.js";
 import { picture, target } from "./action.js";
-import { download, fileOf, size } from "./file.js";
+import { fileOf, size } from "./file.js";
 import { fromFirstMark, nodes, pieces, plain, textOf } from "./highlight.js";
 import { moduleIcon } from "./icons.js";
+import { itemAddress, itemName } from "./item-address.js";
 
 /** The type of people: round pictures, no time. */
 const PEOPLE = 6;
-
-/** Types of items that open nothing. */
-const DESCRIBED = new Set([PEOPLE, 7, 8]);
 
 /** Drops data that is not an object. */
 export function withValidItems(answer) {
@@ -30,14 +28,14 @@ export function row(item, module, { roomy, now }) {
     const texts = readTexts(item, roomy);
     const leads = target(item.action, document.baseURI);
     const file = leads.href ? null : fileOf(item, module);
-    const why = reason(leads, module, file);
-    return element("li", { class: roomy ? "row roomy" : "row" },
+    const name = itemName(module, item);
+    return element("li", { class: roomy ? "row roomy" : "row", "data-item": name },
         image(item, module),
         element("div", { class: "texts" },
             element("div", { class: "head" },
-                element("h3", { dir: "auto" }, opener(why, leads.href, file, texts.title)),
+                element("h3", { dir: "auto" }, opener(leads.href, name, texts.title)),
                 module.type === PEOPLE ? null : time(item.displayTime, now)),
-            line(item, file, why, leads, texts, roomy),
+            line(item, file, leads, texts, roomy),
             roomy && texts.brief.length ? element("p", { class: "brief", dir: "auto" }, ...nodes(texts.brief)) : null));
 }
 
@@ -54,37 +52,24 @@ function readTexts(item, roomy) {
     return { title: isThere ? title : shown, subTitle, brief: isThere ? shown : [] };
 }
 
-/** The title as a link, a download button or plain text. */
-function opener(why, href, file, title) {
+/** The title, which opens the item's own address, else the item beside the list. */
+function opener(href, name, title) {
     const content = textOf(title).trim() ? nodes(title) : [element("span", { class: "untitled" }, t("row.untitled"))];
     if (href) {
         return element("a", { href, target: "_blank", rel: "noopener noreferrer", class: "open", "data-stop": true }, ...content);
     }
-    if (file) {
-        const open = element("button", { type: "button", class: "open", "data-stop": true }, ...content);
-        open.addEventListener("click", () => download(open, file));
-        return open;
-    }
-    return element("span", { class: "open", tabindex: "-1", "data-stop": true, title: why }, ...content);
-}
-
-/** Why the item cannot be opened; null where that is expected. */
-function reason(leads, module, file) {
-    if (leads.href || file || (leads.why === "none" && DESCRIBED.has(module.type))) {
-        return null;
-    }
-    return t(`row.closed.${leads.why}`);
+    return element("a", { href: itemAddress(name), class: "open", "data-look": name, "data-stop": true }, ...content);
 }
 
 /** Subtitle, author and file facts, then the brief in single-line rows. */
-function line(item, file, why, leads, texts, roomy) {
+function line(item, file, leads, texts, roomy) {
     const parts = [
         texts.subTitle.length ? element("bdi", {}, ...nodes(texts.subTitle)) : null,
         own(item.author),
         file ? element("bdi", {}, [file.extension.toUpperCase(), size(file.size)].filter(Boolean).join(" · ")) : null,
         own(item.attachDescription),
-        // Only a tooltip tells of a missing action.
-        why && leads.why !== "none" ? element("bdi", { class: "closed" }, why) : null,
+        leads.host ? element("bdi", { class: "host" }, leads.host) : null,
+        leads.why && leads.why !== "none" ? element("bdi", { class: "closed" }, t(`row.closed.${leads.why}`)) : null,
     ].filter(Boolean);
     const beginning = !roomy && texts.brief.length;
     if (!parts.length && !beginning) {

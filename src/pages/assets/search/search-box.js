@@ -18,7 +18,7 @@ export class SearchBox extends EventTarget {
         this.input = element("input", {
             id: "box", type: "search", name: "q", autocomplete: "off", autocapitalize: "none", spellcheck: "false",
             enterkeyhint: "search", placeholder: t("box.placeholder"), "aria-label": t("box.label"),
-            "aria-keyshortcuts": "/", maxlength: LONGEST,
+            "aria-keyshortcuts": "/ Control+K Meta+K", maxlength: LONGEST,
         });
         this.clearing = element("button", {
             type: "button", class: "clear", "aria-label": t("box.clear"), title: t("box.clear"), hidden: true,

@@ -31,7 +31,7 @@ export class Section {
         /** The last answer; null without one for the current search. */
         this.answer = null;
         this.count = element("span", { class: "count" });
-        this.link = element("a", { href: "#", "data-stop": true }, isolate(nameOf(module)));
+        this.link = element("a", { href: "#" }, isolate(nameOf(module)));
         this.more = element("a", { href: "#", class: "more", tabindex: "-1", "aria-hidden": "true" });
         for (const link of [this.link, this.more]) {
             link.addEventListener("click", (event) => this.#onClick(event));

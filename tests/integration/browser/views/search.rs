@@ -55,12 +55,18 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "search-recent").await;
     stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     judge.look_at(stage, "search-module").await;
+    stage.browser.ask("document.querySelector('.row .open').click()").await;
+    stage.wait_for_element(".look:not([aria-busy])").await;
+    judge.look_at(stage, "search-item").await;
     stage.open("/?q=warehouse&module=all&sort=relevance&from=2020-01-01", &seen(ROWS)).await;
     judge.look_at(stage, "search-filters").await;
     stage.open("/?q=%E4%BB%93%E5%BA%93", &seen(ROWS)).await;
     judge.look_at(stage, "search-chinese").await;
     stage.open("/?q=zhou&module=people", &seen(ROWS)).await;
     judge.look_at(stage, "search-people").await;
+    stage.browser.ask("document.querySelector('.row .open').click()").await;
+    stage.wait_for_element(".look:not([aria-busy])").await;
+    judge.look_at(stage, "search-person").await;
     stage.open("/?q=anything&module=archive", &seen(ROWS)).await;
     judge.look_at(stage, "search-odd-texts").await;
 }

@@ -67,7 +67,7 @@ async fn source_content_is_shown_as_text() {
     page.wait_until(&format!("document.querySelectorAll('.list .row').length === {count}")).await;
     let first = &page.texts(".list h3").await[0];
     assert_eq!(*first, format!("harbour {MARKUP}"));
-    let links = "return [...document.querySelectorAll('.list a.open')].map((one) => [one.textContent.trim(), one.href, one.rel, one.target])";
+    let links = "return [...document.querySelectorAll('.list a[target]')].map((one) => [one.textContent.trim(), one.href, one.rel, one.target])";
     let expected = json!([
         ["harbour good", "https://wiki.example/1?a=b", "noopener noreferrer", "_blank"],
         ["harbour path", format!("{}/healthz?x=1", page.base), "noopener noreferrer", "_blank"],
@@ -146,23 +146,30 @@ async fn only_web_urls_open_and_only_own_pictures_load() {
     let page = Page::open(&all.mei, "/").await;
     let web = |lines: &str| json!({"web": lines}).to_string();
     let cases = [
-        (web("[OpenUrl]\nurl=https://a.example/x"), json!({"href": "https://a.example/x"})),
+        (
+            web("[OpenUrl]\nurl=https://a.example/x"),
+            json!({"href": "https://a.example/x", "host": "a.example"}),
+        ),
         (
             web(" [OpenApp] \r\nappCode=x\r\n appUrl = http://a.example/y"),
-            json!({"href": "http://a.example/y"}),
+            json!({"href": "http://a.example/y", "host": "a.example"}),
         ),
-        (web("[OpenUrl]\nurl=/page?x=1"), json!({"href": "https://trawl.example/page?x=1"})),
+        (web("[OpenUrl]\nurl=/page?x=1"), json!({"href": "https://trawl.example/page?x=1", "host": ""})),
         (
             json!({"pc": "[OpenUrl]\nurl=https://a.example/"}).to_string(),
-            json!({"href": "https://a.example/"}),
+            json!({"href": "https://a.example/", "host": "a.example"}),
         ),
         (
             json!({"web": "[OpenUrl]\nurl=javascript:x", "pc": "[OpenUrl]\nurl=https://a.example/"})
                 .to_string(),
-            json!({"href": "https://a.example/"}),
+            json!({"href": "https://a.example/", "host": "a.example"}),
         ),
         (web("[OpenUrl]\nurl=java\tscript:x"), json!({"why": "unsafe"})),
         (web("[OpenUrl]\nurl=data:text/html,x"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=//a.example/"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=/\\a.example/"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=https:\\\\a.example/"), json!({"why": "unsafe"})),
+        (web("[OpenUrl]\nurl=https://me:secret@a.example/"), json!({"why": "unsafe"})),
         (web("[OpenUrl]\nurl=wxwork://x"), json!({"why": "app"})),
         (web("[OpenApp]\nappCode=x\nappUrl=form/7"), json!({"why": "app"})),
         (web("[Else]\nurl=https://a.example/"), json!({"why": "app"})),

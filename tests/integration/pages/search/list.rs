@@ -142,18 +142,20 @@ async fn file_is_downloaded_and_a_missing_one_reported() {
     let id = mei.post("/v1/stream/upload/commit", &commit).await.ok().data()["id"].clone();
     all.app.wait_for_index().await;
     let page = Page::open(&all.mei, "/?q=log&module=file").await;
-    page.find(".list button.open").await;
+    page.find(".list .row").await;
     assert!(page.texts(".list .parts").await[0].contains("TXT · 22\u{a0}B"));
     let follow = "window.led = []; HTMLAnchorElement.prototype.click = function () { led.push([this.href, this.rel, this.target]); }";
     page.run(follow, &[]).await;
-    page.click(".list button.open").await;
+    page.click(".list .open").await;
+    page.wait_for_text(content).await;
+    page.click(".look-actions .main").await;
     let led = page.wait_until("led[0]").await;
     assert_eq!((&led[1], &led[2]), (&json!("noopener noreferrer"), &json!("_blank")));
     let taken = mei.http.get(led[0].as_str().unwrap()).send().await.unwrap();
     assert_eq!(taken.text().await.unwrap(), content);
 
     mei.post("/v1/files/delete", &json!([id])).await.ok();
-    page.click(".list button.open").await;
+    page.click(".look-actions .main").await;
     page.wait_for_text("The file could not be opened.").await;
     page.close().await;
 }

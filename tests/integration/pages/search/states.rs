@@ -4,7 +4,7 @@ use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::{
-    util::search_page::SearchPage,
+    util::search_page::{SearchPage, with_articles},
     util::{
         app::{TestApp, disable_suspension},
         external::{ExternalSystem, Reply, with},
@@ -242,5 +242,30 @@ async fn busy_server_is_retried_and_a_frozen_tenant_reported() {
     tenants.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
     page.press("har").await;
     page.wait_for_text("You may not search here at the moment.").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn late_answer_is_told_until_it_arrives() {
+    let all = with_articles().await;
+    let page = Page::open(&all.mei, "/").await;
+    page.run("test.hold('contents/search/all')", &[]).await;
+    page.press("harbour").await;
+    page.wait_for_text("The server takes longer than usual.").await;
+    page.wait_for_text("The server does not answer.").await;
+    page.run("test.release()", &[]).await;
+    page.wait_until(
+        "document.querySelector('[data-module=article] .row') && document.querySelector('.notice').hidden",
+    )
+    .await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invalid_parts_leave_the_address() {
+    let all = with_articles().await;
+    let page = Page::open(&all.mei, "/?q=harbour&from=2024-02-31&to=x&sort=best&module=article").await;
+    page.wait_until("document.querySelector('.list .row')").await;
+    assert_eq!(page.address().await, "/?q=harbour&module=article");
     page.close().await;
 }
