@@ -25,6 +25,8 @@ const PASSAGE_SOURCE_BYTES: usize = 64 << 10;
 pub enum Extent {
     /// All of it, up to 8 KiB.
     Whole,
+    /// All of it; the caller bounds its length.
+    Unbounded,
     /// About 200 characters with the most matches of the first 64 KiB, or the first ones.
     Passage,
 }
@@ -43,8 +45,7 @@ impl Highlighter {
 
     /// HTML with `<em>` around matches and `…` at cuts; `None` if empty.
     ///
-    /// Matching words are marked whole; grapheme clusters and entities are never cut. Reads at most 64 KiB,
-    /// in linear time.
+    /// Matching words are marked whole; grapheme clusters and entities are never cut. Takes linear time.
     pub fn mark(&self, text: &str, extent: Extent) -> Option<String> {
         self.mark_text(text, extent, false)
     }
@@ -67,12 +68,13 @@ impl Highlighter {
         }
         let bytes = match extent {
             Extent::Whole => WHOLE_BYTES,
+            Extent::Unbounded => text.len(),
             Extent::Passage => PASSAGE_SOURCE_BYTES,
         };
         let source = &text[..boundary_before(text, text.floor_char_boundary(bytes))];
         let marks = self.marks(source, is_name);
         let shown = match extent {
-            Extent::Whole => 0..source.len(),
+            Extent::Whole | Extent::Unbounded => 0..source.len(),
             Extent::Passage => passage::choose(source, &marks),
         };
         Some(html::write(text, shown, &marks))

@@ -1,4 +1,4 @@
-//! Search results by segment, in 156 MiB at most.
+//! Search results by segment, in 164 MiB at most.
 //!
 //! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals, document sets, words of a prefix
 //! and lengths. Viewers are keyed by a number for their principals.
@@ -31,6 +31,8 @@ const ENTRY_OVERHEAD_BYTES: usize = 128;
 
 pub(crate) struct SegmentCache {
     totals: WeightedCache<TotalKey, Arc<CachedTotal>>,
+    /// Of single words, whose query is empty.
+    frequencies: WeightedCache<TotalKey, Arc<CachedTotal>>,
     sets: WeightedCache<SetKey, Arc<DocumentSet>>,
     term_infos: WeightedCache<Term, Arc<TermInfos>>,
     prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
@@ -170,6 +172,7 @@ impl SegmentCache {
     pub(crate) fn new() -> Self {
         Self {
             totals: weighted_cache(MAX_TOTALS_BYTES),
+            frequencies: weighted_cache(MAX_TOTALS_BYTES),
             sets: weighted_cache(MAX_SETS_BYTES),
             term_infos: weighted_cache(MAX_TERM_INFOS_BYTES),
             prefixes: weighted_cache(MAX_PREFIXES_BYTES),
@@ -180,11 +183,16 @@ impl SegmentCache {
     }
 
     pub(crate) fn total(&self, key: &TotalKeyRef<'_>) -> Option<Arc<CachedTotal>> {
-        self.totals.get(key)
+        self.totals_like(key).get(key)
     }
 
     pub(crate) fn insert_total(&self, key: &TotalKeyRef<'_>, total: CachedTotal) {
-        self.totals.insert(key.into_owned(), Arc::new(total));
+        self.totals_like(key).insert(key.into_owned(), Arc::new(total));
+    }
+
+    /// Words of a few viewers are many; they must not displace totals of searches.
+    fn totals_like(&self, key: &TotalKeyRef<'_>) -> &WeightedCache<TotalKey, Arc<CachedTotal>> {
+        if key.query.is_empty() { &self.frequencies } else { &self.totals }
     }
 
     pub(crate) fn set(&self, key: &SetKey) -> Option<Arc<DocumentSet>> {
@@ -245,6 +253,7 @@ impl SegmentCache {
 
     pub(crate) fn clear(&self) {
         self.totals.clear();
+        self.frequencies.clear();
         self.sets.clear();
         self.term_infos.clear();
         self.prefixes.clear();

@@ -64,8 +64,8 @@ fn mark(item: &mut Item, highlighter: &Highlighter) {
 impl Highlight {
     /// Marks a whole item and its text.
     pub(crate) fn of(item: &Item, text: &str, highlighter: &Highlighter) -> Self {
-        let text = highlighter.mark(text, Extent::Whole);
-        Self { text, ..Self::of_shown(item, highlighter, Extent::Whole) }
+        let text = highlighter.mark(text, Extent::Unbounded);
+        Self { text, ..Self::of_shown(item, highlighter, Extent::Unbounded) }
     }
 
     fn of_shown(item: &Item, highlighter: &Highlighter, brief: Extent) -> Self {

@@ -116,6 +116,7 @@ impl FromRef<Arc<App>> for ItemsState {
             coordinator: Arc::clone(&app.coordinator),
             store: app.store.clone(),
             public_url: Arc::clone(&app.public_url),
+            limits: Arc::clone(&app.limits),
             timeout: app.config.search_timeout(),
         }
     }

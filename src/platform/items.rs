@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use trawl_search::Coordinator;
 
-use crate::store::Store;
+use crate::{config::Limits, store::Store};
 
 /// Route state.
 #[derive(Clone)]
@@ -18,5 +18,6 @@ pub struct ItemsState {
     pub(crate) coordinator: Arc<Coordinator>,
     pub(crate) store: Store,
     pub(crate) public_url: Arc<str>,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) timeout: Duration,
 }

@@ -1,4 +1,4 @@
-//! Statistics of the scopes of a request; nothing that the viewer does not see must change them.
+//! Statistics of the scopes of a request, over the documents that the viewer sees.
 
 use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocSet, TERMINATED};

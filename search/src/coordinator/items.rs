@@ -2,6 +2,7 @@
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
+use serde::Deserialize;
 use tokio::time::timeout;
 use trawl_engine::{Highlighter, Query, Request};
 
@@ -9,7 +10,7 @@ use super::Coordinator;
 use crate::{
     error::{Error, Result},
     highlight::Highlight,
-    module::{SearchableModule, builtin_sources},
+    module::{SearchableModule, TenantModules, builtin_sources},
     request::Viewer,
     source::{Item, Source, SourceFailure},
     sources::builtin::{BuiltinSource, request_of_id},
@@ -41,8 +42,22 @@ pub struct FoundItem {
     pub item: Item,
 }
 
-/// An item of built-in content, by the code of its module and its id.
+/// A module's code and an item's id.
 pub type ItemKey = (String, String);
+
+/// Items that are read for each one of an author, as others share words of the name.
+const NAMESAKES: usize = 4;
+
+#[derive(Deserialize)]
+struct Stated {
+    author: Option<String>,
+}
+
+impl Stated {
+    fn author_of(item: &str) -> Option<String> {
+        serde_json::from_str::<Self>(item).ok()?.author
+    }
+}
 
 impl Coordinator {
     /// Finds an item. External systems are not called: their items are those of the last searches.
@@ -61,7 +76,7 @@ impl Coordinator {
         within(*most, find_in(module, &sources, viewer, id)).await
     }
 
-    /// The built-in items of these keys that the viewer may see, each at its place. Modules that nobody searches have none.
+    /// The built-in items of these keys that the viewer may see, each at its place, with the code of a module that shows it.
     ///
     /// # Errors
     /// [`Error::TooManySearches`], [`Error::Unavailable`].
@@ -70,22 +85,24 @@ impl Coordinator {
         viewer: &Viewer,
         keys: &[ItemKey],
         most: Duration,
-    ) -> Result<Vec<Option<Item>>> {
+    ) -> Result<Vec<Option<(String, Item)>>> {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
-        let Some(any) = sources.first() else { return Ok(vec![None; keys.len()]) };
-        let source_of = |module: &str| sources.iter().find(|source| source.scope().module == module);
-        let is_searched: Vec<bool> = keys.iter().map(|(module, _)| source_of(module).is_some()).collect();
-        let requests = keys.iter().filter_map(|(module, id)| {
-            source_of(module).map(|source| request_of_id(source.scope(), viewer, id))
+        let Some(any) = sources.first() else { return Ok(keys.iter().map(|_| None).collect()) };
+        let source_of = |content: &str| sources.iter().find(|source| source.scope().module == content);
+        let shown_in: Vec<Option<&str>> =
+            keys.iter().map(|(content, _)| module_of(&modules, source_of(content)?)).collect();
+        let requests = keys.iter().zip(&shown_in).filter(|(_, module)| module.is_some());
+        let requests = requests.filter_map(|((content, id), _)| {
+            source_of(content).map(|source| request_of_id(source.scope(), viewer, id))
         });
         let mut found = within(most, any.newest(&requests.collect())).await?.into_iter();
-        let mut next = || found.next()?.into_iter().next().map(Item::from);
-        Ok(is_searched.into_iter().map(|is_searched| is_searched.then(&mut next).flatten()).collect())
+        let mut next = |module: &str| Some((module.to_owned(), found.next()?.into_iter().next()?.into()));
+        Ok(shown_in.into_iter().map(|module| next(module?)).collect())
     }
 
-    /// The newest items of an author in all built-in sources that the viewer may see, newest first.
+    /// The newest built-in items that state this author and that the viewer may see, newest first; keyed by a module that shows them.
     ///
     /// # Errors
     /// [`Error::TooManySearches`], [`Error::Unavailable`].
@@ -99,16 +116,18 @@ impl Coordinator {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
-        let query = Arc::new(Query::parse(&format!("author:\"{}\"", author.replace('"', " "))));
+        let query = Arc::new(Query::of_author(author));
         let Some(any) = sources.first().filter(|_| !query.is_empty()) else { return Ok(Vec::new()) };
         let request = |source: &&BuiltinSource| Request {
-            limit,
+            limit: limit * NAMESAKES,
             ..Request::total_of(source.scope(), &viewer.principals, Arc::clone(&query))
         };
         let found = within(most, any.newest(&sources.iter().map(request).collect())).await?;
         let in_modules = sources.iter().zip(found).flat_map(|(source, hits)| {
-            let key = |id: &str| (source.scope().module.clone(), id.to_owned());
-            hits.into_iter().map(move |hit| (key(&hit.id), Item::from(hit)))
+            let module = module_of(&modules, source);
+            let stated =
+                hits.into_iter().filter(|hit| Stated::author_of(&hit.item).as_deref() == Some(author));
+            stated.filter_map(move |hit| Some(((module?.to_owned(), hit.id.clone()), Item::from(hit))))
         });
         let mut items: Vec<(ItemKey, Item)> = in_modules.collect();
         items.sort_by_key(|(_, item)| Reverse(item.display_time));
@@ -131,6 +150,14 @@ impl Coordinator {
         let query = Query::parse(keyword).with_synonyms(&modules.vocabulary().synonyms).without_stop_words();
         Ok(Highlight::of(item, text, &Highlighter::new(&query)))
     }
+}
+
+/// Code of a module that shows the content of a source: that of the content itself, else the first.
+fn module_of<'a>(modules: &'a TenantModules, source: &BuiltinSource) -> Option<&'a str> {
+    let content = &source.scope().module;
+    let shows = |module: &&Arc<SearchableModule>| module.sources(Some(source.id())).next().is_some();
+    let of_content = modules.find(content).filter(shows);
+    of_content.or_else(|| modules.list().iter().find(shows)).map(|module| module.module.code.as_str())
 }
 
 async fn find_in(

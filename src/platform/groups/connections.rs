@@ -1,6 +1,9 @@
 //! People of a group.
 
-use super::rules::GroupRole;
+use super::{
+    repo::{ROLE, views::SHOWN},
+    rules::GroupRole,
+};
 use crate::{
     error::Result,
     platform::shared::connections::{Connections, NamedPerson, PersonRole},
@@ -11,14 +14,12 @@ const MAX_PEOPLE: u64 = 20;
 
 /// The highest members. Those of other tenants have a name alone.
 pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Connections> {
-    let statement = sql(
-        "SELECT group_members.tenant_id, group_members.user_id, group_members.role, users.name FROM group_members \
-         JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
-           AND NOT users.is_deleted AND NOT users.is_hidden \
-         WHERE group_members.group_id = ? \
-         ORDER BY group_members.role DESC, group_members.joined_at, group_members.user_id LIMIT ?",
-        [id.into(), MAX_PEOPLE.into()],
+    let text = format!(
+        "SELECT group_members.tenant_id, group_members.user_id, {ROLE} AS role, users.name {SHOWN} \
+         JOIN groups ON groups.id = group_members.group_id WHERE group_members.group_id = ? \
+         ORDER BY group_members.role DESC, group_members.joined_at, group_members.user_id, group_members.tenant_id LIMIT ?"
     );
+    let statement = sql(text, [id.into(), MAX_PEOPLE.into()]);
     let members: Vec<RankedMember> = statement.fetch_all(reader).await?;
     let person = |member: RankedMember| NamedPerson {
         role: match GroupRole::from_number(member.role) {

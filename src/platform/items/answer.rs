@@ -73,7 +73,7 @@ pub(super) struct ItemPerson {
 #[derive(Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub(super) struct RelatedItem {
     pub(super) relation: Relation,
-    /// Code of its built-in content.
+    /// Code of a module that shows it.
     pub(super) module: String,
     /// Its id.
     pub(super) id: String,

@@ -19,7 +19,7 @@ use crate::{
 const MAX_OF_AUTHOR: usize = 5;
 const MAX_TITLE_CHARS: usize = 120;
 
-/// What an area tells, what the author wrote, and the items that the index shows of both.
+/// People and items that the area and the author's name lead to.
 pub(super) async fn find(
     state: &ItemsState,
     viewer: &Viewer,
@@ -31,6 +31,10 @@ pub(super) async fn find(
         Some(area) => area.connections(state.store.reader(), viewer.tenant_id, &found.item.id).await?,
         None => Connections::default(),
     };
+    // An application is told of no group's members (decisions 3.5).
+    if viewer.user_id.is_none() && area == Some(Area::Groups) {
+        people.clear();
+    }
     let is_named = |name: &str| people.iter().any(|person| person.name.as_deref() == Some(name));
     if let Some(name) = author.filter(|name| !is_named(name)) {
         people
@@ -42,22 +46,25 @@ pub(super) async fn find(
     let mut items = state.coordinator.find_builtin_items(viewer, &keys, state.timeout).await?.into_iter();
     let people = people.into_iter().filter_map(|person| shown_person(person, &mut items)).collect();
     let mut related: Vec<RelatedItem> =
-        related.into_iter().zip(items).filter_map(|(key, item)| shown_item(key, item)).collect();
+        related.into_iter().zip(items).filter_map(|(key, found)| Some(shown_item(key, found?))).collect();
     related.extend(of_author(state, viewer, found, area, author).await?);
     Ok((people, related))
 }
 
 /// A person by their name in the directory, where it shows them; takes their item.
-fn shown_person(person: NamedPerson, items: &mut impl Iterator<Item = Option<Item>>) -> Option<ItemPerson> {
+fn shown_person(
+    person: NamedPerson,
+    items: &mut impl Iterator<Item = Option<(String, Item)>>,
+) -> Option<ItemPerson> {
     let NamedPerson { role, name, user_id } = person;
     let item = user_id.as_ref().and_then(|_| items.next().flatten());
     let user_id = user_id.filter(|_| item.is_some());
-    let name = item.map(|item| title_of(&item)).or(name).filter(|name| !name.is_empty())?;
+    let name = item.map(|(_, item)| title_of(&item)).or(name).filter(|name| !name.is_empty())?;
     Some(ItemPerson { role, name, user_id })
 }
 
-fn shown_item(RelatedKey { relation, module, id }: RelatedKey, item: Option<Item>) -> Option<RelatedItem> {
-    Some(RelatedItem { relation, module: module.to_owned(), id, title: title_of(&item?) })
+fn shown_item(RelatedKey { relation, id, .. }: RelatedKey, (module, item): (String, Item)) -> RelatedItem {
+    RelatedItem { relation, module, id, title: title_of(&item) }
 }
 
 /// Other items by the author's name, or by that of the person.
@@ -74,8 +81,7 @@ async fn of_author(
         (_, None) => return Ok(Vec::new()),
     };
     let written = state.coordinator.newest_of_author(viewer, &name, MAX_OF_AUTHOR + 1, state.timeout).await?;
-    let is_other = |(module, id): &ItemKey| Some(module) != found.content.as_ref() || *id != found.item.id;
-    let others = written.into_iter().filter(|(key, _)| is_other(key)).take(MAX_OF_AUTHOR);
+    let others = written.into_iter().filter(|(_, item)| item.json != found.item.json).take(MAX_OF_AUTHOR);
     let related =
         |((module, id), item): (ItemKey, Item)| RelatedItem { relation, module, id, title: title_of(&item) };
     Ok(others.map(related).collect())

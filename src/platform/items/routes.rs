@@ -6,6 +6,7 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use trawl_engine::Audience;
 use trawl_macros::operation;
 use trawl_search::{FoundItem, ItemRequest, Viewer};
 
@@ -34,7 +35,7 @@ pub struct ItemPath {
     id: String,
 }
 
-/// What is read of the item.
+/// The part of the item that is read.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", default)]
 #[into_params(parameter_in = Query)]
@@ -97,10 +98,15 @@ pub async fn show_item(
     QueryParameters(parameters): QueryParameters<ItemParameters>,
 ) -> Result<Response> {
     let (offset, length) = parameters.part()?;
+    let keyword = parameters.keyword.as_deref().filter(|keyword| !keyword.trim().is_empty());
+    let most = state.limits.keyword_chars;
+    if keyword.is_some_and(|keyword| keyword.chars().count() > most) {
+        return Err(Error::bad_request(format!("keyword: must hold at most {most} characters")));
+    }
     let viewer = viewer(&caller);
     let request = ItemRequest { module, source: parameters.source.clone(), id, timeout: state.timeout };
     let found = state.coordinator.find_item(&viewer, &request).await?;
-    let found = found.ok_or_else(|| Error::not_found("id: there is no such item, or not for you"))?;
+    let found = found.ok_or_else(no_such_item)?;
     let item: Map<String, Value> = serde_json::from_str(&found.item.json).map_err(Error::internal)?;
     let stated = |field: &str| item.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let text = match whole_text(&state, &viewer, &found).await? {
@@ -108,7 +114,6 @@ pub async fn show_item(
         None => stated("brief").unwrap_or_default().to_owned(),
     };
     let part = part(&text, offset, length).to_owned();
-    let keyword = parameters.keyword.as_deref().filter(|keyword| !keyword.trim().is_empty());
     let highlight = match keyword {
         Some(keyword) => Some(state.coordinator.highlight_item(&viewer, &found.item, &part, keyword).await?),
         None => None,
@@ -127,13 +132,26 @@ pub async fn show_item(
     Ok(Envelope::of(ItemAnswer { item, details }).into_response())
 }
 
+fn no_such_item() -> Error {
+    Error::not_found("id: there is no such item, or not for you")
+}
+
 /// The text of built-in content, where it says more than the item.
+///
+/// The store is newer than the index: a document whose audience has changed meanwhile is not shown.
 async fn whole_text(state: &ItemsState, viewer: &Viewer, found: &FoundItem) -> Result<Option<String>> {
     let Some(module) = &found.content else { return Ok(None) };
     let (reader, id) = (state.store.reader(), found.item.id.clone());
     let documents = Area::of(module).find(reader, &state.public_url, viewer.tenant_id, module, &[id]).await?;
     // The item may be gone since it was found.
     let Some(document) = documents.into_iter().next() else { return Ok(None) };
+    let is_seen = match &document.audience {
+        Audience::Tenant => true,
+        Audience::Principals(principals) => principals.iter().any(|one| viewer.principals.contains(one)),
+    };
+    if !is_seen {
+        return Err(no_such_item());
+    }
     let texts = [document.text.map(|text| text.to_string()), Some(document.brief)];
     Ok(texts.into_iter().flatten().find(|text| !text.is_empty()))
 }

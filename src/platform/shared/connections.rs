@@ -14,7 +14,7 @@ pub struct Connections {
 /// A person with a role, by the name that the item states, or by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedPerson {
-    /// What the person is to the item.
+    /// Their part in the item.
     pub role: PersonRole,
     /// As the item states it; the directory's name comes first.
     pub name: Option<String>,
@@ -22,7 +22,7 @@ pub struct NamedPerson {
     pub user_id: Option<String>,
 }
 
-/// What a person is to an item.
+/// A person's part in an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum PersonRole {

@@ -92,7 +92,7 @@ async fn tenant_selection_depends_on_the_application_kind() {
 async fn unknown_path_is_404_and_method_405_with_allow() {
     let (app, acme) = TestApp::start_with_acme().await;
     for path in
-        ["/nothing", "/contents", "/contents/search/", "/v1/contents/article/remove", "/V1/users/sync"]
+        ["/nothing", "/contents", "/contents/search/", "/v1/contents/article/1/remove", "/V1/users/sync"]
     {
         acme.caller.get(path).await.fails(404, path);
         acme.caller.post_empty(path).await.fails(404, path);

@@ -11,7 +11,7 @@ use crate::util::{
     external::ExternalSystem,
     files::{delete, put_file},
     folders::{folder, give},
-    groups::{group, people, put_messages, set_role},
+    groups::{group, group_of, people, put_messages, set_role},
     internals::Config,
     items::{NEW_YEAR, department, item, many, user},
     tasks::Office,
@@ -106,9 +106,15 @@ async fn hidden_item_is_answered_like_an_absent_one() {
 async fn wrong_parameters_are_named() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour", NEW_YEAR)]).await;
-    for (parameter, value) in
-        [("offset", "-1"), ("offset", "x"), ("length", "3"), ("length", "65537"), ("source", "nope")]
-    {
+    let long = "x".repeat(300);
+    for (parameter, value) in [
+        ("keyword", long.as_str()),
+        ("offset", "-1"),
+        ("offset", "x"),
+        ("length", "3"),
+        ("length", "65537"),
+        ("source", "nope"),
+    ] {
         show(&acme.caller, "article", "1", &[(parameter, value)]).await.fails(400, parameter);
     }
     show(&acme.caller, "nope", "1", &[]).await.fails(404, "module");
@@ -138,7 +144,9 @@ async fn file_text_is_read_in_parts() {
             show(&mei, "file", &file, &[("offset", offset.as_str()), ("keyword", "quay")]).await.ok();
         let part = answer.data()["text"].as_str().unwrap();
         assert!(part.len() <= 65_536 + 3);
-        assert!(answer.data()["highlight"]["text"].as_str().unwrap().contains("<em>quay</em>"));
+        let marked = answer.data()["highlight"]["text"].as_str().unwrap();
+        assert!(marked.contains("<em>quay</em>"));
+        assert_eq!(marked.replace("<em>", "").replace("</em>", ""), part, "the highlight is cut");
         read.push_str(part);
     }
     assert!(read == text, "parts do not join");
@@ -192,6 +200,12 @@ async fn group_and_message_lead_to_each_other() {
     ];
     assert_eq!(related_to(&message)[..3], around);
     assert_eq!(people_of(&message), ["author Robot -"]);
+
+    let public = group_of(&mei, json!({"name": "Open to all", "isPublic": true, "users": ["omar"]})).await;
+    app.wait_for_index().await;
+    assert_eq!(people_of(&show(&lin, "group", &public, &[]).await.ok()).len(), 2);
+    let told = show(&acme.caller, "group", &public, &[]).await.ok();
+    assert_eq!(people_of(&told), [""; 0], "an application is told of members");
 
     let [ann] = people(&app, &acme, ["ann"]).await;
     show(&ann, "group", &id, &[]).await.fails(404, "id");

@@ -31,11 +31,6 @@ export class Modules {
         fill(this.list, ...[...this.#links.values()].map((link) => element("li", {}, link)));
     }
 
-    /** The module of a code. */
-    find(code) {
-        return [...this.#links.keys()].find((module) => module?.code === code);
-    }
-
     /**
      * Marks the current module and updates the links.
      *

@@ -136,6 +136,7 @@ export class Overview {
             section.begin();
         }
         this.#arrived.set(section, answer);
+        this.page.answered();
         if (this.#settled) {
             this.#paint(true);
             return;

@@ -40,6 +40,8 @@ export class SearchPage extends HTMLElement {
     #scroll = 0;
     /** Whether the results of the place are shown. */
     #isShown = false;
+    /** Until the history has taken back the step of an item. */
+    #isGoingBack = false;
     #box;
     #notice;
     #announcer;
@@ -49,6 +51,7 @@ export class SearchPage extends HTMLElement {
         this.#build();
         history.scrollRestoration = "manual";
         globalThis.addEventListener("popstate", () => {
+            this.#isGoingBack = false;
             this.filters?.take();
             this.#move(readAddress(location.search));
         });
@@ -66,8 +69,8 @@ export class SearchPage extends HTMLElement {
         this.head = head(this.#box);
         this.look = new QuickLook({
             close: () => this.#lookAt(""),
-            module: (code) => this.nav?.find(code),
-            signedOut: () => this.#signedOut(null),
+            modules: () => this.#loadModules(),
+            signedOut: (again) => this.#signedOut(again),
         });
         this.main = element("main", { id: "results", tabindex: "-1", "data-begin": true }, element("h1", { class: "unseen" }, t("search.title")));
         this.dataset.view = this.#place.q ? "results" : "start";
@@ -227,12 +230,13 @@ export class SearchPage extends HTMLElement {
     }
 
     /** Opens a place, replacing the history entry unless `push`. */
-    #go(place, { push = false } = {}) {
+    #go(place, { push = false, isItem = false } = {}) {
         const address = location.pathname + writeAddress(place);
+        const state = isItem ? { isItem } : null;
         if (push) {
-            history.pushState(null, "", address);
+            history.pushState(state, "", address);
         } else {
-            history.replaceState(null, "", address);
+            history.replaceState(state, "", address);
         }
         this.#move(place);
     }
@@ -332,11 +336,17 @@ export class SearchPage extends HTMLElement {
         }
     }
 
-    /** Opens an item beside the list, or closes it. The first is a step of the history, those that follow replace it. */
+    /** Opens an item beside the list, or closes it. The first is a step of the history, which closing takes back. */
     #lookAt(name) {
-        if (name !== this.#place.item) {
-            this.#go({ ...this.#place, item: name }, { push: !this.#place.item });
+        if (name === this.#place.item || this.#isGoingBack) {
+            return;
         }
+        if (!name && history.state?.isItem) {
+            this.#isGoingBack = true;
+            history.back();
+            return;
+        }
+        this.#go({ ...this.#place, item: name }, { push: Boolean(name) && !this.#place.item, isItem: Boolean(name) && (!this.#place.item || history.state?.isItem) });
     }
 
     #showItem() {
@@ -377,6 +387,7 @@ export class SearchPage extends HTMLElement {
     #open(module) {
         const place = this.#latestPlace();
         this.#remember(place.q);
+        this.#isShown = false;
         // Back leads to the latest input.
         history.replaceState(null, "", location.pathname + writeAddress(place));
         this.#go({ ...place, module: module?.code ?? "", source: "" }, { push: true });

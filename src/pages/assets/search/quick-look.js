@@ -28,7 +28,7 @@ export class QuickLook {
     #origin = null;
     #length = 0;
 
-    /** @param {{close: () => void, module: (code: string) => object | undefined, signedOut: () => void}} page */
+    /** @param {{close: () => void, modules: () => Promise<object[]>, signedOut: (again: () => void) => void}} page */
     constructor(page) {
         this.page = page;
         this.heading = element("h2", { id: "look-title", tabindex: "-1", dir: "auto" });
@@ -69,8 +69,12 @@ export class QuickLook {
         this.#request.abort();
         this.#request = new AbortController();
         const { signal } = this.#request;
-        if (!this.isOpen) {
-            this.#origin = document.activeElement;
+        if (row || !this.isOpen) {
+            this.#origin = row?.querySelector("[data-stop]") ?? document.activeElement;
+        }
+        if (this.element.contains(document.activeElement)) {
+            // The focused link disappears.
+            this.focus();
         }
         [this.#name, this.#keyword] = [name, keyword];
         this.element.hidden = false;
@@ -82,9 +86,9 @@ export class QuickLook {
         fill(this.body, element("div", { class: "skeleton", "aria-hidden": "true" }, element("div", { class: "bone tall" })));
         const path = itemPath(name);
         try {
-            const { data } = path ? await call("GET", path, { query: { keyword }, signal }) : { data: null };
+            const [modules, answer] = await Promise.all([this.page.modules(), path && call("GET", path, { query: { keyword }, signal })]);
             if (!signal.aborted) {
-                this.#paint(data, path);
+                this.#paint(answer?.data ?? null, path, modules);
             }
         } catch (failure) {
             if (!signal.aborted) {
@@ -115,12 +119,12 @@ export class QuickLook {
         this.#origin = null;
     }
 
-    #paint(item, path) {
+    #paint(item, path, modules) {
         if (!item) {
             this.#gone();
             return;
         }
-        const module = this.page.module(item.module) ?? { code: item.module, type: 0, name: item.module };
+        const module = modules.find(({ code }) => code === item.module) ?? { code: item.module, type: 0, name: item.module };
         const marked = item.highlight ?? {};
         const read = (name) => (textOf(pieces(marked[name])).trim() ? pieces(marked[name]) : plain(item[name]));
         const title = read("title");
@@ -205,8 +209,12 @@ export class QuickLook {
     }
 
     #fail(failure, row) {
+        const [name, keyword] = [this.#name, this.#keyword];
+        // The same item can be asked for again.
+        this.#name = "";
+        const again = () => this.show(name, keyword, row);
         if (failure.status === 401) {
-            this.page.signedOut();
+            this.page.signedOut(again);
             return;
         }
         if (failure.status === 404) {
@@ -214,11 +222,6 @@ export class QuickLook {
             return;
         }
         const { text } = describeFailure(failure, { online: navigator.onLine, tries: 0 });
-        const [name, keyword] = [this.#name, this.#keyword];
-        const again = () => {
-            this.#name = "";
-            this.show(name, keyword, row);
-        };
         fill(this.body, element("p", { class: "note trouble", role: "status" }, text, " ",
             element("button", { type: "button", class: "link", click: again }, t("common.retry"))));
     }

@@ -4,7 +4,8 @@ use crate::{
     store::{self, Connection, sql},
 };
 
-const SHOWN: &str = "FROM group_members \
+/// Members that are neither hidden nor deleted, of tenants that are there.
+pub(in crate::platform::groups) const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND NOT users.is_deleted AND NOT users.is_hidden";

@@ -55,6 +55,15 @@ async fn item_opens_beside_the_list_and_follows_the_keys() {
     page.press_key(Key::Left).await;
     page.wait_until(HIDDEN).await;
     assert_eq!(page.address().await, "/?q=harbour&module=article");
+    assert_eq!(page.run(FOCUSED_ITEM, &[]).await, "article/c", "focus left the row that was looked at");
+    let length = page.run("return history.length", &[]).await;
+    for _ in 0..3 {
+        page.press_key(Key::Space).await;
+        page.wait_until(SHOWN).await;
+        page.press_key(Key::Escape).await;
+        page.wait_until(HIDDEN).await;
+    }
+    assert_eq!(page.run("return history.length", &[]).await, length, "looks leave steps behind");
 
     page.run("document.querySelector('[data-item=\"article/a\"] .open').focus()", &[]).await;
     page.press_key(Key::Space).await;
@@ -160,7 +169,7 @@ async fn hostile_item_stays_text_and_its_address_closed() {
     assert_eq!(page.texts(".list .closed").await.len(), 3);
     for number in 0..3 {
         page.go(&format!("/?item=article%2Fb{number}")).await;
-        page.wait_until(SHOWN).await;
+        assert_eq!(title(&page).await, "harbour address");
         assert_eq!(page.run("return document.querySelectorAll('.look a[target]').length", &[]).await, 0);
     }
     page.close().await;
