@@ -12,7 +12,7 @@
  * @property {string} item an item beside the list, as of `itemName`
  */
 
-export const START = Object.freeze({ q: "", module: "", sort: "time", from: "", to: "", author: "", source: "", item: "" });
+export const START = Object.freeze({ q: "", module: "", sort: "relevance", from: "", to: "", author: "", source: "", item: "" });
 
 /** Longest keyword (decisions 6), in UTF-16 units as an input counts them. */
 export const LONGEST = 256;
@@ -32,7 +32,7 @@ export function readAddress(query) {
         // Never half of a surrogate pair.
         q: text("q").slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "").trim(),
         module: text("module"),
-        sort: text("sort") === "relevance" ? "relevance" : "time",
+        sort: text("sort") === "time" ? "time" : "relevance",
         from: startOf(text("from")) === null ? "" : text("from"),
         to: startOf(text("to")) === null ? "" : text("to"),
         author: text("author"),

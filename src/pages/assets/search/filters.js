@@ -22,7 +22,7 @@ export class Filters extends EventTarget {
         const radio = (value) => element("label", {},
             element("input", { type: "radio", name: "sort", value, class: "unseen" }), element("span", {}, t(`sort.${value}`)));
         this.sort = element("fieldset", { class: "sort" },
-            element("legend", { class: "unseen" }, t("sort.label")), radio("time"), radio("relevance"));
+            element("legend", { class: "unseen" }, t("sort.label")), radio("relevance"), radio("time"));
         const day = (name) => element("input", { type: "date", name, min: FIRST_DAY, max: LAST_DAY });
         this.inputs = { from: day("from"), to: day("to"), author: element("input", { name: "author", autocomplete: "off" }) };
         this.source = element("select", { name: "source" });

@@ -98,18 +98,18 @@ async fn recent_input_is_included_in_navigation() {
     page.browser.client.back().await.unwrap();
     page.wait_until("location.search === '?q=quay' && document.querySelector('#box').value === 'quay'").await;
     page.run(
-        "test.enter('[name=author]', 'Mei'); document.querySelector('[name=sort][value=relevance]').click()",
+        "test.enter('[name=author]', 'Mei'); document.querySelector('[name=sort][value=time]').click()",
         &[],
     )
     .await;
-    page.wait_until("location.search === '?q=quay&sort=relevance&author=Mei'").await;
+    page.wait_until("location.search === '?q=quay&sort=time&author=Mei'").await;
     page.run("test.enter('[name=author]', 'Omar'); test.enter('#box', 'harbour');", &[]).await;
-    page.wait_until("location.search === '?q=harbour&sort=relevance&author=Omar'").await;
+    page.wait_until("location.search === '?q=harbour&sort=time&author=Omar'").await;
     assert_eq!(page.run("return document.querySelector('#box').value", &[]).await, "harbour");
     page.run("document.querySelector('#box').focus(); document.querySelector('#box').select()", &[]).await;
     page.tell("Input.imeSetComposition", json!({"text": "gang", "selectionStart": 4, "selectionEnd": 4}))
         .await;
-    page.run("document.querySelector('[name=sort][value=time]').click()", &[]).await;
+    page.run("document.querySelector('[name=sort][value=relevance]').click()", &[]).await;
     page.wait_until("location.search === '?q=harbour&author=Omar'").await;
     assert_eq!(page.run("return document.querySelector('#box').value", &[]).await, "gang");
     page.close().await;
@@ -140,7 +140,7 @@ async fn list_reports_its_end_and_keeps_the_results() {
     page.wait_for_text("That is all 2.").await;
 
     page.run("test.answer = test.answers.busy", &[]).await;
-    page.run("document.querySelector('[name=sort][value=relevance]').click()", &[]).await;
+    page.run("document.querySelector('[name=sort][value=time]').click()", &[]).await;
     page.wait_for_text("The server is busy.").await;
     assert_eq!(page.texts(".list h3").await, ["Row 50", "Row 51"]);
     page.close().await;

@@ -36,25 +36,25 @@ async fn title(page: &Page) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn item_opens_beside_the_list_and_follows_the_keys() {
     let all = with_rules().await;
-    let page = Page::open(&all.mei, "/?q=harbour&module=article").await;
+    let page = Page::open(&all.mei, "/?q=harbour&module=article&sort=time").await;
     page.set_size(1_400, 900).await;
     page.click("[data-item='article/b'] .open").await;
     assert_eq!(title(&page).await, "Harbour dues");
     assert_eq!(page.texts(".look-text").await, ["All about the harbour dues.\n\nSecond paragraph"]);
     assert_eq!(page.run("return document.querySelectorAll('.look-text mark').length", &[]).await, 1);
     assert_eq!(page.texts(".look-list .label").await, ["Author", "Same author", "Same author"]);
-    assert_eq!(page.address().await, "/?q=harbour&module=article&item=article%2Fb");
+    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=time&item=article%2Fb");
     let marked = "return document.querySelectorAll('.list .row').length";
     assert_eq!(page.run(marked, &[]).await, 3, "the list is gone");
 
     page.press_key(Key::Down).await;
     page.wait_until("document.querySelector('.look h2').textContent === 'Harbour map'").await;
-    assert_eq!(page.address().await, "/?q=harbour&module=article&item=article%2Fc");
+    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=time&item=article%2Fc");
     page.press_key(Key::Right).await;
     assert_eq!(page.run("return document.activeElement.id", &[]).await, "look-title");
     page.press_key(Key::Left).await;
     page.wait_until(HIDDEN).await;
-    assert_eq!(page.address().await, "/?q=harbour&module=article");
+    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=time");
     assert_eq!(page.run(FOCUSED_ITEM, &[]).await, "article/c", "focus left the row that was looked at");
     let length = page.run("return history.length", &[]).await;
     for _ in 0..3 {
@@ -157,7 +157,7 @@ async fn hostile_item_stays_text_and_its_address_closed() {
         sent.push(bad);
     }
     all.app.put_contents(&all.acme.caller, "article", &sent).await;
-    let page = Page::open(&all.mei, "/?q=harbour&module=article").await;
+    let page = Page::open(&all.mei, "/?q=harbour&module=article&sort=time").await;
     page.click(".list .open").await;
     assert_eq!(title(&page).await, format!("harbour {markup}"));
     assert_eq!(

@@ -106,7 +106,7 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
         page.texts("[data-module=article] .note").await[0].trim(),
         "Nothing for “harbuor”. Showing “harbour”."
     );
-    page.go("/?q=harbour+zzzzqqqq").await;
+    page.go("/?q=harbour+zzzzqqqq&sort=time").await;
     page.wait_until("document.querySelector('[data-module=article] .note')").await;
     assert_eq!(
         page.texts("[data-module=article] .note").await[0].trim(),

@@ -89,23 +89,19 @@ async fn url_can_be_shared_reloaded_and_returned_to() {
     all.app
         .put_contents(&all.acme.caller, "article", &[item("new", "harbour", NEW_YEAR + 86_400_000 * 40), old])
         .await;
-    let shared =
-        "/?q=harbour&module=article&sort=relevance&from=2023-12-30&to=2024-01-02&author=Omar+%C3%9Cnal";
+    let shared = "/?q=harbour&module=article&sort=time&from=2023-12-30&to=2024-01-02&author=Omar+%C3%9Cnal";
     let page = Page::open(&all.mei, shared).await;
     for _ in 0..2 {
         page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
         assert_eq!(page.texts(".list h3").await, ["harbour of old"]);
         assert_eq!(page.address().await, shared);
         let shown = page.run(include_str!("../../util/scripts/search_form.js"), &[]).await;
-        assert_eq!(
-            shown,
-            json!(["harbour", "2023-12-30", "2024-01-02", "Omar Ünal", "relevance", "Articles"])
-        );
+        assert_eq!(shown, json!(["harbour", "2023-12-30", "2024-01-02", "Omar Ünal", "time", "Articles"]));
         page.browser.client.refresh().await.unwrap();
     }
     page.click(".fields .link").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 2").await;
-    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=relevance");
+    assert_eq!(page.address().await, "/?q=harbour&module=article&sort=time");
 
     page.go("/").await;
     page.wait_until("document.querySelector('.modules li')").await;
@@ -135,7 +131,7 @@ async fn search_page_works_by_keyboard() {
     let all = SearchPage::start().await;
     let mut open = item("open", "harbour wiki", 2);
     open["action"] = json!(json!({"web": "[OpenUrl]\nurl=/healthz?from=wiki"}).to_string());
-    all.app.put_contents(&all.acme.caller, "article", &[open, item("shut", "harbour", 1)]).await;
+    all.app.put_contents(&all.acme.caller, "article", &[open, item("shut", "harbour tower", 1)]).await;
     let page = Page::open(&all.mei, "/").await;
     page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
     page.press("harbour").await;
@@ -147,7 +143,10 @@ async fn search_page_works_by_keyboard() {
         page.press_key(key).await;
         met.push(page.run(focused, &[]).await);
     }
-    assert_eq!(met, ["harbour wiki", "harbour", "harbour", "harbour wiki", "harbour", "harbour wiki"]);
+    assert_eq!(
+        met,
+        ["harbour wiki", "harbour tower", "harbour tower", "harbour wiki", "harbour tower", "harbour wiki"]
+    );
     page.press_key(Key::Up).await;
     assert_eq!(page.run(focused, &[]).await, "box");
     page.press_key(Key::Down).await;
