@@ -3,7 +3,7 @@
 use super::FILE;
 use crate::{
     error::Result,
-    platform::shared::connections::{Connections, NamedPerson, PersonRole, RelatedKey, Relation},
+    platform::shared::connections::{ConnectedPerson, Connections, PersonRole, RelatedKey, Relation},
     store::{Connection, FromRow, sql},
 };
 
@@ -26,7 +26,7 @@ pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Conne
     let related = |id| RelatedKey { relation: Relation::SameFolder, module: FILE, id };
     let (name, user_id) = (Some(file.created_by_name), Some(file.created_by));
     Ok(Connections {
-        people: vec![NamedPerson { role: PersonRole::Creator, name, user_id }],
+        people: vec![ConnectedPerson { role: PersonRole::Creator, name, user_id }],
         related: neighbours.into_iter().map(related).collect(),
     })
 }

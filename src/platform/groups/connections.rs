@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     error::Result,
-    platform::shared::connections::{Connections, NamedPerson, PersonRole},
+    platform::shared::connections::{ConnectedPerson, Connections, PersonRole},
     store::{Connection, FromRow, sql},
 };
 
@@ -21,7 +21,7 @@ pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Conne
     );
     let statement = sql(text, [id.into(), MAX_PEOPLE.into()]);
     let members: Vec<RankedMember> = statement.fetch_all(reader).await?;
-    let person = |member: RankedMember| NamedPerson {
+    let person = |member: RankedMember| ConnectedPerson {
         role: match GroupRole::from_number(member.role) {
             Some(GroupRole::Owner) => PersonRole::Owner,
             Some(GroupRole::Administrator) => PersonRole::Administrator,

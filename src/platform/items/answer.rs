@@ -33,7 +33,7 @@ pub(super) struct ItemSchema {
     details: ItemDetails,
 }
 
-/// What a single item tells beside the search content item.
+/// Details of a single item beside the search content item.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ItemDetails {

@@ -11,7 +11,7 @@ use crate::{
     error::Result,
     platform::{
         documents::Area,
-        shared::connections::{Connections, NamedPerson, PersonRole, RelatedKey, Relation},
+        shared::connections::{ConnectedPerson, Connections, PersonRole, RelatedKey, Relation},
         users::documents::PEOPLE,
     },
 };
@@ -37,8 +37,10 @@ pub(super) async fn find(
     }
     let is_named = |name: &str| people.iter().any(|person| person.name.as_deref() == Some(name));
     if let Some(name) = author.filter(|name| !is_named(name)) {
-        people
-            .insert(0, NamedPerson { role: PersonRole::Author, name: Some(name.to_owned()), user_id: None });
+        people.insert(
+            0,
+            ConnectedPerson { role: PersonRole::Author, name: Some(name.to_owned()), user_id: None },
+        );
     }
     let people_keys = people.iter().filter_map(|person| Some((PEOPLE.to_owned(), person.user_id.clone()?)));
     let related_keys = related.iter().map(|related| (related.module.to_owned(), related.id.clone()));
@@ -53,10 +55,10 @@ pub(super) async fn find(
 
 /// A person by their name in the directory, where it shows them; takes their item.
 fn shown_person(
-    person: NamedPerson,
+    person: ConnectedPerson,
     items: &mut impl Iterator<Item = Option<(String, Item)>>,
 ) -> Option<ItemPerson> {
-    let NamedPerson { role, name, user_id } = person;
+    let ConnectedPerson { role, name, user_id } = person;
     let item = user_id.as_ref().and_then(|_| items.next().flatten());
     let user_id = user_id.filter(|_| item.is_some());
     let name = item.map(|(_, item)| title_of(&item)).or(name).filter(|name| !name.is_empty())?;

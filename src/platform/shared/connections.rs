@@ -6,14 +6,14 @@ use serde::Serialize;
 #[derive(Debug, Default)]
 pub struct Connections {
     /// In the order of their roles.
-    pub people: Vec<NamedPerson>,
+    pub people: Vec<ConnectedPerson>,
     /// Nearest first.
     pub related: Vec<RelatedKey>,
 }
 
 /// A person with a role, by the name that the item states, or by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NamedPerson {
+pub struct ConnectedPerson {
     /// Their part in the item.
     pub role: PersonRole,
     /// As the item states it; the directory's name comes first.
@@ -77,7 +77,7 @@ pub enum Relation {
     Below,
 }
 
-impl NamedPerson {
+impl ConnectedPerson {
     /// A person of the directory.
     pub fn known(role: PersonRole, user_id: impl Into<String>) -> Self {
         Self { role, name: None, user_id: Some(user_id.into()) }

@@ -3,7 +3,7 @@
 use super::{forms::Task, repo};
 use crate::{
     error::{Error, Result},
-    platform::shared::connections::{Connections, NamedPerson, PersonRole},
+    platform::shared::connections::{ConnectedPerson, Connections, PersonRole},
     store::Connection,
 };
 
@@ -13,9 +13,10 @@ pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Conne
         return Ok(Connections::default());
     };
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
-    let creator = NamedPerson { role: PersonRole::Creator, name: task.creator_name, user_id: row.creator_id };
+    let creator =
+        ConnectedPerson { role: PersonRole::Creator, name: task.creator_name, user_id: row.creator_id };
     // Nobody learns more of an unknown assignee than their login.
     let name = Some(row.assignee_login_id);
-    let assignee = NamedPerson { role: PersonRole::Assignee, name, user_id: row.assignee_user_id };
+    let assignee = ConnectedPerson { role: PersonRole::Assignee, name, user_id: row.assignee_user_id };
     Ok(Connections { people: vec![creator, assignee], related: Vec::new() })
 }

@@ -5,7 +5,7 @@ use crate::{
     error::Result,
     platform::{
         departments::documents::DEPARTMENT,
-        shared::connections::{Connections, NamedPerson, PersonRole, RelatedKey, Relation},
+        shared::connections::{ConnectedPerson, Connections, PersonRole, RelatedKey, Relation},
     },
     store::{Connection, sql},
 };
@@ -20,12 +20,16 @@ pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Conne
 }
 
 /// Visible people of a department, by name.
-pub async fn of_department(reader: &Connection, tenant_id: i64, org_id: &str) -> Result<Vec<NamedPerson>> {
+pub async fn of_department(
+    reader: &Connection,
+    tenant_id: i64,
+    org_id: &str,
+) -> Result<Vec<ConnectedPerson>> {
     let statement = sql(
         "SELECT user_id FROM users WHERE tenant_id = ? AND org_id = ? AND NOT is_deleted AND NOT is_hidden \
          ORDER BY name, user_id LIMIT ?",
         [tenant_id.into(), org_id.into(), MAX_PEOPLE.into()],
     );
     let ids: Vec<String> = statement.fetch_values(reader).await?;
-    Ok(ids.into_iter().map(|id| NamedPerson::known(PersonRole::Member, id)).collect())
+    Ok(ids.into_iter().map(|id| ConnectedPerson::known(PersonRole::Member, id)).collect())
 }

@@ -213,7 +213,7 @@ async fn group_and_message_lead_to_each_other() {
 }
 
 #[tokio::test]
-async fn person_and_department_lead_to_each_other_and_to_what_was_written() {
+async fn person_and_department_lead_to_each_other() {
     let (app, acme) = TestApp::start_with_acme().await;
     let departments = json!([department("top", ""), department("port", "top"), department("pilots", "port")]);
     app.sync(&acme.caller, "organizations", &departments).await;

@@ -209,16 +209,16 @@ export class QuickLook {
     }
 
     #fail(failure, row) {
+        if (failure.status === 404) {
+            this.#gone();
+            return;
+        }
         const [name, keyword] = [this.#name, this.#keyword];
         // The same item can be asked for again.
         this.#name = "";
         const again = () => this.show(name, keyword, row);
         if (failure.status === 401) {
             this.page.signedOut(again);
-            return;
-        }
-        if (failure.status === 404) {
-            this.#gone();
             return;
         }
         const { text } = describeFailure(failure, { online: navigator.onLine, tries: 0 });
