@@ -91,15 +91,17 @@ impl Coordinator {
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
         let Some(any) = sources.first() else { return Ok(keys.iter().map(|_| None).collect()) };
         let source_of = |content: &str| sources.iter().find(|source| source.scope().module == content);
-        let shown_in: Vec<Option<&str>> =
-            keys.iter().map(|(content, _)| module_of(&modules, source_of(content)?)).collect();
-        let requests = keys.iter().zip(&shown_in).filter(|(_, module)| module.is_some());
-        let requests = requests.filter_map(|((content, id), _)| {
-            source_of(content).map(|source| request_of_id(source.scope(), viewer, id))
-        });
+        let shown_by: Vec<Option<&&BuiltinSource>> =
+            keys.iter().map(|(content, _)| source_of(content)).collect();
+        let requests = keys.iter().zip(&shown_by);
+        let requests = requests
+            .filter_map(|((_, id), source)| source.map(|source| request_of_id(source.scope(), viewer, id)));
         let mut found = within(most, any.newest(&requests.collect())).await?.into_iter();
-        let mut next = |module: &str| Some((module.to_owned(), found.next()?.into_iter().next()?.into()));
-        Ok(shown_in.into_iter().map(|module| next(module?)).collect())
+        let mut next = |source: &BuiltinSource| {
+            let hit = found.next()?.into_iter().next()?;
+            Some((module_of(&modules, source)?.to_owned(), Item::from(hit)))
+        };
+        Ok(shown_by.into_iter().map(|source| next(source?)).collect())
     }
 
     /// The newest built-in items that state this author and that the viewer may see, newest first; keyed by a module that shows them.
