@@ -201,8 +201,9 @@ async fn unseen_content_and_other_tenants_change_no_answer() {
 
     let (pairs, at_once) =
         if opensearch::is_engine() { (OPENSEARCH_PAIRS, OPENSEARCH_AT_ONCE) } else { (PAIRS, AT_ONCE) };
-    let questions: Vec<Question> =
-        (0..trawl_seeds::count(pairs)).map(|_| any_question().new_tree(&mut runner).unwrap().current()).collect();
+    let questions: Vec<Question> = (0..trawl_seeds::count(pairs))
+        .map(|_| any_question().new_tree(&mut runner).unwrap().current())
+        .collect();
     stream::iter(&questions)
         .for_each_concurrent(at_once, async |question| {
             let [acme, mirror] = [&callers[0], &callers[1]].map(|caller| ask(caller, question));
