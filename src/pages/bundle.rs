@@ -1,7 +1,7 @@
 //! The pages' files, hashed and compressed.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     io::{self, Write},
 };
 
@@ -13,14 +13,19 @@ use flate2::{Compression, write::GzEncoder};
 use minijinja::{Environment, Value, context};
 use rust_embed::RustEmbed;
 use tokio::sync::OnceCell;
-use url::Url;
 
 use crate::error::{Error, Result};
 
-/// A debug build reads them at start-up.
+/// As `build.rs` makes them: a script and a style sheet for each page.
+#[derive(RustEmbed)]
+#[folder = "$OUT_DIR/pages"]
+struct Bundled;
+
+/// Plain modules, which a debug build reads at start-up: for tests of single ones, and whole where `TRAWL_UNBUNDLED` is set.
+#[cfg(debug_assertions)]
 #[derive(RustEmbed)]
 #[folder = "src/pages/assets"]
-struct Files;
+struct Sources;
 
 /// Pages are templates outside the asset path.
 const PAGE: &str = ".html";
@@ -75,57 +80,51 @@ impl Bundle {
     }
 
     fn make() -> Result<Self, io::Error> {
-        let mut names: Vec<String> = Files::iter().map(std::borrow::Cow::into_owned).collect();
-        names.sort_unstable();
         let mut hash = Context::new(&SHA256);
         let mut templates = Environment::new();
         let (mut assets, mut pages) = (BTreeMap::new(), BTreeMap::new());
-        for name in names {
-            let Some(file) = Files::get(&name) else { continue };
+        for (name, data) in files() {
             if name.ends_with(PAGE) {
-                let text = String::from_utf8(file.data.into_owned()).map_err(io::Error::other)?;
+                let text = String::from_utf8(data).map_err(io::Error::other)?;
                 templates.add_template_owned(name, text).map_err(io::Error::other)?;
                 continue;
             }
-            for part in [name.as_bytes(), &[0], &file.data, &[0]] {
+            for part in [name.as_bytes(), &[0], &data, &[0]] {
                 hash.update(part);
             }
-            assets.insert(name.clone(), Encoded::make(&name, file.data.into_owned())?);
+            assets.insert(name.clone(), Encoded::make(&name, data)?);
         }
         let hash = hex::encode(&hash.finish().as_ref()[..HASH_BYTES]);
         // A proxy may add a path prefix.
         let address = Value::from_safe_string(format!("assets/{hash}"));
         for (name, template) in templates.templates() {
-            let modules = modules_of(name, &assets)?;
-            let text = template.render(context! { assets => &address, modules }).map_err(io::Error::other)?;
+            let text = template.render(context! { assets => &address }).map_err(io::Error::other)?;
             pages.insert(name.to_owned(), Encoded::make(name, text.into_bytes())?);
         }
         Ok(Self { hash, assets, pages })
     }
 }
 
-fn modules_of(page: &str, assets: &BTreeMap<String, Encoded>) -> Result<Vec<Value>, io::Error> {
-    let first = format!("{}/main.js", page.trim_end_matches(PAGE));
-    let (mut found, mut open) = (BTreeSet::new(), vec![first]);
-    while let Some(name) = open.pop() {
-        let module =
-            assets.get(&name).ok_or_else(|| io::Error::other(format!("there is no module {name}")))?;
-        let text = std::str::from_utf8(&module.identity).map_err(io::Error::other)?;
-        let folder = Url::parse("file:///").and_then(|root| root.join(&name)).map_err(io::Error::other)?;
-        for import in text.lines().filter_map(imported) {
-            let imported = folder.join(import).map_err(io::Error::other)?;
-            open.push(imported.path().trim_start_matches('/').to_owned());
+/// By name.
+fn files() -> BTreeMap<String, Vec<u8>> {
+    #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "a debug build adds plain modules"))]
+    let mut files = read::<Bundled>();
+    #[cfg(debug_assertions)]
+    {
+        let is_unbundled = std::env::var_os("TRAWL_UNBUNDLED").is_some();
+        for (name, data) in read::<Sources>() {
+            if is_unbundled || !files.contains_key(&name) {
+                files.insert(name, data);
+            }
         }
-        open.retain(|name| !found.contains(name));
-        found.insert(name);
     }
-    Ok(found.into_iter().map(Value::from_safe_string).collect())
+    files
 }
 
-fn imported(line: &str) -> Option<&str> {
-    let is_of_import = ["import ", "export ", "}"].iter().any(|begin| line.starts_with(begin));
-    let (_, from) = line.rsplit_once(" from \"").filter(|_| is_of_import)?;
-    from.trim_end().strip_suffix("\";")
+fn read<F: RustEmbed>() -> BTreeMap<String, Vec<u8>> {
+    F::iter()
+        .filter_map(|name| F::get(&name).map(|file| (name.into_owned(), file.data.into_owned())))
+        .collect()
 }
 
 impl Encoded {

@@ -7,7 +7,7 @@ use regex::Regex;
 use crate::util::{answer::Answer, app::TestApp};
 
 /// For the search page, in bytes.
-const FIRST_LOAD: usize = 100_000;
+const FIRST_LOAD: usize = 80_000;
 
 async fn load(app: &TestApp, path: &str, encoding: &str, known: &str) -> reqwest::Response {
     let http = reqwest::Client::builder().no_proxy().no_gzip().build().unwrap();
@@ -20,30 +20,19 @@ fn header<'a>(response: &'a reqwest::Response, name: &str) -> &'a str {
     response.headers().get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
 }
 
-fn is_script(path: &str) -> bool {
-    path.rsplit('.').next() == Some("js")
-}
-
-/// Includes transitive imports.
+/// Named by the page and its style sheet.
 async fn assets_of(app: &TestApp, page: &str) -> BTreeSet<String> {
     let text = load(app, page, "", "").await.text().await.unwrap();
-    let in_page = Regex::new(r#"(?:stylesheet|icon)" href="(assets/[^"]+)"|src="(assets/[^"]+)""#).unwrap();
-    let imported = Regex::new(r#"(?m)^(?:import|export)[^;]*?from "([^"]+)"|^import "([^"]+)""#).unwrap();
-    let mut found: BTreeSet<String> = BTreeSet::new();
-    let mut open: Vec<String> = in_page
-        .captures_iter(&text)
-        .map(|found| format!("/{}", found.get(1).or(found.get(2)).unwrap().as_str()))
-        .collect();
-    while let Some(path) = open.pop() {
-        if !found.insert(path.clone()) || !is_script(&path) {
-            continue;
-        }
-        let text = load(app, &path, "", "").await.text().await.unwrap();
-        let base = url::Url::parse("http://x").unwrap().join(&path).unwrap();
-        for import in imported.captures_iter(&text) {
-            let import = import.get(1).or(import.get(2)).unwrap().as_str();
-            open.push(base.join(import).unwrap().path().to_owned());
-        }
+    let in_page = Regex::new(r#"(?:href|src)="(assets/[^"]+)""#).unwrap();
+    let mut found: BTreeSet<String> =
+        in_page.captures_iter(&text).map(|found| format!("/{}", &found[1])).collect();
+    let in_sheet = Regex::new(r#"url\("([^"]+)"\)"#).unwrap();
+    for sheet in found.clone().iter().filter(|path| path.contains(".css")) {
+        let text = load(app, sheet, "", "").await.text().await.unwrap();
+        let base = url::Url::parse("http://x").unwrap().join(sheet).unwrap();
+        found.extend(
+            in_sheet.captures_iter(&text).map(|found| base.join(&found[1]).unwrap().path().to_owned()),
+        );
     }
     found
 }
@@ -82,7 +71,7 @@ async fn page_policy_permits_own_assets_only() {
 async fn assets_are_immutable_and_named_by_content() {
     let app = TestApp::start().await;
     let assets = assets_of(&app, "/").await;
-    assert!(assets.len() > 5, "{assets:?}");
+    assert!(assets.len() >= 4, "{assets:?}");
     for path in &assets {
         let brotli = load(&app, path, "gzip, deflate, br", "").await;
         assert_eq!(brotli.status(), 200, "{path}");
@@ -115,15 +104,18 @@ async fn assets_are_immutable_and_named_by_content() {
 }
 
 #[tokio::test]
-async fn page_preloads_every_module_it_imports() {
+async fn page_has_one_script_and_one_style_sheet_without_imports() {
     let app = TestApp::start().await;
-    let named = Regex::new(r#"<link rel="modulepreload" href="([^"]+)""#).unwrap();
+    let import = Regex::new(r#"@import|(?:^|[;}=(,])import\s*[({*"']"#).unwrap();
     for path in ["/", "/console"] {
-        let text = load(&app, path, "", "").await.text().await.unwrap();
-        let named: BTreeSet<String> =
-            named.captures_iter(&text).map(|found| format!("/{}", &found[1])).collect();
-        let imported = assets_of(&app, path).await.into_iter().filter(|path| is_script(path));
-        assert_eq!(named, imported.collect::<BTreeSet<String>>(), "{path}");
+        let assets = assets_of(&app, path).await;
+        for kind in [".js", ".css"] {
+            let [name] = assets.iter().filter(|name| name.ends_with(kind)).collect::<Vec<_>>()[..] else {
+                panic!("{path}: {assets:?}");
+            };
+            let text = load(&app, name, "", "").await.text().await.unwrap();
+            assert!(!import.is_match(&text), "{name}: {:?}", import.find(&text));
+        }
     }
 }
 
@@ -134,8 +126,7 @@ async fn first_load_stays_below_its_size_limit() {
     for path in assets_of(&app, "/").await {
         bytes += load(&app, &path, "br", "").await.bytes().await.unwrap().len();
     }
-    println!("the first load of / takes {bytes} bytes");
-    assert!(bytes < FIRST_LOAD, "{bytes}");
+    assert!(bytes <= FIRST_LOAD, "{bytes}");
 }
 
 #[tokio::test]

@@ -149,8 +149,10 @@ fn every_text_exists_in_both_languages() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calculations_of_the_console_are_correct() {
     let all = Operated::start().await;
-    let page = Page::open(&all.mei, "/console").await;
-    page.wait_until(READY).await;
+    // The console itself has defined the elements of these modules already.
+    let page = Page::open(&all.mei, "/").await;
+    page.find("#box").await;
+    page.run_later(include_str!("../../util/scripts/console_texts.js"), &[]).await;
     let ordered = "m.moved([['a', 1], ['b', 1], ['c', 7]].map(([id, orderNo]) => ({id, orderNo})), 2, 0)\
         .map(({module, orderNo}) => [module.id, orderNo])";
     for (module, expression, expected) in [
@@ -199,7 +201,12 @@ async fn calculations_of_the_console_are_correct() {
         ),
     ] {
         assert_eq!(
-            page.run_in_module(&format!("{module}.js"), &format!("(m) => {expression}"), json!(null)).await,
+            page.run_in_module(
+                &format!("../console/{module}.js"),
+                &format!("(m) => {expression}"),
+                json!(null)
+            )
+            .await,
             expected,
             "{expression}"
         );
