@@ -9,12 +9,12 @@ use axum::{
     Router,
     body::Body,
     extract::{FromRef, Path, State},
-    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
-    response::{IntoResponse, Response},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::{Html, IntoResponse, Response},
     routing::get,
 };
 use headers::{ETag, HeaderMapExt, IfNoneMatch};
-use minijinja::{Environment, context};
+use minijinja::{Environment, Value, context};
 
 use self::bundle::{Bundle, Encoded, Encoding};
 use crate::{
@@ -27,6 +27,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
 
 const OPEN_SEARCH: &str = include_str!("pages/opensearch.xml");
+const MISSING: &str = include_str!("pages/missing.html");
 
 /// The pages and their assets.
 pub fn pages<S>() -> Router<S>
@@ -53,18 +54,48 @@ async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {
     let bundle = Bundle::get().await?;
     let page = bundle.page(name).ok_or_else(|| Error::internal(format!("there is no page {name}")))?;
     let mut response = encoded(headers, page);
-    let answered = response.headers_mut();
-    // Shows new versions at once.
-    answered.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    protect(response.headers_mut());
+    Ok(response)
+}
+
+/// Headers of every page.
+fn protect(headers: &mut HeaderMap) {
     for (name, value) in [
+        // Shows new versions at once.
+        (header::CACHE_CONTROL, "no-cache"),
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
     ] {
-        answered.insert(name, HeaderValue::from_static(value));
+        headers.insert(name, HeaderValue::from_static(value));
     }
-    Ok(response)
+}
+
+/// A page for people in place of a 404 envelope; none for a request that does not ask for HTML.
+///
+/// Links are relative, since a proxy may add a path prefix.
+pub async fn missing_page(method: &Method, headers: &HeaderMap, path: &str) -> Option<Response> {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    let is_navigation = matches!(*method, Method::GET | Method::HEAD)
+        && accepted.flat_map(|line| line.split(',')).any(|range| range.trim().starts_with("text/html"));
+    if !is_navigation {
+        return None;
+    }
+    let bundle = Bundle::get().await.ok()?;
+    let depth = path.matches('/').count().saturating_sub(1);
+    let root = if depth == 0 { "./".to_owned() } else { "../".repeat(depth) };
+    let text = Environment::new()
+        .render_named_str(
+            "missing.html",
+            MISSING,
+            context! { root => Value::from_safe_string(root), hash => bundle.hash() },
+        )
+        .ok()?;
+    let mut response = (StatusCode::NOT_FOUND, Html(text)).into_response();
+    protect(response.headers_mut());
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    Some(response)
 }
 
 async fn show_asset(headers: HeaderMap, Path((hash, path)): Path<(String, String)>) -> Result<Response> {

@@ -9,7 +9,7 @@ use std::{
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{HeaderName, HeaderValue, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
 };
@@ -24,7 +24,7 @@ use tracing::Instrument;
 use trawl_search::SourceCounts;
 
 use super::access;
-use crate::{app::App, error::Error, http::badge_envelope, telemetry};
+use crate::{app::App, error::Error, http::badge_envelope, pages, telemetry};
 
 /// Adds CORS for any origin.
 pub fn from_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
@@ -98,8 +98,12 @@ fn without_odd_request_id(mut request: Request) -> Request {
     request
 }
 
-async fn unknown_path(uri: Uri) -> Error {
-    Error::not_found(format!("there is no {} here; /docs lists the operations", uri.path()))
+async fn unknown_path(method: Method, uri: Uri, headers: HeaderMap) -> Response {
+    match pages::missing_page(&method, &headers, uri.path()).await {
+        Some(page) => page,
+        None => Error::not_found(format!("there is no {} here; /docs lists the operations", uri.path()))
+            .into_response(),
+    }
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Error {

@@ -9,6 +9,8 @@ use crate::util::{answer::Answer, app::TestApp};
 /// For the search page, in bytes.
 const FIRST_LOAD: usize = 80_000;
 
+const ENVELOPE: &str = "application/json;charset=UTF-8";
+
 async fn load(app: &TestApp, path: &str, encoding: &str, known: &str) -> reqwest::Response {
     let http = reqwest::Client::builder().no_proxy().no_gzip().build().unwrap();
     let request = http.get(format!("{}{path}", app.base)).header("accept-encoding", encoding);
@@ -117,6 +119,32 @@ async fn page_has_one_script_and_one_style_sheet_without_imports() {
             assert!(!import.is_match(&text), "{name}: {:?}", import.find(&text));
         }
     }
+}
+
+#[tokio::test]
+async fn unknown_path_is_a_page_for_browsers_and_an_envelope_for_others() {
+    let app = TestApp::start().await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let assets = Regex::new(r#"href="([^"]*assets/[^"]+)""#).unwrap();
+    for (path, root) in [("/nope", "./"), ("/a/b/%3Cb%3E", "../../")] {
+        let get = |accept: &str| http.get(format!("{}{path}", app.base)).header("accept", accept).send();
+        let page = get("text/html,application/xhtml+xml,*/*;q=0.8").await.unwrap();
+        assert_eq!(
+            (page.status().as_u16(), header(&page, "content-type")),
+            (404, "text/html; charset=utf-8")
+        );
+        assert!(header(&page, "content-security-policy").contains("default-src 'none'"));
+        let text = page.text().await.unwrap();
+        assert!(text.contains(&format!(r#"<a href="{root}">Search</a>"#)), "{text}");
+        let base = url::Url::parse(&format!("{}{path}", app.base)).unwrap();
+        for asset in assets.captures_iter(&text) {
+            let answer = http.get(base.join(&asset[1]).unwrap()).send().await.unwrap();
+            assert_eq!(answer.status(), 200, "{}", &asset[1]);
+        }
+        assert_eq!(header(&get("*/*").await.unwrap(), "content-type"), ENVELOPE);
+    }
+    let posted = http.post(format!("{}/nope", app.base)).header("accept", "text/html").send().await.unwrap();
+    assert_eq!(header(&posted, "content-type"), ENVELOPE);
 }
 
 #[tokio::test]
