@@ -72,8 +72,8 @@ async fn main() {
         writeln!(report, "\nMilliseconds: median, p90 and p99.\n");
         writeln!(
             report,
-            "| data | last key → first result painted | of it the pause | request → first event | event → painted | \
-             whole search by HTTP | painted after the pause / HTTP, medians |\n|---|---|---|---|---|---|---|"
+            "| data | last key → first result painted | of it key → request | request → first event | \
+             event → painted | whole search by HTTP | painted / HTTP, medians |\n|---|---|---|---|---|---|---|"
         );
         report
     };
@@ -127,12 +127,12 @@ async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
         presses.iter().map(|press| Duration::from_secs_f64(part(press).max(0.0) / 1_000.0)).collect()
     };
     let http = Samples::new(asked.clone(), asked.iter().sum());
-    let painted = quantiles(of(|press| press.painted - press.asked));
+    let painted = quantiles(of(|press| press.painted - press.pressed));
     writeln!(
         report,
         "| {name} ({} words, {nothing} more found nothing) | {} | {} | {} | {} | {} ({:.0} per second) | {:.2} |",
         presses.len(),
-        shown(quantiles(of(|press| press.painted - press.pressed))),
+        shown(painted),
         shown(quantiles(of(|press| press.asked - press.pressed))),
         shown(quantiles(of(|press| press.answered - press.asked))),
         shown(quantiles(of(|press| press.painted - press.answered))),

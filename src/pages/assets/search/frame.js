@@ -7,11 +7,11 @@ import { nameOf } from "./section.js";
 /** Milliseconds without change before an announcement. */
 const CALM = 700;
 
-export function head(box) {
+export function head(box, suggestions) {
     const who = element("div", { class: "person-place" });
     const node = element("header", {},
         element("a", { class: "brand", href: "./", "aria-label": t("search.home") }, element("span", { class: "brand-icon" }), "trawl"),
-        box.form, who);
+        box.form, suggestions.element, who);
     return { node, who };
 }
 

@@ -22,6 +22,7 @@ import { personMenu } from "./person-menu.js";
 import { updateTimes } from "./row.js";
 import { currentPath, signInSection, takeSignInError } from "./sign-in.js";
 import { Start } from "./start.js";
+import { Suggestions } from "./suggestions.js";
 import { describeFailure } from "./failure.js";
 
 /** Milliseconds between updates of relative times. */
@@ -66,7 +67,9 @@ export class SearchPage extends HTMLElement {
         this.#box.text = this.#place.q;
         this.#notice = new Notice(() => this.main.focus({ preventScroll: true }));
         this.#announcer = new Announcer();
-        this.head = head(this.#box);
+        this.suggestions = new Suggestions();
+        this.suggestions.addEventListener("pick", ({ detail }) => this.#pick(detail));
+        this.head = head(this.#box, this.suggestions);
         this.look = new QuickLook({
             close: () => this.#lookAt(""),
             modules: () => this.#loadModules(),
@@ -273,6 +276,7 @@ export class SearchPage extends HTMLElement {
         }
         this.#announcer.clear();
         this.dataset.view = place.q ? "results" : "start";
+        this.suggestions.show(place.q, this.recent.list());
         this.start.element.hidden = Boolean(place.q);
         this.results.hidden = this.nav.element.hidden = !place.q;
         this.filters.place = place;

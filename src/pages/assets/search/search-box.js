@@ -1,16 +1,12 @@
-// Searches after a pause in typing, never during an IME composition.
+// Searches at each key, never during an IME composition.
 
 import { element } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { LONGEST } from "./address.js";
 import { CROSS, icon, LENS } from "./icons.js";
 
-/** Milliseconds. */
-const PAUSE = 120;
-
-/** Dispatches `type` after a pause and `enter` on submit. */
+/** Dispatches `type` at each change and `enter` on submit. */
 export class SearchBox extends EventTarget {
-    #timer = 0;
     #composing = false;
 
     constructor() {
@@ -26,12 +22,11 @@ export class SearchBox extends EventTarget {
         this.form = element("form", { role: "search", class: "box" }, icon(LENS), this.input, this.clearing);
         this.form.addEventListener("submit", (event) => {
             event.preventDefault();
-            this.#dispatch("enter");
+            this.dispatchEvent(new Event("enter"));
         });
         this.clearing.addEventListener("click", () => this.clear());
         this.input.addEventListener("compositionstart", () => {
             this.#composing = true;
-            clearTimeout(this.#timer);
         });
         this.input.addEventListener("compositionend", () => {
             this.#composing = false;
@@ -45,7 +40,6 @@ export class SearchBox extends EventTarget {
     }
 
     set text(text) {
-        clearTimeout(this.#timer);
         if (this.#composing) {
             return;
         }
@@ -62,20 +56,13 @@ export class SearchBox extends EventTarget {
     clear() {
         this.text = "";
         this.input.focus();
-        this.#dispatch("type");
+        this.dispatchEvent(new Event("type"));
     }
 
     #typed() {
         this.clearing.hidden = !this.input.value;
-        clearTimeout(this.#timer);
         if (!this.#composing) {
-            // An empty box needs no pause.
-            this.#timer = setTimeout(() => this.#dispatch("type"), this.text ? PAUSE : 0);
+            this.dispatchEvent(new Event("type"));
         }
-    }
-
-    #dispatch(name) {
-        clearTimeout(this.#timer);
-        this.dispatchEvent(new Event(name));
     }
 }

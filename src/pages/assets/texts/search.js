@@ -10,6 +10,8 @@ export default {
     "box.placeholder": ["Search everything at work", "搜索工作中的一切"],
     "box.clear": ["Clear", "清除"],
 
+    "suggestions.label": ["Suggestions", "搜索建议"],
+
     "start.recent": ["Recent searches", "最近搜索"],
     "start.clear": ["Clear all", "全部清除"],
     "start.forget": ["Forget “{text}”", "删除“{text}”"],

@@ -122,8 +122,7 @@ async fn sign_out_elsewhere_is_reported_and_clears_the_page() {
 async fn refused_valid_session_is_not_retried_forever() {
     let all = SearchPage::start().await;
     let page = searched(&all).await;
-    page.run("test.fail('contents', 401)", &[]).await;
-    page.press(" quay").await;
+    page.run("test.fail('contents/search', 401); test.enter('#box', 'quay')", &[]).await;
     page.wait_for_text("Something failed on the server.").await;
     assert_eq!(page.run("return test.requests", &[]).await, 2);
     page.run("test.failures = 0", &[]).await;

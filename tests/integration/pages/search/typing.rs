@@ -8,6 +8,9 @@ use crate::util::{
     web::Page,
 };
 
+/// Of the page, its assets and what it asks at first.
+const FIRST_REQUESTS: u64 = 12;
+
 async fn place_of(page: &Page, selector: &str) -> Value {
     let script = "const {top, height} = document.querySelector(arguments[0]).getBoundingClientRect(); return [top, height]";
     page.run(script, &[json!(selector)]).await
@@ -47,6 +50,25 @@ async fn sections_fill_as_they_arrive_without_moving() {
     page.wait_until("[...document.querySelectorAll('[role=status]')].some((one) => one.textContent === '19 results in 3 places')")
         .await;
     assert_eq!(page.address().await, "/?q=harbour");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_key_searches_and_only_the_last_answer_is_shown() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &[item("h", "harbour", 1), item("q", "hall", 2)]).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    let requests = page.run("return performance.getEntriesByType('resource').length + 1", &[]).await;
+    assert!(requests.as_u64().unwrap() <= FIRST_REQUESTS, "{requests}");
+    page.run("test.hold('contents/search/all'); test.record()", &[]).await;
+    page.press("harb").await;
+    page.run("test.release()", &[]).await;
+    page.wait_until("document.querySelectorAll('[data-module=article] .row').length === 1").await;
+    assert_eq!(page.texts("[data-module=article] h3").await, ["harbour"]);
+    let asked = "return test.requested.map(([address]) => new URLSearchParams(address.split('?')[1]).get('keyword'))\
+        .filter(Boolean)";
+    assert_eq!(page.run(asked, &[]).await, json!(["h", "ha", "har", "harb"]));
     page.close().await;
 }
 
@@ -205,14 +227,52 @@ async fn chinese_browser_gets_chinese_texts_and_composition() {
         page.wait_for_paint().await;
     }
     assert_eq!(page.run("return document.querySelector('#box').value", &[]).await, "yu'suan");
-    // Longer than the debounce of typing.
-    page.run_later("setTimeout(arguments[arguments.length - 1], 400)", &[]).await;
     assert_eq!(page.run("return test.requested", &[]).await, json!([]));
     page.tell("Input.insertText", json!({"text": "预算"})).await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     assert_eq!(page.texts("[data-module=article] mark").await, ["预算"]);
     assert_eq!(page.texts(".section h2").await, ["文章"]);
-    assert_eq!(page.run("return test.requested.length", &[]).await, 1);
+    let searches =
+        "return test.requested.filter(([address]) => address.startsWith('contents/search')).length";
+    assert_eq!(page.run(searches, &[]).await, 1);
     assert_eq!(page.texts("[data-module=article] time [aria-hidden]").await, ["2024年1月1日"]);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn suggestions_complete_what_is_typed_by_keyboard() {
+    let all = SearchPage::start().await;
+    let mut plan = item("plan", "Harbour plan \"<b>2027</b>", 2);
+    plan["author"] = json!("Omar \u{dc}nal");
+    all.app.put_contents(&all.acme.caller, "article", &[plan, item("h", "Old harbour", 1)]).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    page.press("harb").await;
+    page.wait_until("document.querySelectorAll('.suggestion').length === 2").await;
+    assert_eq!(page.texts(".suggestion").await, ["Harbour plan \"<b>2027</b>", "Old harbour"]);
+    // The cross, then the suggestions.
+    for _ in 0..3 {
+        page.press_key(Key::Tab).await;
+    }
+    page.press_key(Key::Enter).await;
+    page.wait_until(
+        "document.activeElement.id === 'box' && document.querySelector('#box').value === 'Old harbour'",
+    )
+    .await;
+    page.wait_until("document.querySelector('[data-module=article] h3')?.textContent === 'Old harbour'")
+        .await;
+    assert_eq!(page.address().await, "/?q=Old+harbour");
+
+    page.press_key(Key::Escape).await;
+    page.press("plan author:om").await;
+    page.wait_until("document.querySelector('.suggestion')?.textContent === 'Omar Ünal'").await;
+    page.click(".suggestion").await;
+    page.wait_until("document.querySelector('#box').value === 'plan author:\"Omar Ünal\"'").await;
+    page.wait_until("document.querySelectorAll('[data-module=article] .row').length === 1").await;
+    // What was picked is suggested as a recent search.
+    page.press_key(Key::Escape).await;
+    page.press("old").await;
+    page.wait_until("document.querySelector('.suggestion')?.textContent === 'Old harbour'").await;
+    assert_eq!(page.texts(".suggestion").await, ["Old harbour"]);
     page.close().await;
 }
