@@ -1,4 +1,4 @@
-//! Bundles the pages: one script and one style sheet each, in `$OUT_DIR/pages` under the names of their sources.
+//! Bundles each page's script and style sheet into `$OUT_DIR/pages`.
 
 use std::{
     env,
@@ -12,7 +12,7 @@ use rolldown::{Bundler, BundlerOptions, CodeSplittingMode, InputItem, OutputForm
 
 const ASSETS: &str = "src/pages/assets";
 
-/// A page's folder holds `main.js`, which imports its modules, and `main.css`, which imports its style sheets.
+/// The folder of each holds `main.js`, which imports its modules, and `main.css`, which imports its style sheets.
 const PAGES: [&str; 2] = ["console", "search"];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -48,7 +48,9 @@ fn copy_rest(from: &Path, to: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A style sheet with the ones that it imports in their places; these import no others and name no addresses.
+/// A style sheet with its imports inlined, one level deep.
+///
+/// Addresses in imported ones of other folders would break; they have none.
 fn style_sheet(path: &Path) -> Result<String, Box<dyn Error>> {
     let mut whole = String::new();
     for line in fs::read_to_string(path)?.lines() {

@@ -21,7 +21,7 @@ use crate::error::{Error, Result};
 #[folder = "$OUT_DIR/pages"]
 struct Bundled;
 
-/// Plain modules, which a debug build reads at start-up: for tests of single ones, and whole where `TRAWL_UNBUNDLED` is set.
+/// Plain modules, read by debug builds: single ones for tests, all where `TRAWL_UNBUNDLED` is set.
 #[cfg(debug_assertions)]
 #[derive(RustEmbed)]
 #[folder = "src/pages/assets"]

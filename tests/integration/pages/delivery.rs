@@ -122,7 +122,7 @@ async fn page_has_one_script_and_one_style_sheet_without_imports() {
 }
 
 #[tokio::test]
-async fn unknown_path_is_a_page_for_browsers_and_an_envelope_for_others() {
+async fn unknown_path_answers_browsers_with_a_page() {
     let app = TestApp::start().await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let assets = Regex::new(r#"href="([^"]*assets/[^"]+)""#).unwrap();

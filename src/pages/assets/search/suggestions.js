@@ -1,4 +1,4 @@
-// What a person may go on to type: recent searches, titles, people, departments, and names after `author:`.
+// Completions of the typed text: recent searches, titles, people, departments, and names after `author:`.
 
 import { call } from "../shared/api.js";
 import { element, fill, isolate } from "../shared/dom.js";

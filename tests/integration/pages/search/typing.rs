@@ -269,7 +269,7 @@ async fn suggestions_complete_what_is_typed_by_keyboard() {
     page.click(".suggestion").await;
     page.wait_until("document.querySelector('#box').value === 'plan author:\"Omar Ünal\"'").await;
     page.wait_until("document.querySelectorAll('[data-module=article] .row').length === 1").await;
-    // What was picked is suggested as a recent search.
+    // A picked text is a recent search.
     page.press_key(Key::Escape).await;
     page.press("old").await;
     page.wait_until("document.querySelector('.suggestion')?.textContent === 'Old harbour'").await;
