@@ -236,10 +236,14 @@ export class SearchPage extends HTMLElement {
     #go(place, { push = false, isItem = false } = {}) {
         const address = location.pathname + writeAddress(place);
         const state = isItem ? { isItem } : null;
-        if (push) {
-            history.pushState(state, "", address);
-        } else {
-            history.replaceState(state, "", address);
+        try {
+            if (push) {
+                history.pushState(state, "", address);
+            } else {
+                history.replaceState(state, "", address);
+            }
+        } catch {
+            // Safari refuses more than 100 changes in 30 seconds; the search goes on.
         }
         this.#move(place);
     }
