@@ -12,7 +12,7 @@ use rolldown::{Bundler, BundlerOptions, CodeSplittingMode, InputItem, OutputForm
 
 const ASSETS: &str = "src/pages/assets";
 
-/// The folder of each holds `main.js`, which imports its modules, and `main.css`, which imports its style sheets.
+/// Folders of a `main.js` that imports the page's modules and a `main.css` that imports its style sheets.
 const PAGES: [&str; 2] = ["console", "search"];
 
 fn main() -> Result<(), Box<dyn Error>> {
