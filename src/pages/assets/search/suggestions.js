@@ -14,6 +14,7 @@ const TYPES = { person: 6, author: 6, department: 7 };
 /** A line of buttons below the box; dispatches `pick` with the whole new text. */
 export class Suggestions extends EventTarget {
     #request = new AbortController();
+    #text = "";
 
     constructor() {
         super();
@@ -27,6 +28,10 @@ export class Suggestions extends EventTarget {
      * @param {string[]} recent searches, the latest first
      */
     async show(text, recent) {
+        if (text === this.#text) {
+            return;
+        }
+        this.#text = text;
         this.#request.abort();
         this.#request = new AbortController();
         const { signal } = this.#request;
