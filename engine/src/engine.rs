@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 
 use crate::correction::Correction;
-use crate::{Hit, Page, Request, Scope};
+use crate::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
 
 /// A full-text index that can be searched.
 #[async_trait]
@@ -59,6 +59,15 @@ pub trait View: Send + Sync {
 
     /// The newest hits of each request, uncounted. Requests are of one viewer; their `start` is not read.
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure>;
+
+    /// Counts all matches of the requests by their fields.
+    ///
+    /// Requests are of one viewer; their places and limits are not read.
+    async fn count_fields(
+        &self,
+        requests: &Arc<[Request]>,
+        fields: FacetFields,
+    ) -> Result<FieldCounts, Failure>;
 
     /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
     ///

@@ -9,7 +9,7 @@ use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use trawl_engine::correction::Correction;
-use trawl_engine::{Hit, Page, Request, Scope};
+use trawl_engine::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
 
 use crate::Error;
 use crate::checkpoint::Payload;
@@ -145,6 +145,15 @@ impl Snapshot {
     pub fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Error> {
         let newest = |request| crate::search::newest_hits(&self.view, request);
         without_panic("in a search", || requests.iter().map(newest).collect())
+    }
+
+    /// Counts all matches of requests of one viewer by their fields. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// As [`Snapshot::search`].
+    pub fn count_fields(&self, requests: &[Request], fields: FacetFields) -> Result<FieldCounts, Error> {
+        without_panic("in a search", || crate::search::count_fields(&self.view, requests, fields))
     }
 
     /// Replaces words that none of a tenant's scopes shows by visible words one edit away.

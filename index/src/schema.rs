@@ -11,7 +11,7 @@ use tantivy::{IndexSettings, IndexSortByField, Order};
 use crate::tokenizer::TOKENIZER;
 
 /// Raised whenever fields, terms or analysis change; older indexes are rebuilt.
-pub(crate) const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 8;
 
 /// Before compression; a page of ten reads about ten blocks.
 const STORE_BLOCK_BYTES: usize = 4_096;
@@ -25,6 +25,7 @@ const RESTRICTED: &str = "restricted";
 const RESTRICTED_TITLE: &str = "restricted_title";
 const PRINCIPALS: &str = "principals";
 const AUTHOR: &str = "author";
+const AUTHOR_NAME: &str = "author_name";
 const OPEN_READINGS: &str = "open_readings";
 const RESTRICTED_READINGS: &str = "restricted_readings";
 const ITEM: &str = "item";
@@ -55,6 +56,8 @@ pub(crate) struct Fields {
     /// Principals of restricted documents.
     pub(crate) principals: Field,
     pub(crate) author: Field,
+    /// A column, for counts.
+    pub(crate) author_name: Field,
     pub(crate) item: Field,
     /// Stored for names.
     pub(crate) title_is_name: Field,
@@ -80,6 +83,7 @@ impl Fields {
             },
             principals: builder.add_text_field(PRINCIPALS, raw()),
             author: builder.add_text_field(AUTHOR, words(IndexRecordOption::WithFreqsAndPositions, false)),
+            author_name: builder.add_text_field(AUTHOR_NAME, TextOptions::default().set_fast("raw")),
             item: builder.add_text_field(ITEM, STORED),
             title_is_name: builder.add_text_field(TITLE_IS_NAME, STORED),
         };
@@ -89,6 +93,7 @@ impl Fields {
 
 pub(crate) const TIME_COLUMN: &str = DISPLAY_TIME;
 pub(crate) const ID_COLUMN: &str = ID;
+pub(crate) const AUTHOR_COLUMN: &str = AUTHOR_NAME;
 
 pub(crate) fn settings() -> IndexSettings {
     IndexSettings {

@@ -6,6 +6,7 @@
 mod budget;
 mod correction;
 mod execute;
+mod facets;
 mod matches;
 mod plan;
 mod postings;
@@ -21,3 +22,4 @@ mod viewer_scope;
 
 pub(crate) use self::correction::{are_all_found, correct};
 pub(crate) use self::execute::{newest_hits, search, search_at_once};
+pub(crate) use self::facets::count_fields;

@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl_engine::{AnalysedDocument, Document, Half, Hit};
+use trawl_engine::{AnalysedDocument, Document, Half, Hit, counted_author};
 
 use crate::query::{OPEN, RESTRICTED};
 use crate::terms::{TermPrefix, TermText};
@@ -40,6 +40,7 @@ pub(crate) fn stored(document: &Document, prefix: &str) -> Value {
         fields.title: title.text,
         fields.readings: readings.text,
         "author": author.text,
+        "author_name": counted_author(&document.author),
         "body_length": stored_length(body.length),
         "title_length": stored_length(title.length),
         "item": document.item,

@@ -151,6 +151,8 @@ impl Layout {
                     "restricted": text("positions"),
                     "restricted_title": text("freqs"),
                     "author": {"type": "text", "analyzer": "trawl", "index_options": "positions", "norms": false},
+                    // A column, for counts.
+                    "author_name": {"type": "keyword", "index": false},
                     "open_readings": readings(),
                     "restricted_readings": readings(),
                     "body_length": {"type": "integer", "index": false},

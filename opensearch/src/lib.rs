@@ -9,6 +9,7 @@ mod correction;
 mod counting;
 mod document;
 mod engine;
+mod facets;
 mod health;
 mod indexes;
 mod layout;

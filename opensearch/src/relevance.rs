@@ -19,7 +19,7 @@ use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
     FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates,
 };
-use trawl_engine::{Failure, Hit, Page, RankedScope, Request};
+use trawl_engine::{Failure, Hit, Page, RankedScope, Request, Scope};
 
 use self::clauses::{Counts, Lengths, NamedClauses, Part};
 use self::missing::without_missing;
@@ -145,6 +145,26 @@ pub(crate) async fn page(
     best.truncate(request.limit);
     let page = page_of(hits.take(&best).await?, totals, &ranking.modules);
     Ok(Page { statistics: Some(Arc::new(ranking.into_statistics(&request.query))), ..page })
+}
+
+/// What selects the matches of each scope.
+pub(crate) async fn selections(
+    view: &OpenSearchView,
+    request: &Request,
+    beside: &[RankedScope],
+) -> Result<Vec<(Arc<Scope>, Value)>, Failure> {
+    if request.query.is_empty() {
+        return Ok(Vec::new());
+    }
+    let request = &without_missing(view, request, beside).await?;
+    let ranking = Ranking::read(view, request, 0, beside).await?;
+    let selection = |module: &RankedModule| {
+        let matches = matches(&module.request, Some(&ranking.words))?;
+        let is_wordless = ranking.words.is_empty();
+        let selected = if is_wordless { matches } else { ranking.counted_matches(module, &matches) };
+        Some((Arc::clone(&module.request.scope), selected))
+    };
+    Ok(ranking.modules.iter().filter_map(selection).collect())
 }
 
 /// All matches are equal, so the newest come first.

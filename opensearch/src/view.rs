@@ -7,11 +7,12 @@ use async_trait::async_trait;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use trawl_engine::correction::Correction;
-use trawl_engine::{Failure, Hit, Page, Request, Scope, Start, View};
+use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, Start, View};
 
 use crate::client::{Body, Call, failure, lacks_a_part};
 use crate::correction;
 use crate::engine::OpenSearch;
+use crate::facets;
 use crate::layout::Generation;
 use crate::query::matches;
 use crate::relevance;
@@ -45,6 +46,20 @@ impl View for OpenSearchView {
                 time_order::newest_of_each(&view, requests).await
             }
             found => found,
+        }
+    }
+
+    async fn count_fields(
+        &self,
+        requests: &Arc<[Request]>,
+        fields: FacetFields,
+    ) -> Result<FieldCounts, Failure> {
+        match facets::count_fields(self, requests, fields).await {
+            Err(failure) => {
+                let view = self.after_exchange(failure).await?;
+                facets::count_fields(&view, requests, fields).await
+            }
+            counts => counts,
         }
     }
 

@@ -5,6 +5,7 @@ use trawl_engine::correction::Correction;
 
 use crate::{
     error::Error,
+    facets::Facets,
     pinned::Pinned,
     source::{FailureKind, Item},
 };
@@ -118,6 +119,8 @@ pub struct SearchPage {
     pub corrected: Option<Correction>,
     /// Words that were left out, if all together find nothing (decisions 12.1).
     pub relaxed: Option<Relaxed>,
+    /// Counts of all matches, if asked for (decisions 12.5).
+    pub facets: Option<Facets>,
     /// Reports of sources.
     pub sources: Vec<SourceReport>,
 }

@@ -6,7 +6,7 @@ mod tests;
 
 use std::{collections::HashSet, pin::pin, sync::Arc};
 
-use futures::future::{Either, select};
+use futures::future::{Either, join, select};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
@@ -17,7 +17,9 @@ use crate::{
     answer::{Failure, Relaxed, SearchPage, Status},
     cursor::{self, Cursor, CursorKey, Rewrite},
     error::{Error, Result},
-    explanation, highlight,
+    explanation,
+    facets::{self, Facets, ModuleTotals},
+    highlight,
     module::{Module, ModuleDirectory, SearchableModule, TenantModules},
     pinned::Pinned,
     plan::plan,
@@ -71,13 +73,15 @@ impl Coordinator {
     ///
     /// # Errors
     /// [`Error::TooManySearches`]. Failures of modules are in their answers.
-    pub async fn search_all(&self, viewer: Viewer, parameters: SearchParameters) -> Result<AllModules> {
+    pub async fn search_all(&self, viewer: Viewer, mut parameters: SearchParameters) -> Result<AllModules> {
+        // Counted once for all modules.
+        let facets = std::mem::take(&mut parameters.facets);
         let deadline = Instant::now() + parameters.timeout;
         let permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let context = self.context(&modules, viewer, parameters, deadline);
         let correction = context.correct().await;
-        Ok(AllModules::start(modules.list(), context, correction, permit))
+        Ok(AllModules::start(modules.list(), context, correction, facets, permit))
     }
 
     fn permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -231,6 +235,14 @@ impl PageContext {
         Pinned::find(&sources, search, pins).await
     }
 
+    /// The search for another keyword, if there is one.
+    fn searched_for(&self, rewrite: &Rewrite) -> Arc<SearchContext> {
+        match rewrite.keyword() {
+            Some(keyword) => Arc::new(self.search.with_keyword(keyword)),
+            None => Arc::clone(&self.search),
+        }
+    }
+
     /// Corrects words that no built-in content of the tenant shows.
     async fn correct(&self) -> Option<Correction> {
         let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
@@ -292,10 +304,7 @@ struct Attempt<'a> {
 impl Attempt<'_> {
     async fn run(self, opened: Option<Cursor>, rewrite: Rewrite) -> Result<SearchPage, Failure> {
         let Self { context, module, page, binding } = self;
-        let search = match rewrite.keyword() {
-            Some(keyword) => Arc::new(context.search.with_keyword(keyword)),
-            None => Arc::clone(&context.search),
-        };
+        let search = context.searched_for(&rewrite);
         let mut pinned = match &opened {
             Some(cursor) => Pinned::shown_before(cursor.pinned.clone()),
             None => context.pinned(module, page, &search).await,
@@ -304,7 +313,10 @@ impl Attempt<'_> {
         pinned.leave_out_of(&mut plan);
         let sources: Vec<Arc<dyn Source>> = plan.lanes.iter().map(|lane| Arc::clone(&lane.source)).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
-        rounds.run().await;
+        let selection = search.parameters.facets;
+        let modules = [module];
+        let counting = facets::count_fields(&search, selection, &modules, page.source.as_deref());
+        let ((), counts) = join(rounds.run(), counting).await;
         let search = match rounds.ranked_query() {
             Some(query) => Arc::new(SearchContext { query: Arc::clone(query), ..(*search).clone() }),
             None => search,
@@ -321,6 +333,10 @@ impl Attempt<'_> {
             pinned.items.clear();
         }
         let mut answer = SearchPage { pinned, corrected, relaxed, ..answer };
+        if !selection.is_empty() {
+            let totals = ModuleTotals::of_page(module, &answer);
+            answer.facets = Some(Facets::new(selection, &counts, &[totals]));
+        }
         if search.parameters.explain {
             explanation::add(&mut answer, &search, &sources).await;
         }

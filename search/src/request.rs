@@ -4,6 +4,7 @@ use tokio::time::Instant;
 use trawl_connectors::TraceContext;
 use trawl_engine::Query;
 
+use crate::facets::FacetSelection;
 use crate::vocabulary::Vocabulary;
 
 /// Items of one time that a page keeps together (decisions 5.3).
@@ -26,6 +27,8 @@ pub struct SearchParameters {
     pub exact: bool,
     /// Whether items tell why they were found (decisions 12.2).
     pub explain: bool,
+    /// Counts of all matches (decisions 12.5).
+    pub facets: FacetSelection,
     /// Time until the deadline.
     pub timeout: Duration,
     /// Caller's trace.

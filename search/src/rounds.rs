@@ -348,6 +348,7 @@ impl SearchRounds {
             partial,
             corrected: None,
             relaxed: None,
+            facets: None,
             sources: reports,
         })
     }

@@ -13,6 +13,7 @@ use crate::{
     clock::now_millis,
     coordinator::{AllModules, ModuleAnswer},
     error::Error,
+    facets::Facets,
     request::{Order, PageRequest, PageStart, SearchParameters},
 };
 
@@ -247,6 +248,11 @@ impl TimedModules {
         self.modules.count()
     }
 
+    /// As [`AllModules::facets`].
+    pub async fn facets(&mut self) -> Option<Facets> {
+        self.modules.facets().await
+    }
+
     /// As [`AllModules::next`].
     pub async fn next(&mut self) -> Option<ModuleAnswer> {
         let answer = self.modules.next().await;
@@ -319,6 +325,7 @@ mod tests {
             stale: false,
         };
         let page = |sources| SearchPage {
+            facets: None,
             pinned: crate::pinned::Pinned::default(),
             items: Vec::new(),
             total: 0,

@@ -7,6 +7,7 @@ use trawl_engine::relevance::Recency;
 use crate::{
     cursor::CursorKey,
     duplicates::Duplicates,
+    facets::FacetSelection,
     module::{Module, SearchableModule},
     request::{Filters, Order, SearchContext, SearchParameters, Viewer},
     source::{Source, SourceRequest},
@@ -30,6 +31,7 @@ pub(crate) fn parameters() -> SearchParameters {
         highlight: false,
         exact: false,
         explain: false,
+        facets: FacetSelection::default(),
         timeout: Duration::from_secs(2),
         trace: None,
     }

@@ -209,6 +209,7 @@ mod search {
     mod correction;
     mod explanation;
     mod external_sources;
+    mod facets;
     mod hedging;
     mod highlight;
     mod limits;

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
 use trawl_engine::correction::Correction;
-use trawl_engine::{Engine, Failure, Hit, Page, Request, Scope, View};
+use trawl_engine::{Engine, FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, View};
 
 use super::blocking;
 use crate::{Error, Index, Snapshot};
@@ -83,6 +83,15 @@ impl View for EmbeddedView {
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure> {
         let requests = Arc::clone(requests);
         self.on_thread(move |snapshot| snapshot.newest(&requests)).await
+    }
+
+    async fn count_fields(
+        &self,
+        requests: &Arc<[Request]>,
+        fields: FacetFields,
+    ) -> Result<FieldCounts, Failure> {
+        let requests = Arc::clone(requests);
+        self.on_thread(move |snapshot| snapshot.count_fields(&requests, fields)).await
     }
 
     async fn correct(

@@ -49,7 +49,9 @@ pub(super) fn newest(
     Ok(time_order::collect(view, &matches, None, None, request.limit, budget)?.found)
 }
 
-fn unbounded<T: Default>(work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>) -> Result<T, Error> {
+pub(super) fn unbounded<T: Default>(
+    work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>,
+) -> Result<T, Error> {
     match work(&mut StepBudget::unbounded()) {
         Ok(done) => Ok(done),
         Err(SearchError::Failed(error)) => Err(error),

@@ -38,14 +38,13 @@ pub(super) fn page(
     recency: impl Fn(i64) -> f32,
     budget: &mut StepBudget,
 ) -> Result<Page, SearchError> {
-    let keys = || std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope));
-    let request = &*without_missing(view, request, &keys().collect::<Vec<_>>(), budget)?;
+    let keys = scopes_of(request, beside);
+    let request = &*without_missing(view, request, &keys, budget)?;
     if request.query.is_empty() {
         return Ok(Page::default());
     }
     let skips: Vec<usize> = std::iter::once(skip).chain(beside.iter().map(|beside| beside.skip)).collect();
-    let scopes: Vec<ViewerScope<'_>> =
-        keys().map(|key| ViewerScope::new(view, key, &request.principals)).collect::<Result<_, _>>()?;
+    let scopes = viewer_scopes(view, &keys, request)?;
     let ranking = Ranking::read(&scopes, view, request, budget)?;
     let reach = skips.iter().fold(request.limit, |reach, skip| reach.saturating_add(*skip));
 
@@ -96,6 +95,33 @@ pub(super) fn page(
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
     Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
+}
+
+/// What selects the matches of each scope.
+pub(super) fn plans(
+    view: &IndexView,
+    request: &Request,
+    beside: &[RankedScope],
+    budget: &mut StepBudget,
+) -> Result<Vec<Plan>, SearchError> {
+    let keys = scopes_of(request, beside);
+    let request = &*without_missing(view, request, &keys, budget)?;
+    let scopes = viewer_scopes(view, &keys, request)?;
+    let ranking = Ranking::read(&scopes, view, request, budget)?;
+    scopes.iter().map(|scope| Plan::new(scope, request, Some(&ranking.words), budget)).collect()
+}
+
+fn scopes_of<'a>(request: &'a Request, beside: &'a [RankedScope]) -> Vec<&'a Arc<Scope>> {
+    std::iter::once(&request.scope).chain(beside.iter().map(|beside| &beside.scope)).collect()
+}
+
+fn viewer_scopes<'a>(
+    view: &'a IndexView,
+    keys: &[&'a Arc<Scope>],
+    request: &Request,
+) -> Result<Vec<ViewerScope<'a>>, SearchError> {
+    let viewer_scope = |key: &&'a Arc<Scope>| ViewerScope::new(view, key, &request.principals);
+    Ok(keys.iter().map(viewer_scope).collect::<Result<_, _>>()?)
 }
 
 /// The request with the parts of those [`Query::wholes`](trawl_engine::Query::wholes) that the viewer finds in no scope.

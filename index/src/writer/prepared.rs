@@ -4,7 +4,7 @@ use std::vec;
 
 use tantivy::TantivyDocument;
 use tantivy::schema::Term;
-use trawl_engine::{AnalysedDocument, Change, Document, Half, MAX_ID_BYTES};
+use trawl_engine::{AnalysedDocument, Change, Document, Half, MAX_ID_BYTES, counted_author};
 
 use crate::Error;
 use crate::schema::Fields;
@@ -122,6 +122,10 @@ fn engine_document(key: &DocumentKey, document: Document, fields: Fields) -> Eng
             bytes += encoded.len();
             engine.add_text(field, encoded);
         }
+    }
+    if let Some(author) = counted_author(&document.author) {
+        bytes += author.len();
+        engine.add_text(fields.author_name, author);
     }
     engine.add_text(fields.item, document.item);
     if document.title_is_name {

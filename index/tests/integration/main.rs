@@ -13,6 +13,8 @@ mod completion;
 mod compounds;
 #[path = "../../../engine/tests/suite/correction.rs"]
 mod correction;
+#[path = "../../../engine/tests/suite/facets.rs"]
+mod facets;
 #[path = "../../../engine/tests/suite/highlight.rs"]
 mod highlight;
 #[path = "../../../engine/tests/suite/matching.rs"]

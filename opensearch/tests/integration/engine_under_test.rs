@@ -13,7 +13,8 @@ use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
 use trawl_engine::correction::Correction;
 use trawl_engine::{
-    BesideIndexes, Change, Checkpoint, Engine, Failure, Hit, Indexes, Page, Request, Scope, Sink, View,
+    BesideIndexes, Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, Indexes, Page,
+    Request, Scope, Sink, View,
 };
 use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
@@ -154,6 +155,14 @@ impl Snapshot {
 
     pub(crate) fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Failure> {
         run(self.1.newest(&requests.into()))
+    }
+
+    pub(crate) fn count_fields(
+        &self,
+        requests: &[Request],
+        fields: FacetFields,
+    ) -> Result<FieldCounts, Failure> {
+        run(self.1.count_fields(&requests.into(), fields))
     }
 
     pub(crate) fn correct(

@@ -18,13 +18,14 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use trawl_engine::correction::Correction;
+use trawl_engine::{FieldCounts, correction::Correction};
 
 use super::{PageContext, finds_nothing};
 use crate::{
     answer::{Failure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
+    facets::{FacetSelection, Facets, ModuleTotals, count_fields},
     module::{Module, SearchableModule},
     request::PageRequest,
 };
@@ -45,6 +46,7 @@ pub struct AllModules {
     waiting: Vec<Answered>,
     ready: VecDeque<ModuleAnswer>,
     stage: Stage,
+    facets: FacetCounting,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -71,9 +73,11 @@ impl AllModules {
         modules: &[Arc<SearchableModule>],
         context: PageContext,
         correction: Option<Correction>,
+        facets: FacetSelection,
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let shared = Arc::new(Shared { context, room: Arc::new(Semaphore::new(UNSENT_KIB)) });
+        let mut facets = FacetCounting::new(facets, modules);
         let (external, builtin): (Vec<Place>, Vec<Place>) =
             modules.iter().cloned().enumerate().partition(|(_, searchable)| searchable.asks_external(None));
         let (answers, stage) = match correction {
@@ -85,13 +89,14 @@ impl AllModules {
             }
             corrected => {
                 let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
+                facets.start(&shared, &rewrite);
                 let of = |places, calls| answers(places, calls, Arc::clone(&rewrite), Arc::clone(&shared));
                 let answers = stream::select(of(builtin, BUILTIN_CALLS), of(external, EXTERNAL_CALLS));
                 (answers.boxed(), Stage::Decided(rewrite))
             }
         };
         let (waiting, ready) = (Vec::new(), VecDeque::new());
-        Self { count: modules.len(), shared, answers, waiting, ready, stage, _permit: permit }
+        Self { count: modules.len(), shared, answers, waiting, ready, stage, facets, _permit: permit }
     }
 
     /// Number of modules.
@@ -104,6 +109,7 @@ impl AllModules {
         loop {
             if let Some(answer) = self.ready.pop_front() {
                 let answer = self.shared.reserve(answer);
+                self.facets.add(&answer);
                 let result = answer.result.map(SearchPage::with_pinned_first);
                 return Some(ModuleAnswer { result, ..answer });
             }
@@ -133,6 +139,11 @@ impl AllModules {
         }
     }
 
+    /// Counts of all modules, once each has answered; `None` if none is asked for.
+    pub async fn facets(&mut self) -> Option<Facets> {
+        self.facets.finish().await
+    }
+
     /// One correction for all modules; those that have not answered yet are answered as typed.
     fn decide(&mut self) {
         let Stage::Asking(_, correction, builtin) = std::mem::replace(&mut self.stage, Stage::Last) else {
@@ -143,6 +154,7 @@ impl AllModules {
         let shown = shown.flat_map(|page| &page.items);
         let corrected = self.shared.context.without_words_of(&correction, shown);
         let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
+        self.facets.start(&self.shared, &rewrite);
         let external = if rewrite.corrected.is_some() {
             answers_instead(external, Arc::clone(&rewrite), Arc::clone(&self.shared)).boxed()
         } else {
@@ -163,9 +175,56 @@ impl AllModules {
             Stage::Asking(..) | Stage::Last => None,
         };
         self.answers = match rewrite {
-            Some(rewrite) => answers_instead(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed(),
+            Some(rewrite) => {
+                self.facets.start(&self.shared, &rewrite);
+                answers_instead(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed()
+            }
             None => stream::iter(waiting).boxed(),
         };
+    }
+}
+
+/// Counts matches in the index beside the search.
+struct FacetCounting {
+    selection: FacetSelection,
+    /// None without a selection.
+    modules: Vec<Arc<SearchableModule>>,
+    counting: Option<AbortOnDropHandle<FieldCounts>>,
+    totals: Vec<ModuleTotals>,
+}
+
+impl FacetCounting {
+    fn new(selection: FacetSelection, modules: &[Arc<SearchableModule>]) -> Self {
+        let modules = if selection.is_empty() { Vec::new() } else { modules.to_vec() };
+        Self { selection, modules, counting: None, totals: Vec::new() }
+    }
+
+    /// Counts for the keyword that the modules are searched for.
+    fn start(&mut self, shared: &Shared, rewrite: &Rewrite) {
+        if self.selection.is_empty() {
+            return;
+        }
+        let search = shared.context.searched_for(rewrite);
+        let (selection, modules) = (self.selection, self.modules.clone());
+        let counting = async move {
+            let modules: Vec<&SearchableModule> = modules.iter().map(Arc::as_ref).collect();
+            count_fields(&search, selection, &modules, None).await
+        };
+        self.counting = Some(AbortOnDropHandle::new(tokio::spawn(counting.in_current_span())));
+    }
+
+    fn add(&mut self, answer: &ModuleAnswer) {
+        let searched = self.modules.get(answer.place);
+        self.totals.extend(searched.map(|searched| match &answer.result {
+            Ok(page) => ModuleTotals::of_page(searched, page),
+            Err(_) => ModuleTotals::of_failure(&answer.module),
+        }));
+    }
+
+    async fn finish(&mut self) -> Option<Facets> {
+        let counts = self.counting.take()?.await;
+        let counts = counts.unwrap_or_else(|_| FieldCounts { is_cut: true, ..FieldCounts::default() });
+        Some(Facets::new(self.selection, &counts, &self.totals))
     }
 }
 

@@ -15,7 +15,7 @@ use super::{
     accept::wants_events,
     entry::Entry,
     events,
-    page::{ContentItemSchema, NoSourceEnvelope, PageAccount, no_source, write_envelope},
+    page::{ContentItemSchema, FacetCounts, NoSourceEnvelope, PageAccount, no_source, write_envelope},
     parameters::{RawParameters, TermParameters},
     routes::viewer,
 };
@@ -50,6 +50,10 @@ struct AllAccount {
     count: usize,
     /// Whether any module is incomplete.
     partial: bool,
+    /// Counts of the matches of all modules, with `facets`.
+    #[serde(flatten)]
+    #[schema(inline)]
+    counts: FacetCounts,
 }
 
 /// A module with its result; `/contents/search` continues its `cursor`.
@@ -77,7 +81,7 @@ struct ModulePage {
     responses(
         (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
             each module as it gets ready, its data one element of the envelope's `data` in one line; then an event `done` \
-            with `{count, tookMs, partial}`, `count` being the number of modules. A stream without `done` broke off.",
+            with `{count, tookMs, partial}`, `count` being the number of modules, and the counts of `facets`. A stream without `done` broke off.",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
         Refusals, BodyRefusals,
         (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
@@ -150,7 +154,9 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
     }
     entries.sort_unstable_by_key(|entry| entry.place);
     let count = entries.len();
-    let account = AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial) };
+    let counts = FacetCounts::from(search.facets().await);
+    let account =
+        AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial), counts };
     let body = write_envelope("{", entries, |entry| &entry.text, &account)?;
     Ok(json_text(StatusCode::OK, body))
 }

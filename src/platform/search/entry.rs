@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trawl_search::{AnswerReservation, Failure, Module, ModuleAnswer};
 
-use super::page::{PageAccount, say_no_source, write_page};
+use super::page::{FacetCounts, PageAccount, say_no_source, write_page};
 use crate::error::{Error, Result};
 
 pub(super) struct Entry {
@@ -60,6 +60,7 @@ fn write_failed(module: &Module, failure: Failure) -> Result<String> {
         corrected: None,
         corrections: Vec::new(),
         relaxed: None,
+        counts: FacetCounts::default(),
         sources,
     };
     let failed = FailedModule { module, code, message, data: [], account };

@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
 use trawl_search::{AnswerReservation, slow::TimedModules};
 
-use super::entry::Entry;
+use super::{entry::Entry, page::FacetCounts};
 use crate::{
     error::{Error, Result},
     http::events,
@@ -23,6 +23,8 @@ struct Done {
     count: usize,
     took_ms: u64,
     partial: bool,
+    #[serde(flatten)]
+    counts: FacetCounts,
 }
 
 pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
@@ -53,10 +55,11 @@ async fn send_events(
     while let Some(answer) = search.next().await {
         send(Entry::write(answer)?).await;
     }
+    let counts = FacetCounts::from(search.facets().await);
     // The search is over, even for a slow reader.
     drop(search);
     let took_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let done = serde_json::to_string(&Done { count, took_ms, partial }).map_err(Error::internal)?;
+    let done = serde_json::to_string(&Done { count, took_ms, partial, counts }).map_err(Error::internal)?;
     drop(sender.send((Event::default().event("done").data(done), AnswerReservation::default())).await);
     Ok(())
 }

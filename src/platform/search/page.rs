@@ -8,7 +8,7 @@ use axum::{
 };
 use serde::Serialize;
 use trawl_engine::correction::{CorrectedWord, Correction};
-use trawl_search::{Explanation, Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
+use trawl_search::{Explanation, Facets, Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
 
 use crate::{
     error::{Error, Result},
@@ -52,8 +52,30 @@ pub(super) struct PageAccount {
     /// The words that were left out, as all together find nothing; absent if none was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) relaxed: Option<Relaxed>,
+    /// Counts of all matches, with `facets`.
+    #[serde(flatten)]
+    #[schema(inline)]
+    pub(super) counts: FacetCounts,
     /// A report per source.
     pub(super) sources: Vec<SourceReport>,
+}
+
+/// Counts of all matches, if asked for (decisions 12.5).
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FacetCounts {
+    /// The values of each facet with their matches, at most 20; absent without the parameter `facets`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facets: Option<Facets>,
+    /// Whether the counts lack matches: of external sources, which state totals alone, or of sources that did not answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    facets_partial: Option<bool>,
+}
+
+impl From<Option<Facets>> for FacetCounts {
+    fn from(facets: Option<Facets>) -> Self {
+        Self { facets_partial: facets.as_ref().map(|facets| facets.partial), facets }
+    }
 }
 
 /// A word that no built-in content has, and the one that was searched instead.
@@ -117,11 +139,13 @@ pub(in crate::platform) struct ContentItemSchema {
 }
 
 pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
-    let SearchPage { items, total, cursor, partial, corrected, relaxed, sources, .. } = page;
+    let SearchPage { items, total, cursor, partial, corrected, relaxed, facets, sources, .. } = page;
+    let counts = FacetCounts::from(facets);
     let (corrected, corrections) = corrected.map(|Correction { keyword, words }| (keyword, words)).unzip();
     let corrections = corrections.unwrap_or_default();
     let count = items.len();
-    let account = PageAccount { total, count, cursor, partial, corrected, corrections, relaxed, sources };
+    let account =
+        PageAccount { total, count, cursor, partial, corrected, corrections, relaxed, counts, sources };
     write_envelope(head, items, |item| &item.json, &account)
 }
 

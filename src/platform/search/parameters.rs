@@ -5,7 +5,9 @@ use std::{fmt::Display, str::FromStr, time::Duration};
 use axum::{body::Bytes, extract::Request, http::Uri};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use trawl_connectors::TraceContext;
-use trawl_search::{Filters, Order, PageRequest, PageStart, SearchParameters, SuggestionRequest};
+use trawl_search::{
+    FacetSelection, Filters, Order, PageRequest, PageStart, SearchParameters, SuggestionRequest,
+};
 
 use crate::{
     auth::caller::Caller,
@@ -57,6 +59,9 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     explain: Option<String>,
+    /// Counts of all matches (`facets`): some of `module`, `source`, `author` and `time`, separated by commas.
+    #[param(example = "author,time")]
+    facets: Option<String>,
     /// The deadline in milliseconds.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
@@ -143,6 +148,7 @@ impl RawParameters {
             highlight: query.highlight.or(body.highlight),
             exact: query.exact.or(body.exact),
             explain: query.explain.or(body.explain),
+            facets: query.facets.or(body.facets),
             timeout: query.timeout.or(body.timeout),
         })
     }
@@ -244,11 +250,30 @@ impl TermParameters {
             explain,
             highlight: flag("highlight", self.highlight.as_deref())?,
             exact: flag("exact", self.exact.as_deref())?,
+            facets: facets(self.facets.as_deref().unwrap_or_default())?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
             trace,
         })
     }
+}
+
+fn facets(names: &str) -> Result<FacetSelection> {
+    let mut facets = FacetSelection::default();
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+        match name {
+            "module" => facets.module = true,
+            "source" => facets.source = true,
+            "author" => facets.author = true,
+            "time" => facets.time = true,
+            other => {
+                return Err(Error::bad_request(format!(
+                    "facets: must be of `module`, `source`, `author` and `time`, not {other:?}"
+                )));
+            }
+        }
+    }
+    Ok(facets)
 }
 
 impl SuggestionParameters {

@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::*;
+use crate::facets::FacetSelection;
 use crate::source::{
     Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest, TimeBound,
 };
@@ -85,7 +86,8 @@ fn modules(
 
 fn start(modules: &[Arc<SearchableModule>]) -> AllModules {
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-    AllModules::start(modules, request(10).context(Arc::new(TestKey::new(1)), 10), None, permit)
+    let context = request(10).context(Arc::new(TestKey::new(1)), 10);
+    AllModules::start(modules, context, None, FacetSelection::default(), permit)
 }
 
 async fn all(modules: &[Arc<SearchableModule>]) -> Vec<ModuleAnswer> {

@@ -3,7 +3,9 @@
 use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
-use trawl_engine::{Audience, Change, Checkpoint, Document, Engine, Hit, Page, Request, Scope, View};
+use trawl_engine::{
+    Audience, Change, Checkpoint, Document, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope, View,
+};
 use trawl_index::{EmbeddedEngine, Index, Options};
 
 use super::*;
@@ -120,6 +122,14 @@ impl View for SilentIndex {
 
     async fn newest(&self, _: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, trawl_engine::Failure> {
         Ok(Vec::new())
+    }
+
+    async fn count_fields(
+        &self,
+        _: &Arc<[Request]>,
+        _: FacetFields,
+    ) -> Result<FieldCounts, trawl_engine::Failure> {
+        Ok(FieldCounts::default())
     }
 
     async fn correct(

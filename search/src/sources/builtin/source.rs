@@ -6,7 +6,10 @@ mod tests;
 use std::sync::Arc;
 
 use trawl_engine::relevance::Recency;
-use trawl_engine::{Failure, Hit, Page, Query, RankedScope, Request, Scope, Start, TimePosition, View};
+use trawl_engine::{
+    FacetFields, Failure, FieldCounts, Hit, Page, Query, RankedScope, Request, Scope, Start, TimePosition,
+    View,
+};
 
 use super::{
     id_of,
@@ -138,6 +141,14 @@ impl BuiltinSource {
         if search.query.is_empty() {
             return false;
         }
+        let query = Arc::new(search.query.for_item(id));
+        let request = Arc::new(Request { query, ..self.request_of_all(search, sources) });
+        let Ok(ServedView { view, .. }) = self.view() else { return true };
+        view.search(&request).await.map_err(self.on_failure()).map_or(true, |page| page.total > 0)
+    }
+
+    /// Selects all matches; by relevance, as ranked beside the other `sources`.
+    pub(crate) fn request_of_all(&self, search: &SearchContext, sources: &[&BuiltinSource]) -> Request {
         let beside = sources.iter().filter(|source| source.scope != self.scope);
         let beside = beside.map(|source| RankedScope { scope: Arc::clone(&source.scope), skip: 0 });
         let start = match search.parameters.order {
@@ -149,10 +160,20 @@ impl BuiltinSource {
                 recency: Recency::default(),
             },
         };
-        let query = Arc::new(search.query.for_item(id));
-        let request = Arc::new(Request { query, limit: 0, ..self.request_of(search, start) });
-        let Ok(ServedView { view, .. }) = self.view() else { return true };
-        view.search(&request).await.map_err(self.on_failure()).map_or(true, |page| page.total > 0)
+        Request { limit: 0, ..self.request_of(search, start) }
+    }
+
+    /// Counts the matches of requests of one viewer.
+    ///
+    /// They are cut where the index is incomplete.
+    pub(crate) async fn count_fields(
+        &self,
+        requests: &Arc<[Request]>,
+        fields: FacetFields,
+    ) -> Result<FieldCounts, SourceFailure> {
+        let ServedView { view, incomplete, .. } = self.view()?;
+        let counts = view.count_fields(requests, fields).await.map_err(self.on_failure())?;
+        Ok(FieldCounts { is_cut: counts.is_cut || incomplete.is_some(), ..counts })
     }
 
     pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {

@@ -1,0 +1,163 @@
+//! Counts of all matches by module, source, author and period (decisions 12.5).
+//!
+//! The index counts what the viewer may see. An external source tells its total alone.
+
+use std::{collections::HashSet, sync::Arc};
+
+use serde::Serialize;
+use tokio::time::timeout_at;
+use trawl_engine::{FacetFields, FieldCounts, MAX_FACET_VALUES, Request};
+
+use crate::{
+    answer::SearchPage,
+    module::{Module, SearchableModule},
+    request::{Order, SearchContext},
+    sources::builtin::{self, BuiltinSource},
+};
+
+/// The facets that a search asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FacetSelection {
+    /// By module.
+    pub module: bool,
+    /// By source.
+    pub source: bool,
+    /// By the author's name.
+    pub author: bool,
+    /// By period.
+    pub time: bool,
+}
+
+impl FacetSelection {
+    /// Whether none is asked for.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    fn fields(self) -> Option<FacetFields> {
+        let Self { author, time, .. } = self;
+        (author || time).then_some(FacetFields { author, time })
+    }
+}
+
+/// The facets of an answer, each with 20 values at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Facets {
+    /// Modules by their codes, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<Vec<FacetValue>>,
+    /// Sources by their ids, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Vec<FacetValue>>,
+    /// Names of authors, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<Vec<FacetValue>>,
+    /// Periods in UTC, the latest first: days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`), the
+    /// shortest of which 20 reach from the first match to the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Vec<FacetValue>>,
+    /// Whether matches are missing in the counts.
+    #[serde(skip)]
+    pub partial: bool,
+}
+
+/// A value of a facet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct FacetValue {
+    /// The value.
+    pub value: String,
+    /// The matches that have it.
+    pub count: u64,
+}
+
+/// Totals of a module and its sources.
+#[derive(Debug)]
+pub(crate) struct ModuleTotals {
+    code: String,
+    total: u64,
+    /// By id, as far as stated.
+    sources: Vec<(String, Option<u64>)>,
+    /// Whether a source did not answer.
+    is_partial: bool,
+}
+
+impl ModuleTotals {
+    pub(crate) fn of_page(module: &SearchableModule, page: &SearchPage) -> Self {
+        let total = page.total.saturating_add(page.pinned.marks.unmatched);
+        let sources = page.sources.iter().map(|report| (report.id.clone(), report.total)).collect();
+        Self { code: module.module.code.clone(), total, sources, is_partial: page.partial }
+    }
+
+    pub(crate) fn of_failure(module: &Module) -> Self {
+        Self { code: module.code.clone(), total: 0, sources: Vec::new(), is_partial: true }
+    }
+}
+
+/// Counts the matches of modules in the index; `source` limits them to one.
+pub(crate) async fn count_fields(
+    search: &SearchContext,
+    selection: FacetSelection,
+    modules: &[&SearchableModule],
+    source: Option<&str>,
+) -> FieldCounts {
+    let cut = || FieldCounts { is_cut: true, ..FieldCounts::default() };
+    let Some(fields) = selection.fields() else { return FieldCounts::default() };
+    let sources = modules.iter().flat_map(|module| module.sources(source));
+    let Some(first) = sources.filter_map(|source| source.as_builtin()).next() else {
+        return FieldCounts::default();
+    };
+    // Modules may share a source.
+    let requests: HashSet<Request> =
+        modules.iter().flat_map(|module| requests(search, module, source)).collect();
+    let requests: Arc<[Request]> = requests.into_iter().collect();
+    let counted = timeout_at(search.deadline, first.count_fields(&requests, fields)).await;
+    // The search itself tells of failures.
+    counted.map_or_else(|_| cut(), |counts| counts.unwrap_or_else(|_| cut()))
+}
+
+/// As the module is searched.
+fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&str>) -> Vec<Request> {
+    let sources: Vec<&BuiltinSource> =
+        module.sources(source).filter_map(|source| source.as_builtin()).collect();
+    let together = match search.parameters.order {
+        Order::Relevance => 1,
+        Order::Time => sources.len(),
+    };
+    sources.iter().take(together).map(|first| first.request_of_all(search, &sources)).collect()
+}
+
+impl Facets {
+    /// Puts counts of the index beside the totals of all modules.
+    pub(crate) fn new(selection: FacetSelection, counts: &FieldCounts, modules: &[ModuleTotals]) -> Self {
+        let sources = || modules.iter().flat_map(|module| &module.sources);
+        let is_uncounted = |(id, total): &(String, Option<u64>)| !builtin::is_id(id) && *total != Some(0);
+        let partial = counts.is_cut
+            || modules.iter().any(|module| module.is_partial)
+            || selection.fields().is_some() && sources().any(is_uncounted)
+            || sources().any(|(_, total)| total.is_none());
+        let mut ids = HashSet::new();
+        let of_sources = sources()
+            .filter(|(id, _)| ids.insert(id))
+            .filter_map(|(id, total)| Some((id.clone(), (*total)?)));
+        let of_modules = modules.iter().map(|module| (module.code.clone(), module.total));
+        Self {
+            module: selection.module.then(|| most(of_modules)),
+            source: selection.source.then(|| most(of_sources)),
+            author: selection.author.then(|| values(counts.authors())),
+            time: selection.time.then(|| values(counts.periods())),
+            partial,
+        }
+    }
+}
+
+/// Those with matches, the highest counts first.
+fn most(counted: impl Iterator<Item = (String, u64)>) -> Vec<FacetValue> {
+    let mut values = values(counted.filter(|(_, count)| *count > 0));
+    values.sort_by(|left, right| right.count.cmp(&left.count));
+    values.truncate(MAX_FACET_VALUES);
+    values
+}
+
+fn values(counted: impl IntoIterator<Item = (String, u64)>) -> Vec<FacetValue> {
+    counted.into_iter().map(|(value, count)| FacetValue { value, count }).collect()
+}
