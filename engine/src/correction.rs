@@ -56,6 +56,31 @@ pub struct CorrectedWord {
     pub to: String,
 }
 
+/// Words of a keyword that nothing shows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnknownWords {
+    /// `None` if none of them is replaced.
+    pub correction: Option<Correction>,
+    /// Those without a correction, as typed.
+    pub uncorrected: Vec<String>,
+}
+
+impl UnknownWords {
+    /// `unknown` are places among the correctable words, of which each has its correction.
+    pub fn new(keyword: &str, unknown: &[usize], corrections: &[Option<String>]) -> Self {
+        let (mut place, mut uncorrected) = (0, Vec::new());
+        replace_words(keyword, |typed, _| {
+            let is_uncorrected = corrections.get(place).is_some_and(Option::is_none);
+            if is_uncorrected && unknown.contains(&place) && !uncorrected.iter().any(|word| word == typed) {
+                uncorrected.push(typed.to_owned());
+            }
+            place += 1;
+            None
+        });
+        Self { correction: Correction::new(keyword, corrections), uncorrected }
+    }
+}
+
 impl Correction {
     /// Replaces correctable words by their corrections; `None` if nothing changes.
     pub fn new(keyword: &str, corrections: &[Option<String>]) -> Option<Self> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use async_trait::async_trait;
 
-use crate::correction::Correction;
+use crate::correction::UnknownWords;
 use crate::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
 
 /// A full-text index that can be searched.
@@ -69,15 +69,15 @@ pub trait View: Send + Sync {
         fields: FacetFields,
     ) -> Result<FieldCounts, Failure>;
 
-    /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
+    /// Looks up words that none of a tenant's scopes shows, and visible words one edit away.
     ///
-    /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced.
-    async fn correct(
+    /// An edit inserts, deletes, replaces or swaps letters.
+    async fn unknown_words(
         &self,
         scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<Correction>, Failure>;
+    ) -> Result<UnknownWords, Failure>;
 
     /// Number that grows with every visible commit, by [`next_generation`].
     fn generation(&self) -> u64;

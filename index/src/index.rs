@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
-use trawl_engine::correction::Correction;
+use trawl_engine::correction::UnknownWords;
 use trawl_engine::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
 
 use crate::Error;
@@ -156,20 +156,20 @@ impl Snapshot {
         without_panic("in a search", || crate::search::count_fields(&self.view, requests, fields))
     }
 
-    /// Replaces words that none of a tenant's scopes shows by visible words one edit away.
+    /// Looks up words that none of a tenant's scopes shows, and visible words one edit away. Blocks.
     ///
-    /// An edit inserts, deletes, replaces or swaps letters. `None` if nothing is replaced. Blocks.
+    /// An edit inserts, deletes, replaces or swaps letters.
     ///
     /// # Errors
     ///
     /// As [`Snapshot::search`].
-    pub fn correct(
+    pub fn unknown_words(
         &self,
         scopes: &[Arc<Scope>],
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<Correction>, Error> {
-        without_panic("in a search", || crate::search::correct(&self.view, scopes, principals, keyword))
+    ) -> Result<UnknownWords, Error> {
+        without_panic("in a search", || crate::search::unknown_words(&self.view, scopes, principals, keyword))
     }
 
     /// Looks up whether every word that may be corrected is in the scopes, for each viewer.

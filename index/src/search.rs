@@ -20,6 +20,6 @@ mod stored;
 mod time_order;
 mod viewer_scope;
 
-pub(crate) use self::correction::{are_all_found, correct};
+pub(crate) use self::correction::{are_all_found, unknown_words};
 pub(crate) use self::execute::{newest_hits, search, search_at_once};
 pub(crate) use self::facets::count_fields;

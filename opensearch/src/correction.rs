@@ -6,8 +6,8 @@ use std::sync::Arc;
 use futures::future::try_join_all;
 use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
-    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    MAX_SPELLED, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED,
+    UnknownWords, by_likelihood, likeliest, places_of,
 };
 use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Failure, Query, Request, Scope};
@@ -18,12 +18,12 @@ use crate::terms::TermPrefix;
 use crate::view::OpenSearchView;
 
 /// `None` if nothing changes.
-pub(crate) async fn correct(
+pub(crate) async fn unknown_words(
     view: &OpenSearchView,
     scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
-) -> Result<Option<Correction>, Failure> {
+) -> Result<UnknownWords, Failure> {
     let searched = Searched { view, scopes, principals };
     let words = CorrectableWord::all_of(keyword);
     let pieces = words.iter().flat_map(|word| &word.pieces);
@@ -37,7 +37,7 @@ pub(crate) async fn correct(
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
         corrections[place] = searched.correction(&words[place], &context).await?;
     }
-    Ok(Correction::new(keyword, &corrections))
+    Ok(UnknownWords::new(keyword, &unknown, &corrections))
 }
 
 impl Searched<'_> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use trawl_engine::correction::Correction;
+use trawl_engine::correction::UnknownWords;
 use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, Start, View};
 
 use crate::client::{Body, Call, failure, lacks_a_part};
@@ -63,18 +63,18 @@ impl View for OpenSearchView {
         }
     }
 
-    async fn correct(
+    async fn unknown_words(
         &self,
         scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<Correction>, Failure> {
-        match correction::correct(self, scopes, principals, keyword).await {
+    ) -> Result<UnknownWords, Failure> {
+        match correction::unknown_words(self, scopes, principals, keyword).await {
             Err(failure) => {
                 let view = self.after_exchange(failure).await?;
-                correction::correct(&view, scopes, principals, keyword).await
+                correction::unknown_words(&view, scopes, principals, keyword).await
             }
-            corrected => corrected,
+            found => found,
         }
     }
 

@@ -11,7 +11,12 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
 };
-use trawl_engine::{Texts, correction::Correction, fold, text::stem};
+use trawl_engine::{
+    Texts,
+    correction::{Correction, UnknownWords},
+    fold,
+    text::stem,
+};
 
 use crate::{
     answer::{Failure, Relaxed, SearchPage, Status},
@@ -80,8 +85,8 @@ impl Coordinator {
         let permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let context = self.context(&modules, viewer, parameters, deadline);
-        let correction = context.correct().await;
-        Ok(AllModules::start(modules.list(), context, correction, facets, permit))
+        let unknown = context.unknown_words().await;
+        Ok(AllModules::start(modules.list(), context, unknown, facets, permit))
     }
 
     fn permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -131,14 +136,31 @@ impl PageContext {
             return self.answer_as_typed(module, page).await;
         }
         let asks_external = module.asks_external(page.source.as_deref());
-        let (correction, typed) = {
-            let (correcting, searching) = (pin!(self.correct()), pin!(self.answer_as_typed(module, page)));
-            match select(correcting, searching).await {
-                Either::Left((Some(correction), _)) if !asks_external => (Some(correction), None),
-                Either::Left((correction, searching)) => (correction, Some(searching.await?)),
-                Either::Right((typed, correcting)) => (correcting.await, Some(typed?)),
+        let (unknown, typed) = {
+            let (looking_up, searching) =
+                (pin!(self.unknown_words()), pin!(self.answer_as_typed(module, page)));
+            match select(looking_up, searching).await {
+                Either::Left((unknown, _)) if !asks_external && unknown.correction.is_some() => {
+                    (unknown, None)
+                }
+                Either::Left((unknown, searching)) => (unknown, Some(searching.await?)),
+                Either::Right((typed, looking_up)) => (looking_up.await, Some(typed?)),
             }
         };
+        let UnknownWords { correction, uncorrected } = unknown;
+        let answer = self.answer_corrected(module, page, correction, typed).await?;
+        Ok(self.naming_unknown_words(answer, &uncorrected))
+    }
+
+    /// `typed`: the answer for the keyword as typed, if it is known.
+    async fn answer_corrected(
+        &self,
+        module: &SearchableModule,
+        page: &PageRequest,
+        correction: Option<Correction>,
+        typed: Option<SearchPage>,
+    ) -> Result<SearchPage, Failure> {
+        let asks_external = module.asks_external(page.source.as_deref());
         let corrected = match (correction, &typed) {
             (Some(correction), Some(typed)) if asks_external => {
                 self.without_shown_words(&correction, module, page, typed).await
@@ -187,12 +209,20 @@ impl PageContext {
         correction: &Correction,
         items: impl IntoIterator<Item = &'a Item>,
     ) -> Option<Correction> {
-        let mut shown = String::new();
-        for item in items {
-            shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));
+        let shown = ShownTexts::of(items);
+        correction.without(&self.search.parameters.keyword, |word| shown.hold(word))
+    }
+
+    /// Names words that nothing holds, which relevance order leaves out by itself (decisions 12.1).
+    fn naming_unknown_words(&self, answer: SearchPage, words: &[String]) -> SearchPage {
+        let is_complete = words.is_empty() || answer.relaxed.is_some() || !answer.shows_a_match();
+        if is_complete || self.search.parameters.order == Order::Time {
+            return answer;
         }
-        let shown = fold(&shown);
-        correction.without(&self.search.parameters.keyword, |word| shown.contains(&*stem(&fold(word))))
+        let shown = ShownTexts::of(answer.shown());
+        let left_out: Vec<String> = words.iter().filter(|word| !shown.hold(word)).cloned().collect();
+        let relaxed = (!left_out.is_empty()).then_some(Relaxed { left_out });
+        SearchPage { relaxed, ..answer }
     }
 
     /// Later pages stay with the keyword of their cursor.
@@ -243,14 +273,15 @@ impl PageContext {
         }
     }
 
-    /// Corrects words that no built-in content of the tenant shows.
-    async fn correct(&self) -> Option<Correction> {
+    /// Looks up words that no built-in content of the tenant shows.
+    async fn unknown_words(&self) -> UnknownWords {
         let SearchContext { viewer, parameters, deadline, .. } = &*self.search;
         if parameters.exact {
-            return None;
+            return UnknownWords::default();
         }
-        let correcting = self.spelling.correct(viewer, &parameters.keyword, self.search.vocabulary.known());
-        timeout_at(*deadline, correcting).await.ok().flatten()
+        let known = self.search.vocabulary.known();
+        let looking_up = self.spelling.unknown_words(viewer, &parameters.keyword, known);
+        timeout_at(*deadline, looking_up).await.unwrap_or_default()
     }
 
     /// Leaves out words, by what the sources count. Relevance order requires none.
@@ -266,6 +297,23 @@ impl PageContext {
         let matches = SourceMatches { search: &self.search, sources: counted.copied().collect() };
         let relaxation = timeout_at(*deadline, relax(keyword, &matches)).await.ok().flatten()?;
         Some(Rewrite { relaxation: Some(relaxation), ..corrected })
+    }
+}
+
+/// Texts of items, folded.
+struct ShownTexts(String);
+
+impl ShownTexts {
+    fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+        let mut shown = String::new();
+        for item in items {
+            shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));
+        }
+        Self(fold(&shown).into_owned())
+    }
+
+    fn hold(&self, word: &str) -> bool {
+        self.0.contains(&*stem(&fold(word)))
     }
 }
 

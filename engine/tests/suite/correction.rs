@@ -15,8 +15,8 @@ fn unknown_word_is_corrected_by_one_edit() {
         Document { scope: Scope::new(8, "news"), ..document("c", "elsewhere") },
     ]);
     let correct = |keyword: &str, principals: &[&str]| {
-        let corrected = index.snapshot().correct(&[news().into()], &owned(principals).into(), keyword);
-        corrected.unwrap().map(|correction| correction.keyword)
+        let corrected = index.snapshot().unknown_words(&[news().into()], &owned(principals).into(), keyword);
+        corrected.unwrap().correction.map(|correction| correction.keyword)
     };
     let corrected = |keyword: &str| correct(keyword, &[]);
     for (typed, meant) in [
@@ -48,8 +48,8 @@ fn word_is_corrected_only_if_no_scope_shows_it() {
     ]);
     let correct = |scopes: &[&Scope], principals: &[&str], keyword: &str| {
         let scopes: Vec<_> = scopes.iter().map(|&scope| scope.clone().into()).collect();
-        let corrected = index.snapshot().correct(&scopes, &owned(principals).into(), keyword);
-        corrected.unwrap().map(|correction| correction.keyword)
+        let corrected = index.snapshot().unknown_words(&scopes, &owned(principals).into(), keyword);
+        corrected.unwrap().correction.map(|correction| correction.keyword)
     };
     let both = [&news(), &people];
     for keyword in
@@ -70,8 +70,8 @@ fn words_around_a_word_choose_its_correction() {
     let documents = titles.iter().enumerate().map(|(number, title)| document(&number.to_string(), title));
     let (index, _writer) = index_of(documents.collect());
     let correct = |keyword: &str| {
-        let corrected = index.snapshot().correct(&[news().into()], &Arc::default(), keyword);
-        corrected.unwrap().map(|correction| (correction.keyword, correction.words))
+        let corrected = index.snapshot().unknown_words(&[news().into()], &Arc::default(), keyword);
+        corrected.unwrap().correction.map(|correction| (correction.keyword, correction.words))
     };
     let to = |from: &str, to: &str| vec![CorrectedWord { from: from.to_owned(), to: to.to_owned() }];
     assert_eq!(correct("Xables"), Some(("tables".to_owned(), to("Xables", "tables"))));
@@ -98,8 +98,8 @@ fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
         secret,
     ]);
     let correct = |principals: &[&str], keyword: &str| {
-        let corrected = index.snapshot().correct(&[news().into()], &owned(principals).into(), keyword);
-        corrected.unwrap().map(|correction| correction.keyword)
+        let corrected = index.snapshot().unknown_words(&[news().into()], &owned(principals).into(), keyword);
+        corrected.unwrap().correction.map(|correction| correction.keyword)
     };
     for (typed, meant) in [
         ("baoxiaoliucheng", "报销流程"),
@@ -133,8 +133,8 @@ fn homophone_of_an_indexed_word_is_corrected() {
     ]);
     let correct = |principals: &[&str], keyword: &str| {
         let scopes = [news().into(), people.clone().into()];
-        let corrected = index.snapshot().correct(&scopes, &owned(principals).into(), keyword);
-        corrected.unwrap().map(|correction| (correction.keyword, correction.words))
+        let corrected = index.snapshot().unknown_words(&scopes, &owned(principals).into(), keyword);
+        corrected.unwrap().correction.map(|correction| (correction.keyword, correction.words))
     };
     let corrected = |keyword: &str| correct(&[], keyword).map(|(keyword, _)| keyword);
     for (typed, meant) in [
@@ -156,4 +156,18 @@ fn homophone_of_an_indexed_word_is_corrected() {
     let (keyword, words) = correct(&["u:1"], "会意室预定").unwrap();
     assert_eq!(keyword, "会议室预定");
     assert_eq!(words, [CorrectedWord { from: "会意室预定".to_owned(), to: "会议室预定".to_owned() }]);
+}
+
+#[test]
+fn unknown_words_without_a_correction_are_named() {
+    let (index, _writer) =
+        index_of(vec![document("a", "Harbour budget"), restricted_to(&["u:1"], document("b", "Lighthouse"))]);
+    let uncorrected = |keyword: &str, principals: &[&str]| {
+        let found = index.snapshot().unknown_words(&[news().into()], &owned(principals).into(), keyword);
+        found.unwrap().uncorrected
+    };
+    assert_eq!(uncorrected("Zzzqqq harbour xyzzyx zzzqqq.", &[]), ["Zzzqqq", "xyzzyx", "zzzqqq"]);
+    assert_eq!(uncorrected("harbuor budget 2026 the abc", &[]), [""; 0]);
+    assert_eq!(uncorrected("lighthouse budget", &[]), ["lighthouse"]);
+    assert_eq!(uncorrected("lighthouse budget", &["u:1"]), [""; 0]);
 }

@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn any_text_and_any_keyword_are_accepted(title in any::<String>(), keyword in any::<String>()) {
         let (index, _writer) = index_of(vec![document("a", &title)]);
-        index.snapshot().correct(&[news().into()], &Arc::default(), &keyword).unwrap();
+        index.snapshot().unknown_words(&[news().into()], &Arc::default(), &keyword).unwrap();
         for start in [NEWEST, BEST] {
             let page = page(&index.snapshot(), &keyword, start, 10);
             prop_assert_eq!(page.hits.len() as u64, page.total);

@@ -175,8 +175,8 @@ fn whole_name_terms_are_unreachable_by_queries() {
         assert_eq!(found(&index, keyword), ["a"], "{keyword}");
     }
     let corrected = |keyword: &str| {
-        let corrected = index.snapshot().correct(&[news().into()], &Arc::default(), keyword);
-        corrected.unwrap().map(|correction| correction.keyword)
+        let corrected = index.snapshot().unknown_words(&[news().into()], &Arc::default(), keyword);
+        corrected.unwrap().correction.map(|correction| correction.keyword)
     };
     assert_eq!(corrected("xzhang").as_deref(), Some("zhang"));
     assert_eq!(corrected("zhangsin").as_deref(), Some("zhangsan"));

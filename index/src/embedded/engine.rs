@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
-use trawl_engine::correction::Correction;
+use trawl_engine::correction::UnknownWords;
 use trawl_engine::{Engine, FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, View};
 
 use super::blocking;
@@ -94,18 +94,18 @@ impl View for EmbeddedView {
         self.on_thread(move |snapshot| snapshot.count_fields(&requests, fields)).await
     }
 
-    async fn correct(
+    async fn unknown_words(
         &self,
         scopes: &Arc<[Arc<Scope>]>,
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<Correction>, Failure> {
+    ) -> Result<UnknownWords, Failure> {
         let are_all_found = self.snapshot.are_all_found(scopes, keyword);
         if are_all_found.map_err(|error| self.reports.failure(&error))? {
-            return Ok(None);
+            return Ok(UnknownWords::default());
         }
         let (scopes, principals, keyword) = (Arc::clone(scopes), Arc::clone(principals), keyword.to_owned());
-        self.on_thread(move |snapshot| snapshot.correct(&scopes, &principals, &keyword)).await
+        self.on_thread(move |snapshot| snapshot.unknown_words(&scopes, &principals, &keyword)).await
     }
 
     fn generation(&self) -> u64 {

@@ -8,8 +8,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy_fst::Automaton;
 use trawl_engine::correction::{
-    Context, CorrectableWord, Correction, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    MAX_SPELLED, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED,
+    UnknownWords, by_likelihood, likeliest, places_of,
 };
 use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Query, Request, Scope};
@@ -66,13 +66,12 @@ fn is_found_by_all(view: &IndexView, scopes: &[Arc<Scope>], piece: &Piece) -> Re
     Ok(false)
 }
 
-/// `None` if nothing changes.
-pub(crate) fn correct(
+pub(crate) fn unknown_words(
     view: &IndexView,
     scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
-) -> Result<Option<Correction>, Error> {
+) -> Result<UnknownWords, Error> {
     let searched = Searched { view, scopes, principals };
     let words = CorrectableWord::all_of(keyword);
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
@@ -86,7 +85,7 @@ pub(crate) fn correct(
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
         corrections[place] = searched.correction(&words[place], &context)?;
     }
-    Ok(Correction::new(keyword, &corrections))
+    Ok(UnknownWords::new(keyword, &unknown, &corrections))
 }
 
 struct Searched<'a> {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
-use trawl_engine::correction::Correction;
+use trawl_engine::correction::UnknownWords;
 use trawl_engine::{
     BesideIndexes, Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, Indexes, Page,
     Request, Scope, Sink, View,
@@ -165,13 +165,13 @@ impl Snapshot {
         run(self.1.count_fields(&requests.into(), fields))
     }
 
-    pub(crate) fn correct(
+    pub(crate) fn unknown_words(
         &self,
         scopes: &[Arc<Scope>],
         principals: &Arc<[String]>,
         keyword: &str,
-    ) -> Result<Option<Correction>, Failure> {
-        run(self.1.correct(&scopes.into(), principals, keyword))
+    ) -> Result<UnknownWords, Failure> {
+        run(self.1.unknown_words(&scopes.into(), principals, keyword))
     }
 
     pub(crate) fn documents(&self) -> u64 {

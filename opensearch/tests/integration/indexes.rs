@@ -97,8 +97,8 @@ fn search_follows_an_exchange_that_its_replica_has_not_noticed() {
         assert_eq!(search(&reader, &news(), "new harbour").await.unwrap(), ["a"]);
         let principals = [].into();
         leader.rebuild("fresh", 3).await;
-        let corrected = reader.view().correct(&[news().into()].into(), &principals, "frehs").await;
-        assert_eq!(corrected.unwrap().unwrap().keyword, "fresh");
+        let corrected = reader.view().unknown_words(&[news().into()].into(), &principals, "frehs").await;
+        assert_eq!(corrected.unwrap().correction.unwrap().keyword, "fresh");
     });
 }
 

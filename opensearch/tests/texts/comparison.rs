@@ -128,12 +128,12 @@ pub(crate) async fn correct(views: &[Arc<dyn View>; 2], keywords: Vec<(Scope, St
     let corrected = stream::iter(keywords).map(async |(scope, keyword)| {
         let (scopes, principals) = (Arc::from([Arc::new(scope)]), Arc::from(["g:1".to_owned()]));
         let [embedded, opensearch] = views;
-        let embedded = embedded.correct(&scopes, &principals, &keyword).await?;
-        let opensearch = opensearch.correct(&scopes, &principals, &keyword).await?;
+        let embedded = embedded.unknown_words(&scopes, &principals, &keyword).await?;
+        let opensearch = opensearch.unknown_words(&scopes, &principals, &keyword).await?;
         Ok::<_, Failure>((scopes, keyword, embedded, opensearch))
     });
     let corrected: Vec<_> = corrected.buffer_unordered(AT_ONCE).try_collect().await.unwrap();
-    let changed = corrected.iter().filter(|(_, _, embedded, _)| embedded.is_some()).count();
+    let changed = corrected.iter().filter(|(_, _, embedded, _)| embedded.correction.is_some()).count();
     println!("{} keywords, {changed} corrections", corrected.len());
     let different: Vec<_> =
         corrected.iter().filter(|(_, _, embedded, opensearch)| embedded != opensearch).collect();

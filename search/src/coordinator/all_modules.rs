@@ -18,7 +18,10 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use trawl_engine::{FieldCounts, correction::Correction};
+use trawl_engine::{
+    FieldCounts,
+    correction::{Correction, UnknownWords},
+};
 
 use super::{PageContext, finds_nothing};
 use crate::{
@@ -46,6 +49,8 @@ pub struct AllModules {
     waiting: Vec<Answered>,
     ready: VecDeque<ModuleAnswer>,
     stage: Stage,
+    /// Words that no built-in content shows, as typed.
+    uncorrected: Vec<String>,
     facets: FacetCounting,
     _permit: OwnedSemaphorePermit,
 }
@@ -72,7 +77,7 @@ impl AllModules {
     pub(super) fn start(
         modules: &[Arc<SearchableModule>],
         context: PageContext,
-        correction: Option<Correction>,
+        unknown: UnknownWords,
         facets: FacetSelection,
         permit: OwnedSemaphorePermit,
     ) -> Self {
@@ -80,6 +85,7 @@ impl AllModules {
         let mut facets = FacetCounting::new(facets, modules);
         let (external, builtin): (Vec<Place>, Vec<Place>) =
             modules.iter().cloned().enumerate().partition(|(_, searchable)| searchable.asks_external(None));
+        let UnknownWords { correction, uncorrected } = unknown;
         let (answers, stage) = match correction {
             Some(correction) if !external.is_empty() => {
                 let now = Instant::now();
@@ -96,7 +102,17 @@ impl AllModules {
             }
         };
         let (waiting, ready) = (Vec::new(), VecDeque::new());
-        Self { count: modules.len(), shared, answers, waiting, ready, stage, facets, _permit: permit }
+        Self {
+            count: modules.len(),
+            shared,
+            answers,
+            waiting,
+            ready,
+            stage,
+            uncorrected,
+            facets,
+            _permit: permit,
+        }
     }
 
     /// Number of modules.
@@ -110,7 +126,9 @@ impl AllModules {
             if let Some(answer) = self.ready.pop_front() {
                 let answer = self.shared.reserve(answer);
                 self.facets.add(&answer);
-                let result = answer.result.map(SearchPage::with_pinned_first);
+                let context = &self.shared.context;
+                let named = answer.result.map(|page| context.naming_unknown_words(page, &self.uncorrected));
+                let result = named.map(SearchPage::with_pinned_first);
                 return Some(ModuleAnswer { result, ..answer });
             }
             let next = match &self.stage {

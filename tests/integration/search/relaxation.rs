@@ -141,3 +141,28 @@ async fn search_of_all_modules_is_relaxed_only_without_matches() {
     );
     assert_eq!(found("qqqqqq zzzzzz").await, [nothing.clone(), nothing]);
 }
+
+#[tokio::test]
+async fn words_that_nothing_holds_are_named_by_relevance() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.put_contents(&acme.caller, "article", &[item("a", "Harbour plan", 1)]).await;
+    app.put_contents(&acme.caller, "news", &[item("n", "Harbour news", 1)]).await;
+    let system = ExternalSystem::start(vec![item("x", "harbour of Qqqzzz", 1)]).await;
+    app.register_source(&acme, system.registration("x"), "crm", &["x"]).await;
+    let parameters = [("keyword", "harbour qqqzzz xxyyzz"), ("sort", "relevance")];
+    let relaxed = |words: &[&str]| json!({"leftOut": words});
+    assert_eq!(search(&acme, &parameters).await.body["relaxed"], relaxed(&["qqqzzz", "xxyyzz"]));
+    let all = search_all(&acme.caller, &parameters).await.ok();
+    for (module, left_out) in
+        [("article", &["qqqzzz", "xxyyzz"][..]), ("news", &["qqqzzz", "xxyyzz"]), ("crm", &["xxyyzz"])]
+    {
+        assert_eq!(module_entry(all.items(), module)["relaxed"], relaxed(left_out), "{module}");
+    }
+    for parameters in [
+        [("keyword", "harbour plan"), ("sort", "relevance"), ("exact", "false")],
+        [("keyword", "harbour qqqzzz"), ("sort", "relevance"), ("exact", "true")],
+        [("keyword", "qqqzzz"), ("sort", "relevance"), ("exact", "false")],
+    ] {
+        assert_eq!(search(&acme, &parameters).await.body["relaxed"], Value::Null, "{parameters:?}");
+    }
+}

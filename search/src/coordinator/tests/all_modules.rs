@@ -8,6 +8,8 @@ use std::{
     },
 };
 
+use trawl_engine::correction::UnknownWords;
+
 use super::*;
 use crate::facets::FacetSelection;
 use crate::source::{
@@ -87,7 +89,7 @@ fn modules(
 fn start(modules: &[Arc<SearchableModule>]) -> AllModules {
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
     let context = request(10).context(Arc::new(TestKey::new(1)), 10);
-    AllModules::start(modules, context, None, FacetSelection::default(), permit)
+    AllModules::start(modules, context, UnknownWords::default(), FacetSelection::default(), permit)
 }
 
 async fn all(modules: &[Arc<SearchableModule>]) -> Vec<ModuleAnswer> {

@@ -132,13 +132,13 @@ impl View for SilentIndex {
         Ok(FieldCounts::default())
     }
 
-    async fn correct(
+    async fn unknown_words(
         &self,
         _: &Arc<[Arc<Scope>]>,
         _: &Arc<[String]>,
         _: &str,
-    ) -> Result<Option<Correction>, trawl_engine::Failure> {
-        Ok(None)
+    ) -> Result<UnknownWords, trawl_engine::Failure> {
+        Ok(UnknownWords::default())
     }
 
     fn generation(&self) -> u64 {

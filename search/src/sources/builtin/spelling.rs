@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use trawl_engine::{
     Scope,
-    correction::{Correction, KnownWords},
+    correction::{KnownWords, UnknownWords},
 };
 
 use super::{BuiltinSource, ServedIndex, ServedView};
@@ -28,21 +28,24 @@ impl Spelling {
     }
 
     /// An incomplete index tells of no word that it is found nowhere.
-    pub(crate) async fn correct(
+    pub(crate) async fn unknown_words(
         &self,
         viewer: &Viewer,
         keyword: &str,
         known: &KnownWords,
-    ) -> Option<Correction> {
-        let ServedView { view, incomplete: None, .. } = self.served.as_ref()?.view().ok()? else {
-            return None;
-        };
-        match view.correct(&self.scopes, &viewer.principals, &known.left_out_of(keyword)).await {
-            Ok(correction) => correction?.without(keyword, |word| known.contains(word)),
+    ) -> UnknownWords {
+        let served = self.served.as_ref().and_then(|served| served.view().ok());
+        let Some(ServedView { view, incomplete: None, .. }) = served else { return UnknownWords::default() };
+        match view.unknown_words(&self.scopes, &viewer.principals, &known.left_out_of(keyword)).await {
+            Ok(UnknownWords { correction, uncorrected }) => {
+                let correction =
+                    correction.and_then(|found| found.without(keyword, |word| known.contains(word)));
+                UnknownWords { correction, uncorrected }
+            }
             Err(failure) => {
                 // The search itself tells of it.
                 tracing::debug!(%failure, "words could not be looked up; none is corrected");
-                None
+                UnknownWords::default()
             }
         }
     }

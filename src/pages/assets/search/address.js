@@ -9,10 +9,11 @@
  * @property {string} to the last day
  * @property {string} author
  * @property {string} source a source's id; only with a module
+ * @property {"" | "true"} exact whether the words are searched as typed
  * @property {string} item an item beside the list, as of `itemName`
  */
 
-export const START = Object.freeze({ q: "", module: "", sort: "relevance", from: "", to: "", author: "", source: "", item: "" });
+export const START = Object.freeze({ q: "", module: "", sort: "relevance", from: "", to: "", author: "", source: "", exact: "", item: "" });
 
 /** Longest keyword (decisions 6), in UTF-16 units as an input counts them. */
 export const LONGEST = 256;
@@ -37,6 +38,7 @@ export function readAddress(query) {
         to: startOf(text("to")) === null ? "" : text("to"),
         author: text("author"),
         source: text("module") ? text("source") : "",
+        exact: text("exact") === "true" ? "true" : "",
         item: text("item"),
     };
 }
@@ -70,12 +72,21 @@ export function question(place) {
         // The server's `to` is exclusive.
         to: startOf(place.to, 1) ?? undefined,
         author: place.author,
+        exact: place.exact || undefined,
         highlight: true,
     };
 }
 
 export function filtersOf(place) {
     return FILTERS.filter((name) => place[name]).length;
+}
+
+/** The local day that many days before today, such as "2024-01-31". */
+export function dayBefore(days) {
+    const day = new Date();
+    day.setDate(day.getDate() - days);
+    const twoDigits = (value) => String(value).padStart(2, "0");
+    return `${day.getFullYear()}-${twoDigits(day.getMonth() + 1)}-${twoDigits(day.getDate())}`;
 }
 
 /**

@@ -51,9 +51,6 @@ export class Filters extends EventTarget {
         fill(this.summary, count ? t("filter.some", { count }) : t("filter.none"));
         this.summary.classList.toggle("active", count > 0);
         this.reset.hidden = count === 0;
-        if (count) {
-            this.more.open = true;
-        }
         this.#offer();
     }
 

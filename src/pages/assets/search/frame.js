@@ -17,6 +17,7 @@ export function head(box, suggestions) {
 
 export class Modules {
     #links = new Map();
+    #totals = new Map();
 
     /** @param {(module: object | null) => void} open */
     constructor(open) {
@@ -29,6 +30,25 @@ export class Modules {
     set modules(modules) {
         this.#links = new Map([null, ...modules].map((module) => [module, this.#link(module)]));
         fill(this.list, ...[...this.#links.values()].map((link) => element("li", {}, link)));
+        // They may have come first.
+        this.totals = this.#totals;
+    }
+
+    /**
+     * Shows the totals of a search beside the names; modules without matches are faint.
+     *
+     * @param {Map<string, string>} totals by module id, of those with matches
+     */
+    set totals(totals) {
+        this.#totals = totals;
+        for (const [module, link] of this.#links) {
+            const total = totals.get(module?.id);
+            if (total) {
+                link.dataset.total = total;
+            } else {
+                delete link.dataset.total;
+            }
+        }
     }
 
     /**

@@ -30,7 +30,7 @@ export class ModuleList {
     #hasFailed = false;
     #near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: NEAR });
 
-    /** @param {{failed: Function, done: Function, answered: Function, emptyResult: Function, sources: Function}} page */
+    /** @param {{failed: Function, done: Function, answered: Function, emptyResult: Function, sources: Function, decided: Function, counted: Function}} page */
     constructor(page) {
         this.page = page;
         this.place = null;
@@ -97,7 +97,7 @@ export class ModuleList {
         this.rows.setAttribute("aria-busy", "true");
         const query = {
             ...question(this.place), moduleId: this.module.id, source: this.place.source, limit: LIMIT, paging: "cursor", pinned: true,
-            cursor: this.#cursor,
+            cursor: this.#cursor, facets: isFirst ? "author,source" : undefined,
         };
         try {
             const answer = await call("POST", "/contents/search", { query, signal });
@@ -145,6 +145,8 @@ export class ModuleList {
             fill(this.count);
             fill(this.notes, ...sourceNotes.map((note) => noteElement(note, () => this.show(this.place, this.module))));
             this.page.sources(answer.sources ?? []);
+            this.page.decided(answer);
+            this.page.counted(answer.facets, answer.sources ?? []);
         } else {
             this.rows.append(...rows);
         }

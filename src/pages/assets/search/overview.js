@@ -7,7 +7,7 @@ import { events, Failure, call } from "../shared/api.js";
 import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { question, writeAddress } from "./address.js";
-import { Section, nameOf, noteElement } from "./section.js";
+import { Section, formatCount, nameOf, noteElement } from "./section.js";
 import { withValidItems } from "./row.js";
 import { icon, WARNING } from "./icons.js";
 import { isIncomplete, gapOf, notes } from "./source-notes.js";
@@ -29,11 +29,13 @@ export class Overview {
     #settled = false;
     #isValid = false;
     #isSearching = false;
+    /** How the words were changed, by the answers so far. */
+    #decision = null;
     /** Sections being retried alone; the search of all modules does not answer for them. */
     #retried = new Set();
 
     /**
-     * @param {{open: Function, address: Function, failed: Function, done: Function, emptyResult: Function, restoreFocus: Function}} page
+     * @param {{open: Function, address: Function, failed: Function, done: Function, decided: Function, counted: Function, totals: Function, emptyResult: Function, restoreFocus: Function}} page
      */
     constructor(page) {
         this.page = page;
@@ -90,7 +92,7 @@ export class Overview {
         this.#begin(place);
         try {
             let done = null;
-            const query = { ...question(place), limit: LIMIT };
+            const query = { ...question(place), limit: LIMIT, facets: "author" };
             for await (const { event, data } of events("POST", "/contents/search/all", { query, signal })) {
                 if (signal.aborted) {
                     return;
@@ -104,6 +106,7 @@ export class Overview {
             if (!done) {
                 throw new Failure(0, "");
             }
+            this.page.counted(done.facets);
             this.#finish();
         } catch (failure) {
             if (!signal.aborted) {
@@ -116,6 +119,7 @@ export class Overview {
         this.place = place;
         this.#isValid = true;
         this.#isSearching = true;
+        this.#decision = null;
         this.#arrived.clear();
         this.#settled = false;
         this.empty.hidden = true;
@@ -136,6 +140,7 @@ export class Overview {
             section.begin();
         }
         this.#arrived.set(section, answer);
+        this.#decide(answer);
         this.page.answered();
         if (this.#settled) {
             this.#paint(true);
@@ -146,6 +151,21 @@ export class Overview {
             this.#timer = setTimeout(() => this.#settle(), GATHER);
         }
         this.#paint(false);
+    }
+
+    /** A word is left out unless some module has it. */
+    #decide({ data, corrected, corrections, relaxed }) {
+        const before = this.#decision;
+        if (!before || data.length) {
+            const leftOut = (relaxed?.leftOut ?? []).filter((word) => !before?.hasMatches || before.relaxed?.leftOut.includes(word));
+            this.#decision = {
+                hasMatches: data.length > 0,
+                corrected: before?.corrected ?? corrected,
+                corrections: before?.corrections ?? corrections,
+                relaxed: leftOut.length ? { leftOut } : undefined,
+            };
+            this.page.decided(this.#decision);
+        }
     }
 
     /** Shows arrived answers: all, or those with no pending section above. */
@@ -229,6 +249,7 @@ export class Overview {
         const count = found.reduce((sum, section) => sum + Math.max(section.answer.total, section.answer.data.length), 0);
         this.#showIncomplete();
         this.page.done({ count, modules: found.length, gap });
+        this.page.totals(new Map(found.map(({ module, answer }) => [module.id, formatCount(answer)])));
     }
 
     #fail(failure) {

@@ -11,6 +11,8 @@ import { signInAddress, signOut, notifyTabs, fetchSession } from "../shared/sess
 import { isSamePerson, watchSession } from "../shared/session-watch.js";
 import { filtersOf, readAddress, writeAddress } from "./address.js";
 import { SearchBox } from "./search-box.js";
+import { Chips } from "./chips.js";
+import { Decision } from "./decision.js";
 import { Filters } from "./filters.js";
 import { Modules, Announcer, head } from "./frame.js";
 import { listen } from "./keyboard.js";
@@ -145,11 +147,15 @@ export class SearchPage extends HTMLElement {
         this.start.addEventListener("left", () => this.#box.input.focus());
         this.filters = new Filters();
         this.filters.addEventListener("change", ({ detail }) => this.#go({ ...this.#latestPlace(), ...detail }));
+        this.chips = new Chips();
+        this.chips.addEventListener("change", ({ detail }) => this.#go({ ...this.#latestPlace(), ...detail }));
+        this.decision = new Decision((exact) => this.#go({ ...this.#latestPlace(), exact: exact ? "true" : "" }));
         this.overview = new Overview(this.#callbacksOf(() => this.overview));
         this.filters.element.append(this.overview.missing);
         this.list = new ModuleList(this.#callbacksOf(() => this.list));
         this.nav = new Modules((module) => this.#open(module));
-        this.results = element("div", { class: "results" }, this.filters.element, this.overview.element, this.list.element);
+        this.results = element("div", { class: "results" }, this.filters.element, this.chips.element, this.decision.element,
+            this.overview.element, this.list.element);
         this.main.append(this.start.element, this.results);
         this.main.before(this.nav.element);
         this.main.addEventListener("click", ({ target }) => target.closest(".open") && this.#remember(this.#place.q));
@@ -177,6 +183,9 @@ export class SearchPage extends HTMLElement {
             emptyResult: (place, gap) => this.#emptyResult(place, gap),
             restoreFocus: ifShown(() => this.#restoreFocus()),
             sources: ifShown((reports) => { this.filters.sources = reports; }),
+            decided: ifShown((answer) => this.decision.show(this.#place, answer)),
+            counted: ifShown((facets, sources) => this.chips.take(facets, sources)),
+            totals: ifShown((totals) => { this.nav.totals = totals; }),
         };
     }
 
@@ -189,7 +198,8 @@ export class SearchPage extends HTMLElement {
     /** The place with the latest input, without an unfinished composition and without an item. */
     #latestPlace() {
         const q = this.#box.composing ? this.#place.q : this.#box.text;
-        return { ...this.#place, ...this.filters?.take(), q, item: "", ...(q ? {} : { module: "", source: "" }) };
+        const exact = q === this.#place.q ? this.#place.exact : "";
+        return { ...this.#place, ...this.filters?.take(), q, exact, item: "", ...(q ? {} : { module: "", source: "" }) };
     }
 
     /** Loads the modules once; a failure lets the next caller retry. */
@@ -283,7 +293,7 @@ export class SearchPage extends HTMLElement {
         this.suggestions.show(place.q, this.recent.list());
         this.start.element.hidden = Boolean(place.q);
         this.results.hidden = this.nav.element.hidden = !place.q;
-        this.filters.place = place;
+        this.filters.place = this.chips.place = place;
         this.overview.element.hidden = Boolean(place.module);
         this.list.element.hidden = !place.module;
         this.#loadModules().then((modules) => this.#mark(modules), () => {});
@@ -293,6 +303,9 @@ export class SearchPage extends HTMLElement {
             this.start.show();
             this.#restoreFocus(this.#box.input);
         } else if (place.module) {
+            if (!this.overview.isShowing(place)) {
+                this.nav.totals = new Map();
+            }
             this.overview.stop();
             this.#showModule(place);
         } else if (left) {

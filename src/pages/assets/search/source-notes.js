@@ -1,4 +1,4 @@
-// The one place that says what an answer means besides its items.
+// What an answer says of its sources.
 
 import { t } from "../shared/language.js";
 import { clockTime } from "../shared/time.js";
@@ -16,10 +16,9 @@ const OUT_OF_USE = "disabled by the operator";
 const SAID = { timeout: "state.timeout", unauthorized: "state.unauthorized", invalid: "state.invalid", error: "state.error" };
 
 /**
- * The notes of an answer.
+ * The notes of an answer on its sources.
  *
- * @param {{code?: number, partial?: boolean, corrected?: string, corrections?: {from: string}[],
- *     relaxed?: {leftOut: string[]}, sources?: object[]}} answer
+ * @param {{code?: number, partial?: boolean, sources?: object[]}} answer
  * @param {number} now epoch milliseconds
  * @returns {Note[]}
  */
@@ -35,13 +34,6 @@ export function notes(answer, now) {
         } else if (answer.partial) {
             found.push({ level: "trouble", text: t("state.partial"), again: false });
         }
-    }
-    if (answer.corrected) {
-        const unknown = (answer.corrections ?? []).map((word) => word.from).join(", ");
-        found.push({ level: "hint", text: t("state.corrected", { unknown, shown: answer.corrected }), again: false });
-    }
-    if (answer.relaxed) {
-        found.push({ level: "hint", text: t("state.relaxed", { words: answer.relaxed.leftOut.join(", ") }), again: false });
     }
     return found;
 }

@@ -35,6 +35,12 @@ export function relativeTime(time, now) {
     return (date.getFullYear() === new Date(now).getFullYear() ? thisYear : otherYear).format(date);
 }
 
+/** A day's date, without the year if it is this one. */
+export function formatDay(time) {
+    const date = new Date(time);
+    return (date.getFullYear() === new Date().getFullYear() ? thisYear : otherYear).format(date);
+}
+
 /** The exact time; empty for an invalid one. */
 export function exactTime(time) {
     const date = new Date(time);

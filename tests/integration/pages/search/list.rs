@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use fantoccini::Locator;
+use fantoccini::{Locator, key::Key};
 use serde_json::json;
 
 use crate::{
@@ -82,6 +82,72 @@ async fn failed_page_is_requested_again() {
     let met = page.texts(".list h3").await;
     assert_eq!(met.iter().collect::<HashSet<_>>().len(), 60);
     assert_eq!(met[..40], there);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chips_narrow_the_results_by_counted_values() {
+    let all = SearchPage::start().await;
+    let now = i64::try_from(std::time::UNIX_EPOCH.elapsed().unwrap().as_millis()).unwrap();
+    let by = |id: &str, author: &str, days: i64| {
+        let mut made = item(id, &format!("harbour {id}"), now - days * 86_400_000);
+        made["author"] = json!(author);
+        made
+    };
+    let articles = [by("one", "Mei", 0), by("two", "Omar <b>", 3), by("three", "Mei", 100)];
+    all.app.put_contents(&all.acme.caller, "article", &articles).await;
+    all.app.put_contents(&all.acme.caller, "news", &[by("four", "Mei", 400)]).await;
+    let page = Page::open(&all.mei, "/?q=harbour").await;
+    page.wait_until("document.querySelectorAll('.chip .count').length === 2").await;
+    let periods = ["Today", "Past 7 days", "Past 30 days", "Past year"];
+    assert_eq!(page.texts(".chip").await, [&periods[..], &["Mei3", "Omar <b>1"]].concat());
+    assert_eq!(page.texts(".modules [data-total]").await, ["Articles", "News"]);
+
+    page.click("[data-chip=week]").await;
+    page.wait_until("document.querySelectorAll('.overview .row').length === 2").await;
+    page.click("[data-chip=year]").await;
+    page.wait_until("document.querySelectorAll('.overview .row').length === 3").await;
+    assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["Past year"]);
+    page.click("[data-chip=year]").await;
+    page.wait_until("document.querySelectorAll('.overview .row').length === 4").await;
+    assert_eq!(page.address().await, "/?q=harbour");
+
+    // One Tab stop; focus stays where results change.
+    page.click("[data-chip='author:Mei']").await;
+    page.wait_until("document.querySelectorAll('.overview .row').length === 3").await;
+    page.wait_until("document.activeElement.dataset.chip === 'author:Mei'").await;
+    assert_eq!(page.address().await, "/?q=harbour&author=Mei");
+    assert_eq!(page.run("return document.querySelectorAll('.chip[tabindex=\"0\"]').length", &[]).await, 1);
+    page.press_key(Key::Home).await;
+    page.wait_until("document.activeElement.dataset.chip === 'today'").await;
+    page.press_key(Key::End).await;
+    page.press_key(Key::Enter).await;
+    page.wait_until("document.querySelectorAll('.overview .row').length === 4").await;
+
+    page.go("/?q=harbour&author=Nobody&from=2020-01-02&to=2020-01-03").await;
+    page.wait_for_text("Every source was searched").await;
+    let pressed = page.texts(".chip[aria-pressed=true]").await;
+    assert_eq!(pressed, ["From Jan 2, 2020", "Until Jan 3, 2020", "Nobody"]);
+    page.click("[data-chip=from]").await;
+    page.wait_until("location.search === '?q=harbour&to=2020-01-03&author=Nobody'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chips_choose_among_the_sources_of_a_module() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", NEW_YEAR)]).await;
+    let system = ExternalSystem::start(named("x", 3, 1)).await;
+    all.operator.post("/admin/v1/sources", &system.registration("x")).await.ok();
+    all.operator.register_module("both", &["builtin:article", "x"]).await;
+    let page = Page::open(&all.mei, "/?q=harbour&module=both").await;
+    page.wait_until("document.querySelectorAll('.chip .count').length === 2").await;
+    page.click("[data-chip='source:x']").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 3").await;
+    assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["System x3"]);
+    assert_eq!(page.address().await, "/?q=harbour&module=both&source=x");
+    page.click("[data-chip='source:x']").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 4").await;
     page.close().await;
 }
 

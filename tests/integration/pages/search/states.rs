@@ -101,17 +101,25 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
     let all = SearchPage::start().await;
     all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/?q=harbuor").await;
-    page.wait_until("document.querySelector('[data-module=article] .note')").await;
+    page.wait_until("document.querySelector('.decision')?.checkVisibility()").await;
     assert_eq!(
-        page.texts("[data-module=article] .note").await[0].trim(),
-        "Nothing for “harbuor”. Showing “harbour”."
+        page.texts(".decision").await,
+        ["Nothing for “harbuor”. Showing “harbour”. Search for “harbuor” exactly"]
     );
-    page.go("/?q=harbour+zzzzqqqq&sort=time").await;
-    page.wait_until("document.querySelector('[data-module=article] .note')").await;
-    assert_eq!(
-        page.texts("[data-module=article] .note").await[0].trim(),
-        "Nothing holds all words. Left out: zzzzqqqq."
-    );
+    page.click(".decision button").await;
+    page.wait_for_text("Nothing found for harbuor").await;
+    assert_eq!(page.address().await, "/?q=harbuor&exact=true");
+    page.click(".decision button").await;
+    page.wait_until("document.querySelector('[data-module=article] .row')").await;
+    assert_eq!(page.address().await, "/?q=harbuor");
+    for (query, sort) in [("harbour+zzzzqqqq&sort=time", "time"), ("harbour+zzzzqqqq", "relevance")] {
+        for module in ["", "&module=article"] {
+            page.go(&format!("/?q={query}{module}")).await;
+            page.wait_until("document.querySelector('.decision')?.checkVisibility()").await;
+            let told = "Nothing holds all words. Left out: zzzzqqqq. Search for “harbour zzzzqqqq” exactly";
+            assert_eq!(page.texts(".decision").await, [told], "{sort} {module}");
+        }
+    }
     page.go("/?q=zzzzqqqq&author=Mei").await;
     page.wait_for_text("Every source was searched").await;
     assert_eq!(page.texts(".empty h2").await, ["Nothing found for zzzzqqqq"]);

@@ -121,6 +121,7 @@ async fn url_can_be_shared_reloaded_and_returned_to() {
         assert_eq!(shown, json!(["harbour", "2023-12-30", "2024-01-02", "Omar Ünal", "time", "Articles"]));
         page.browser.client.refresh().await.unwrap();
     }
+    page.click(".filters summary").await;
     page.click(".fields .link").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 2").await;
     assert_eq!(page.address().await, "/?q=harbour&module=article&sort=time");
