@@ -4,6 +4,8 @@
 //! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. Full-width quotes, minus and colon are the same. The
 //! last word also matches as a prefix.
 //!
+//! `*` alone finds everything.
+//!
 //! A stop word in capitals, such as `IT`, is an acronym, unless all of the keyword is in capitals.
 //!
 //! A compound such as `follow-up` is one word or all its parts. An exact token, such as `C-2052` or an e-mail address, is one word or
@@ -42,6 +44,8 @@ pub struct Query {
     pub synonyms: Vec<SynonymMatch>,
     /// Whether dictionary words have no parts.
     is_exact: bool,
+    /// Whether all is found that the clauses do not rule out.
+    is_everything: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -184,6 +188,9 @@ impl Query {
 
     /// Parses any text.
     pub fn parse(keyword: &str) -> Self {
+        if matches!(keyword.trim(), "*" | "＊") {
+            return Self { is_everything: true, ..Self::default() };
+        }
         let mut clauses: Vec<Clause> = Vec::new();
         let mut words: Vec<QueryWord> = Vec::new();
         let mut position = 0;
@@ -294,7 +301,7 @@ impl Query {
 
     /// Whether nothing is searched; such a query matches nothing.
     pub fn is_empty(&self) -> bool {
-        self.clauses.is_empty() && self.words.is_empty()
+        self.clauses.is_empty() && self.words.is_empty() && !self.is_everything
     }
 }
 

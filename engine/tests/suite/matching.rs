@@ -194,3 +194,24 @@ fn item_is_found_by_its_whole_id_within_its_scope_audience_and_words() {
     assert_eq!(find(Query::parse("red ").for_item("a"), &[]), [""; 0]);
     assert_eq!(find(Query::parse("\"blue cars\"").for_item("a"), &[]), ["a"]);
 }
+
+#[test]
+fn asterisk_alone_finds_everything_that_is_visible() {
+    let (index, _writer) = index_of(vec![
+        Document { display_time: 2, ..document("a", "Harbour") },
+        Document { display_time: 3, ..restricted_to(&["u:1"], document("b", "Garden")) },
+        Document { display_time: 1, author: "Ann".to_owned(), ..document("c", "") },
+    ]);
+    for start in [NEWEST, BEST] {
+        let found = |keyword: &str, principals: &[&str]| {
+            let query = Arc::new(Query::parse(keyword));
+            let all = Request::total_of(&Arc::new(news()), &owned(principals).into(), query);
+            let page = index.snapshot().search(&Request { limit: 10, start: start.clone(), ..all }).unwrap();
+            (page.hits.into_iter().map(|hit| hit.id).collect::<Vec<String>>(), page.total)
+        };
+        assert_eq!(found("*", &[]), (owned(&["a", "c"]), 2));
+        assert_eq!(found(" ＊ ", &["u:1"]), (owned(&["b", "a", "c"]), 3));
+        assert_eq!(found("* harbour", &[]), (owned(&["a"]), 1));
+        assert_eq!(found("**", &["u:1"]), (vec![], 0));
+    }
+}

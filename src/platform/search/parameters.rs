@@ -27,7 +27,7 @@ const MAX_EXPLAINED: usize = 50;
 #[serde(rename_all = "camelCase", default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct TermParameters {
-    /// Words joined by AND, the last also as a prefix; `"a phrase"`, `-word`, `author:NAME`. Required.
+    /// Words joined by AND, the last also as a prefix; `"a phrase"`, `-word`, `author:NAME`; `*` alone finds everything. Required.
     #[param(required = true)]
     keyword: Option<String>,
     /// Items per page.

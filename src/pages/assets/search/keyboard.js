@@ -1,4 +1,4 @@
-// Keys: `/` and Ctrl-K focus the box, arrows, Home and End move between results, Space and → show one beside them, Escape goes back.
+// Keys: `?` lists them, `/` and Ctrl-K focus the box, arrows, Home and End move between results, Space and → show one beside them, Escape goes back.
 
 /** Elements that use the arrow keys themselves. */
 const OWN = "input:not(#box), select, textarea, summary, [popover] *";
@@ -7,17 +7,23 @@ const OWN = "input:not(#box), select, textarea, summary, [popover] *";
  * @param {HTMLElement} page
  * @param {import("./search-box.js").SearchBox} box
  * @param {import("./quick-look.js").QuickLook} look
+ * @param {HTMLDialogElement} help
  * @param {(name: string) => void} open shows an item; an empty name hides it
  */
-export function listen(page, box, look, open) {
+export function listen(page, box, look, help, open) {
     document.addEventListener("keydown", (event) => {
-        if (event.defaultPrevented || event.isComposing || box.composing || event.altKey) {
+        if (event.defaultPrevented || event.isComposing || box.composing || event.altKey || help.open) {
             return;
         }
         if (event.ctrlKey || event.metaKey) {
             if (event.key.toLowerCase() === "k" && toBox(box)) {
                 event.preventDefault();
             }
+            return;
+        }
+        if (event.key === "?" && !document.activeElement?.matches("input, select, textarea")) {
+            help.showModal();
+            event.preventDefault();
             return;
         }
         if (lookAt(event.key, look, open) || handle(event.key, page, box)) {

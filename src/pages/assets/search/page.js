@@ -15,6 +15,7 @@ import { Chips } from "./chips.js";
 import { Decision } from "./decision.js";
 import { Filters } from "./filters.js";
 import { Modules, Announcer, head } from "./frame.js";
+import { helpDialog } from "./help.js";
 import { listen } from "./keyboard.js";
 import { ModuleList } from "./module-list.js";
 import { Notice } from "./notice.js";
@@ -75,16 +76,18 @@ export class SearchPage extends HTMLElement {
         this.look = new QuickLook({
             close: () => this.#lookAt(""),
             modules: () => this.#loadModules(),
+            opened: (name) => this.opened.add(name),
             signedOut: (again) => this.#signedOut(again),
         });
         this.main = element("main", { id: "results", tabindex: "-1", "data-begin": true }, element("h1", { class: "unseen" }, t("search.title")));
         this.dataset.view = this.#place.q ? "results" : "start";
+        this.help = helpDialog();
         fill(this, element("a", { class: "skip", href: "#results", click: (event) => this.#skip(event) }, t("search.skip")),
-            this.head.node, this.main, this.look.element, this.#notice.element, this.#announcer.element);
+            this.head.node, this.main, this.look.element, this.#notice.element, this.#announcer.element, this.help);
         this.#box.addEventListener("type", () => this.#type());
         this.#box.addEventListener("enter", () => this.#enter());
         this.addEventListener("trawl-say", ({ detail }) => this.#showItemFailure(detail));
-        listen(this, this.#box, this.look, (name) => this.#lookAt(name));
+        listen(this, this.#box, this.look, this.help, (name) => this.#lookAt(name));
         this.addEventListener("click", (event) => this.#follow(event));
         this.addEventListener("focusin", ({ target }) => this.#lookOn(target));
         this.#box.input.focus();
@@ -124,6 +127,7 @@ export class SearchPage extends HTMLElement {
     /** Removes everything before another person can see it. */
     #clear(goOn) {
         this.#isLeaving = true;
+        this.start?.stop();
         this.overview?.stop();
         this.list?.stop();
         this.look.close();
@@ -142,7 +146,8 @@ export class SearchPage extends HTMLElement {
         this.#session = session;
         const recent = new Recent(session.tenant?.code ?? "", session.person.userId);
         this.recent = recent;
-        this.start = new Start(recent);
+        this.opened = new Recent(session.tenant?.code ?? "", session.person.userId, "items");
+        this.start = new Start(recent, this.opened, () => this.#loadModules());
         this.start.addEventListener("pick", ({ detail }) => this.#pick(detail));
         this.start.addEventListener("left", () => this.#box.input.focus());
         this.filters = new Filters();
@@ -291,7 +296,9 @@ export class SearchPage extends HTMLElement {
         this.#announcer.clear();
         this.dataset.view = place.q ? "results" : "start";
         this.suggestions.show(place.q, this.recent.list());
-        this.start.element.hidden = Boolean(place.q);
+        if (place.q) {
+            this.start.stop();
+        }
         this.results.hidden = this.nav.element.hidden = !place.q;
         this.filters.place = this.chips.place = place;
         this.overview.element.hidden = Boolean(place.module);
@@ -510,6 +517,7 @@ export class SearchPage extends HTMLElement {
 
     #forget() {
         this.recent.clear();
+        this.opened.clear();
         document.querySelector("#person-menu").hidePopover();
         if (!this.#place.q) {
             this.start.show();

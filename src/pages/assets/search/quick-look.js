@@ -28,7 +28,7 @@ export class QuickLook {
     #origin = null;
     #length = 0;
 
-    /** @param {{close: () => void, modules: () => Promise<object[]>, signedOut: (again: () => void) => void}} page */
+    /** @param {{close: () => void, modules: () => Promise<object[]>, opened: (name: string) => void, signedOut: (again: () => void) => void}} page */
     constructor(page) {
         this.page = page;
         this.heading = element("h2", { id: "look-title", tabindex: "-1", dir: "auto" });
@@ -124,6 +124,7 @@ export class QuickLook {
             this.#gone();
             return;
         }
+        this.page.opened(this.#name);
         const module = modules.find(({ code }) => code === item.module) ?? { code: item.module, type: 0, name: item.module };
         const marked = item.highlight ?? {};
         const read = (name) => (textOf(pieces(marked[name])).trim() ? pieces(marked[name]) : plain(item[name]));

@@ -48,7 +48,7 @@ function readTexts(item, roomy) {
     };
     const [title, subTitle, brief] = ["title", "subTitle", "brief"].map(read);
     const isThere = textOf(title).trim() !== "";
-    const shown = roomy ? brief : fromFirstMark(brief);
+    const shown = fromFirstMark(brief);
     return { title: isThere ? title : shown, subTitle, brief: isThere ? shown : [] };
 }
 

@@ -1,22 +1,47 @@
+// Before a search: recent searches, what is open and new for this person, and how to ask more exactly.
+
+import { call } from "../shared/api.js";
 import { element, fill } from "../shared/dom.js";
 import { t } from "../shared/language.js";
+import { dayBefore, startOf } from "./address.js";
 import { CLOCK, CROSS, icon } from "./icons.js";
+import { itemPath } from "./item-address.js";
+import { row, withValidItems } from "./row.js";
+
+/** Rows of a part. */
+const MOST = 5;
+
+/** The keyword that finds everything. */
+const EVERYTHING = "*";
+
+/** Module types. */
+const TODO = 3;
+const FAVORITES = 10;
+/** Nothing in these is news. */
+const STANDING = new Set([6, 7, 8, FAVORITES]);
 
 /** Dispatches `pick` with a recent search, `left` after one was removed. */
 export class Start extends EventTarget {
-    /** @param {import("../shared/recent.js").Recent} recent */
-    constructor(recent) {
+    #request = new AbortController();
+
+    /**
+     * @param {import("../shared/recent.js").Recent} recent searches
+     * @param {import("../shared/recent.js").Recent} opened names of items
+     * @param {() => Promise<object[]>} modules
+     */
+    constructor(recent, opened, modules) {
         super();
-        this.recent = recent;
+        Object.assign(this, { recent, opened, modules });
         this.list = element("ul", { class: "recent" });
         this.recentPart = element("section", { "aria-labelledby": "recent-title" },
             element("div", { class: "title" }, element("h2", { id: "recent-title" }, t("start.recent")),
                 element("button", { type: "button", class: "link", click: () => this.#clear() }, t("start.clear"))),
             this.list);
-        this.element = element("div", { class: "start", hidden: true }, this.recentPart,
+        this.parts = element("div", { class: "start-parts" });
+        this.element = element("div", { class: "start", hidden: true }, this.recentPart, this.parts,
             element("section", { "aria-labelledby": "hints-title" },
                 element("h2", { id: "hints-title" }, t("start.hints")),
-                element("dl", { class: "hints" }, ...["words", "phrase", "without", "author"].map((name) =>
+                element("dl", { class: "hints" }, ...["words", "phrase", "without", "author", "all"].map((name) =>
                     element("div", {}, element("dt", {}, element("code", {}, t(`hint.${name}.form`))),
                         element("dd", {}, t(`hint.${name}`)))))));
     }
@@ -34,6 +59,44 @@ export class Start extends EventTarget {
                 click: () => this.#forget(text),
             }, icon(CROSS)))));
         this.element.hidden = false;
+        this.#load();
+    }
+
+    stop() {
+        this.#request.abort();
+        this.element.hidden = true;
+    }
+
+    /** Parts appear together; one that fails is left out. */
+    async #load() {
+        this.#request.abort();
+        this.#request = new AbortController();
+        const { signal } = this.#request;
+        const modules = await this.modules().catch(() => []);
+        const parts = { opened: this.#openedItems(signal), todos: ofType(TODO, modules, signal), news: news(signal), favorites: ofType(FAVORITES, modules, signal) };
+        const loaded = await Promise.allSettled(Object.values(parts));
+        if (signal.aborted) {
+            return;
+        }
+        const now = Date.now();
+        const sections = Object.keys(parts).map((name, place) => part(name, loaded[place].value ?? [], modules, now));
+        fill(this.parts, ...sections);
+    }
+
+    /** Those that the person may still see. */
+    async #openedItems(signal) {
+        const read = async (name) => {
+            try {
+                return (await call("GET", itemPath(name), { signal })).data;
+            } catch (failure) {
+                if (failure.status === 404) {
+                    this.opened.remove(name);
+                }
+                return null;
+            }
+        };
+        const items = await Promise.all(this.opened.list().slice(0, MOST).map(read));
+        return items.filter(Boolean);
     }
 
     #forget(text) {
@@ -47,4 +110,37 @@ export class Start extends EventTarget {
         this.show();
         this.dispatchEvent(new Event("left"));
     }
+}
+
+/** A section of rows; null without items. Items name their module. */
+function part(name, items, modules, now) {
+    const rows = items.map((item) => {
+        const module = modules.find(({ code }) => code === item.module);
+        return module && row(item, module, { roomy: false, now });
+    });
+    return rows.some(Boolean) ? element("section", { "aria-labelledby": `start-${name}` },
+        element("h2", { id: `start-${name}` }, t(`start.${name}`)), element("ul", { class: "rows" }, ...rows)) : null;
+}
+
+/** The newest items of the module of a type. */
+async function ofType(type, modules, signal) {
+    const module = modules.find((one) => one.type === type);
+    if (!module) {
+        return [];
+    }
+    const query = { keyword: EVERYTHING, moduleId: module.code, limit: MOST, paging: "cursor" };
+    const { data } = withValidItems(await call("POST", "/contents/search", { query, signal }));
+    return data.map((item) => ({ ...item, module: module.code }));
+}
+
+/** The newest items of all modules since yesterday. */
+async function news(signal) {
+    const query = { keyword: EVERYTHING, from: startOf(dayBefore(1)), limit: MOST };
+    const { data } = await call("POST", "/contents/search/all", { query, signal });
+    const items = data.filter(({ module }) => !STANDING.has(module.type)).flatMap((answer) =>
+        withValidItems(answer).data.map((item) => ({ ...item, module: answer.module.code })));
+    // A mixed module shows items of others again.
+    const ids = new Set();
+    const once = items.filter(({ id }) => !ids.has(id) && ids.add(id));
+    return once.sort((left, right) => right.displayTime - left.displayTime).slice(0, MOST);
 }

@@ -1,4 +1,4 @@
-// Recent searches: local storage, one list per person, never sent.
+// What a person searched or opened lately: local storage, one list per person and kind.
 
 const MOST = 8;
 
@@ -6,7 +6,7 @@ const LONGEST = 200;
 
 const PREFIX = "trawl.recent.";
 
-/** Removes the recent searches of everybody in this browser. */
+/** Removes the lists of everybody in this browser. */
 export function clearAllRecent() {
     try {
         for (const key of Object.keys(localStorage).filter((one) => one.startsWith(PREFIX))) {
@@ -23,9 +23,10 @@ export class Recent {
     /**
      * @param {string} tenant
      * @param {string} person a user id
+     * @param {string} [kind] such as "items"; searches without one
      */
-    constructor(tenant, person) {
-        this.#key = PREFIX + JSON.stringify([tenant, person]);
+    constructor(tenant, person, kind) {
+        this.#key = PREFIX + JSON.stringify([tenant, person, ...kind ? [kind] : []]);
     }
 
     /** The latest first. */
