@@ -1,36 +1,55 @@
 //! `trawl serve --demo`: sample content and an external system, loaded through the HTTP API.
 
+mod client;
 mod content;
 mod contracts;
+mod history;
+mod kept;
+mod loading;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use reqwest::Method;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
+use url::{Host, Url};
 
-use self::contracts::ContractSystem;
+use self::{client::DemoClient, contracts::ContractSystem, kept::Kept};
 use crate::{
     app::App,
     auth::{
         applications::{Kind, LoginClient, NewApplication},
-        secrets,
+        secrets, tenants,
     },
+    config::Config,
     error::Error,
     identity::scopes::Scope,
     indexer::Progress,
     platform::tenants::service::register_application,
     registry::{AuthForm, ModuleForm, SourceForm},
+    store::now_millis,
 };
 
 const TENANT: &str = "northwind";
-/// Login in the printed examples.
-const LOGIN: &str = "mei.chen";
+/// Login of the person whom the invitation names.
+const PERSON: &str = "mei.chen";
 const OPERATOR: &str = "bram.dekker";
+/// Each takes a slow hash.
+const PEOPLE_WITH_PASSWORD: [&str; 4] = [PERSON, OPERATOR, "jun.ma", "lars.devries"];
+/// For servers that this machine alone reaches.
+const PASSWORD: &str = "northwind-harbour";
 /// Of 64 possible characters each.
-const PASSWORD_CHARACTERS: usize = 16;
+const RANDOM_PASSWORD_CHARACTERS: usize = 16;
 const MODULE: &str = "all";
+const SOURCE: &str = "contracts";
+/// Neither the audit of the loading nor the engine's merges of segments.
+const LOG_FILTER: &str = "warn,tantivy=error";
 
 /// A running demo.
 pub struct Demo {
@@ -53,61 +72,71 @@ pub enum DemoError {
     Content(String),
     /// The external system could not start.
     #[error("the demo's external system cannot start: {0}")]
-    External(#[from] std::io::Error),
+    External(#[from] io::Error),
+    /// The data directory's own file could not be read or written.
+    #[error("{path}: {cause}")]
+    Kept {
+        /// File.
+        path: PathBuf,
+        /// System's error.
+        cause: io::Error,
+    },
 }
 
 impl Demo {
-    /// Loads everything and waits until it is searchable.
+    /// Lets a server in this directory run the demo.
+    ///
+    /// # Errors
+    /// The directory holds something else.
+    pub fn configure(config: &mut Config, directory: &Path) -> Result<(), String> {
+        let is_free = match fs::read_dir(directory) {
+            Ok(mut entries) => entries.next().is_none() || Self::is_loaded(directory),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+            Err(error) => return Err(format!("--data: {}: {error}", directory.display())),
+        };
+        if !is_free {
+            return Err(format!(
+                "--data: {} holds something other than a loaded demo; with --demo, name a new or empty directory",
+                directory.display()
+            ));
+        }
+        directory.clone_into(&mut config.data);
+        config.store.url = None;
+        if config.log.filter == Config::default().log.filter {
+            LOG_FILTER.clone_into(&mut config.log.filter);
+        }
+        config.connectors.allow_http_hosts.push(contracts::HOST.to_string());
+        config.console.operators.push(Self::operator());
+        Ok(())
+    }
+
+    /// Whether the directory holds a loaded demo.
+    pub fn is_loaded(directory: &Path) -> bool {
+        kept::path(directory).exists()
+    }
+
+    /// Loads everything unless the data directory has it, and waits until it is searchable.
     pub async fn start(
         app: &Arc<App>,
         address: SocketAddr,
         progress: watch::Receiver<Progress>,
     ) -> Result<Self, DemoError> {
-        let new = NewApplication {
-            tenant: TENANT.to_owned(),
-            kind: Kind::Application,
-            bound: Vec::new(),
-            scopes: Some(
-                Scope::ALL
-                    .into_iter()
-                    .filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin))
-                    .collect(),
-            ),
-            name: "demo".to_owned(),
-            login: LoginClient::default(),
+        let directory = &app.config.data;
+        let failed = |cause| DemoError::Kept { path: kept::path(directory), cause };
+        let known = Kept::read(directory).map_err(failed)?;
+        let is_local = is_local(address, app.config.public_url.as_ref());
+        let password = choose_password(is_local, known.as_ref())?;
+        let loaded_at = known.as_ref().map_or_else(now_millis, |known| known.loaded_at);
+        let contracts = ContractSystem::start(loaded_at, is_local).await?;
+        let (kept, server) = match known {
+            None => load(app, address, &contracts, &password, loaded_at).await?,
+            Some(known) => resume(app, address, &contracts, &password, known).await?,
         };
-        let registered = register_application(&app.store, &app.keys, new).await?;
-        let password = new_password()?;
-        let contracts = ContractSystem::start().await?;
-        register_contracts(app, registered.tenant.id, &contracts).await?;
-
-        let server = DemoClient {
-            http: reqwest::Client::builder().no_proxy().build()?,
-            base: format!("http://{address}"),
-            client_id: registered.credentials.client_id,
-            client_secret: registered.credentials.client_secret,
-        };
-        let now = crate::store::now_millis();
-        let token = server.token(None).await?;
-        server.send("PUT", "/v1/organizations/sync", &token, &content::departments()?).await?;
-        server.send("PUT", "/v1/users/sync", &token, &content::users(&password)?).await?;
-        server.send("PUT", "/v1/contents/article", &token, &content::articles(now)?).await?;
-        server.send("PUT", "/v1/contents/feed", &token, &content::feeds(now)?).await?;
-        server.send("POST", "/api/todo/batch_create", &token, &content::todos()?).await?;
-        server.send("POST", "/api/done/batch_create", &token, &content::done_items()?).await?;
-        let user_token = server.token(Some(LOGIN)).await?;
-        for favorite in content::favorites()? {
-            server.call("POST", "/v1/favorites", Some(&user_token), &favorite).await?;
-        }
-        for group in content::groups()? {
-            server.create_group(&group).await?;
-        }
-        for file in content::files()? {
-            server.upload_file(file).await?;
-        }
         wait_until_searchable(app, progress).await?;
 
-        let invitation = invitation(&server, &user_token, &password);
+        let token = server.token(Some(PERSON)).await?;
+        kept.write(directory, &app.public_url, &token).map_err(failed)?;
+        let invitation = invitation(&app.public_url, &password, &kept::path(directory));
         Ok(Self { contracts, password, invitation })
     }
 
@@ -116,7 +145,7 @@ impl Demo {
         format!("{OPERATOR}@{TENANT}")
     }
 
-    /// Password of everyone in the demo.
+    /// Password of the people who may sign in.
     pub fn password(&self) -> &SecretString {
         &self.password
     }
@@ -132,14 +161,92 @@ impl Demo {
     }
 }
 
-fn new_password() -> Result<SecretString, Error> {
-    let secret = secrets::generate()?;
-    Ok(secret.expose_secret().chars().take(PASSWORD_CHARACTERS).collect::<String>().into())
+/// Whether this machine alone reaches the server.
+fn is_local(address: SocketAddr, public_url: Option<&Url>) -> bool {
+    let is_loopback = |url: &Url| match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(Host::Ipv6(ip)) => ip.is_loopback(),
+        None => false,
+    };
+    address.ip().is_loopback() && public_url.is_none_or(is_loopback)
 }
 
-async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSystem) -> Result<(), DemoError> {
-    let source = SourceForm {
-        id: Some("contracts".to_owned()),
+/// The documented password, or a random one where others reach the server.
+fn choose_password(is_local: bool, known: Option<&Kept>) -> Result<SecretString, Error> {
+    if is_local {
+        return Ok(PASSWORD.into());
+    }
+    let kept = known.map(|known| &known.password).filter(|kept| kept.expose_secret() != PASSWORD);
+    if let Some(kept) = kept {
+        return Ok(kept.clone());
+    }
+    let secret = secrets::generate()?;
+    Ok(secret.expose_secret().chars().take(RANDOM_PASSWORD_CHARACTERS).collect::<String>().into())
+}
+
+async fn load(
+    app: &App,
+    address: SocketAddr,
+    contracts: &ContractSystem,
+    password: &SecretString,
+    now: i64,
+) -> Result<(Kept, DemoClient), DemoError> {
+    let scopes = Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin));
+    let new = NewApplication {
+        tenant: TENANT.to_owned(),
+        kind: Kind::Application,
+        bound: Vec::new(),
+        scopes: Some(scopes.collect()),
+        name: "demo".to_owned(),
+        login: LoginClient::default(),
+    };
+    let registered = register_application(&app.store, &app.keys, new).await?;
+    let tenant_id = registered.tenant.id;
+    app.registry.create_source(tenant_id, source(contracts)).await?;
+    app.registry.create_module(tenant_id, module()).await?;
+    let kept = Kept {
+        client_id: registered.credentials.client_id,
+        client_secret: registered.credentials.client_secret,
+        password: password.clone(),
+        loaded_at: now,
+    };
+    let server = DemoClient::new(address, kept.client_id.clone(), kept.client_secret.clone())?;
+    let past = loading::load(&server, password, now).await?;
+    history::move_rows(&app.store, tenant_id, past).await?;
+    Ok((kept, server))
+}
+
+/// Makes known what differs at each start: the external system's address and secret, perhaps the password.
+async fn resume(
+    app: &App,
+    address: SocketAddr,
+    contracts: &ContractSystem,
+    password: &SecretString,
+    known: Kept,
+) -> Result<(Kept, DemoClient), DemoError> {
+    let tenant = tenants::find_by_code(app.store.reader(), TENANT).await.map_err(Error::from)?;
+    let tenant = tenant.ok_or_else(|| DemoError::Content(format!("there is no tenant {TENANT}")))?;
+    app.registry.replace_source(tenant.id, SOURCE.to_owned(), source(contracts)).await?;
+    let server = DemoClient::new(address, known.client_id.clone(), known.client_secret.clone())?;
+    if known.password.expose_secret() != password.expose_secret() {
+        let users = content::users(&PEOPLE_WITH_PASSWORD, password)?;
+        let users = users.iter().map(|aged| &aged.row);
+        let rows: Vec<_> = users
+            .filter_map(|user| {
+                let password = user.get("password")?;
+                Some(json!({ "userId": user["userId"], "loginId": user["loginId"], "password": password }))
+            })
+            .collect();
+        let token = server.token(None).await?;
+        server.send(Method::PUT, "/v1/users/sync", &token, &rows).await?;
+    }
+    Ok((Kept { password: password.clone(), ..known }, server))
+}
+
+fn source(contracts: &ContractSystem) -> SourceForm {
+    SourceForm {
+        id: Some(SOURCE.to_owned()),
         name: Some("Contracts".to_owned()),
         url: Some(contracts.search_url().into()),
         auth: Some(AuthForm {
@@ -151,19 +258,19 @@ async fn register_contracts(app: &App, tenant_id: i64, contracts: &ContractSyste
         }),
         timeout_ms: Some(1_000),
         ..SourceForm::default()
-    };
-    app.registry.create_source(tenant_id, source).await?;
-    let sources = ["builtin:todo", "builtin:feed", "builtin:article", "contracts"];
-    let module = ModuleForm {
+    }
+}
+
+fn module() -> ModuleForm {
+    let sources = ["builtin:todo", "builtin:feed", "builtin:article", SOURCE];
+    ModuleForm {
         name: Some("Everything".to_owned()),
         icon: Some("all".to_owned()),
         code: Some(MODULE.to_owned()),
         kind: Some(101),
         sources: Some(sources.map(str::to_owned).to_vec()),
         ..ModuleForm::default()
-    };
-    app.registry.create_module(tenant_id, module).await?;
-    Ok(())
+    }
 }
 
 async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress>) -> Result<(), DemoError> {
@@ -175,119 +282,14 @@ async fn wait_until_searchable(app: &App, mut progress: watch::Receiver<Progress
     Ok(())
 }
 
-struct DemoClient {
-    http: reqwest::Client,
-    base: String,
-    client_id: String,
-    client_secret: SecretString,
-}
-
-impl DemoClient {
-    async fn token(&self, login: Option<&str>) -> Result<String, DemoError> {
-        let form: Vec<(&str, &str)> = match login {
-            None => vec![("grant_type", "client_credentials")],
-            Some(login) => vec![
-                ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
-                ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
-                ("subject_token", login),
-            ],
-        };
-        let answer: Value = self
-            .http
-            .post(format!("{}/oauth2/token", self.base))
-            .basic_auth(&self.client_id, Some(self.client_secret.expose_secret()))
-            .form(&form)
-            .send()
-            .await?
-            .json()
-            .await?;
-        let token = answer["access_token"].as_str().map(str::to_owned);
-        token.ok_or_else(|| DemoError::Content(answer.to_string()))
-    }
-
-    /// Fails unless all rows are accepted.
-    async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        token: &str,
-        rows: &impl Serialize,
-    ) -> Result<(), DemoError> {
-        let data = self.call(method, path, Some(token), rows).await?;
-        let refused = data.get("error").unwrap_or(&data);
-        if refused.as_array().is_some_and(Vec::is_empty) {
-            Ok(())
-        } else {
-            Err(DemoError::Content(format!("{path}: {refused}")))
-        }
-    }
-
-    /// Returns the `data` of a success.
-    async fn call(
-        &self,
-        method: &str,
-        path: &str,
-        token: Option<&str>,
-        body: &impl Serialize,
-    ) -> Result<Value, DemoError> {
-        let url = format!("{}{path}", self.base);
-        let mut request = if method == "PUT" { self.http.put(url) } else { self.http.post(url) };
-        if let Some(token) = token {
-            request = request.bearer_auth(token);
-        }
-        let mut answer: Value = request.json(body).send().await?.json().await?;
-        if answer["code"] == 200 {
-            Ok(answer["data"].take())
-        } else {
-            Err(DemoError::Content(format!("{path}: {answer}")))
-        }
-    }
-
-    async fn create_group(&self, group: &content::DemoGroup) -> Result<(), DemoError> {
-        let token = self.token(Some(&group.owner)).await?;
-        let id = self.call("POST", "/v1/groups", Some(&token), &group.form).await?;
-        let path = format!("/v1/groups/{}/robots", id.as_str().unwrap_or_default());
-        let robot = self.call("POST", &path, Some(&token), &json!({ "name": group.robot })).await?;
-        let hook =
-            format!("/notificationapi/hook/send?token={}", robot["token"].as_str().unwrap_or_default());
-        for message in &group.messages {
-            self.call("POST", &hook, None, message).await?;
-        }
-        Ok(())
-    }
-
-    async fn upload_file(&self, file: content::DemoFile) -> Result<(), DemoError> {
-        let token = self.token(Some(&file.owner)).await?;
-        let form = json!({ "name": file.folder, "skip": true });
-        let folder = self.call("POST", "/v1/directories/create", Some(&token), &form).await?;
-        if !file.readers.is_empty() {
-            let form = json!({ "dirId": folder["id"], "roleIds": ["downloader"], "authTarget": file.readers, "targetType": 2 });
-            self.call("POST", "/v1/directories/authorize", Some(&token), &form).await?;
-        }
-        let size = file.content.len();
-        let form = json!({ "fileName": file.name, "fileSize": size });
-        let signed = self.call("POST", "/v1/stream/upload", Some(&token), &form).await?;
-        let address = signed["url"].as_str().unwrap_or_default();
-        self.http.put(address).body(file.content).send().await?.error_for_status()?;
-        let form = json!({ "uploadId": signed["uploadId"], "dirId": folder["id"], "fileName": file.name, "fileSize": size });
-        self.call("POST", "/v1/stream/upload/commit", Some(&token), &form).await?;
-        Ok(())
-    }
-}
-
-fn invitation(server: &DemoClient, token: &str, password: &SecretString) -> String {
-    let DemoClient { base, client_id, client_secret, .. } = server;
-    let secret = client_secret.expose_secret();
-    let password = password.expose_secret();
+fn invitation(base: &str, password: &SecretString, file: &Path) -> String {
+    let (password, file) = (password.expose_secret(), file.display());
     format!(
-        "\nNorthwind Harbour's content is loaded and its contract system connected.\n\n\
-         Open {base}/ and sign in as {LOGIN} with the password {password}\n\
-         Operate the server at {base}/console as {OPERATOR} with the same password\n\n\
-         Try warehouse, 仓库, \"forklift\" or zhl there. The same without a browser, with the rights of {LOGIN}:\n\n\
-         curl -sS -X POST '{base}/contents/search?moduleId={MODULE}&keyword=warehouse' -H 'Authorization: Bearer {token}'\n\n\
-         Try keyword=%E4%BB%93%E5%BA%93 (仓库) too, moduleId=message for messages, moduleId=file&keyword=forklift for files, and moduleId=people&sort=relevance&keyword=zhouhailan (周海岚; or zhl).\n\
-         API documentation: {base}/docs\n\
-         The token was asked for with: {client_id} {secret}\n\
-         Stop with Ctrl-C, which deletes everything."
+        "\nOpen {base}/ and sign in as {PERSON} with the password {password}\n\
+         Operate the server at {base}/console as {OPERATOR} with the same password\n\
+         Call it with the token in {file}, as {base}/docs describes\n\n\
+         Try holiday  (how many days, how to ask, the form)\n\
+         Try 报销     (how expenses are paid, and those that wait for {PERSON})\n\
+         Try zhl      (Zhou Hailan 周海岚, by her initials)\n"
     )
 }

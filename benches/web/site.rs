@@ -50,11 +50,13 @@ impl Site {
             found.unwrap_or_else(|| panic!("no {start:?} in {printed}")).0.to_owned()
         };
         let address = between("\nOpen http://", "/ and").parse().unwrap();
+        let kept = std::fs::read(between("with the token in ", ", as ")).unwrap();
+        let kept: Value = serde_json::from_slice(&kept).unwrap();
         Self {
             server: Server { process, address },
             login: between("sign in as ", " with"),
             password: between("with the password ", "\n"),
-            token: between("Authorization: Bearer ", "'"),
+            token: kept["token"].as_str().unwrap().to_owned(),
             texts: demo_texts(),
             _prepared: None,
         }

@@ -1,7 +1,7 @@
 //! `trawl serve`: runs the server until SIGTERM or Ctrl-C.
 
 use std::{
-    net::{Ipv4Addr, SocketAddr},
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
@@ -33,12 +33,12 @@ pub(super) struct ServeOptions {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Data directory [default: ./trawl-data]
-    #[arg(long, value_name = "DIR", conflicts_with = "demo")]
+    #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Address to listen on; port 0 picks a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDR")]
     listen: Option<SocketAddr>,
-    /// Serve sample content from a temporary data directory
+    /// Serve sample content, in a temporary data directory unless --data names one
     #[arg(long)]
     demo: bool,
     /// Rebuild the full-text index from the database
@@ -64,25 +64,22 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
             Err(reason) => fail(1, reason),
         };
     }
+    // Removed when dropped at the end.
+    let temporary_directory =
+        match (options.demo && options.data.is_none()).then(tempfile::tempdir).transpose() {
+            Ok(directory) => directory,
+            Err(error) => return fail(1, format!("cannot create a temporary directory: {error}")),
+        };
+    if options.demo {
+        let directory = temporary_directory.as_ref().map(|directory| directory.path().to_owned());
+        let directory = directory.unwrap_or_else(|| config.data.clone());
+        if let Err(reason) = Demo::configure(&mut config, &directory) {
+            return fail(WRONG_USAGE, reason);
+        }
+    }
     let telemetry = match telemetry::start(&config.log, &config.telemetry) {
         Ok(telemetry) => telemetry,
         Err(reason) => return fail(WRONG_USAGE, reason),
-    };
-    // Removed when dropped at the end.
-    let _temporary_directory = if options.demo {
-        match tempfile::tempdir() {
-            Ok(directory) => {
-                directory.path().clone_into(&mut config.data);
-                config.store.url = None;
-                // Address of the external system.
-                config.connectors.allow_http_hosts.push(Ipv4Addr::LOCALHOST.to_string());
-                config.console.operators.push(Demo::operator());
-                Some(directory)
-            }
-            Err(error) => return fail(1, format!("cannot create a temporary directory: {error}")),
-        }
-    } else {
-        None
     };
     if let Err(reason) = config.check_shared_store() {
         return fail(1, reason);
@@ -91,7 +88,11 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
         Ok(listener) => listener,
         Err(error) => return fail(1, format!("cannot listen on {}: {error}", config.listen)),
     };
-    let served = serve(config, listener, options.demo, options.rebuild_index).await;
+    let demo_ending = options.demo.then(|| match &temporary_directory {
+        Some(_) => "which deletes everything".to_owned(),
+        None => format!("and {} keeps everything", config.data.display()),
+    });
+    let served = serve(config, listener, demo_ending, options.rebuild_index).await;
     telemetry.stop().await;
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -110,7 +111,13 @@ async fn bind(config: &Config, may_pick_port: bool) -> std::io::Result<TcpListen
     }
 }
 
-async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: bool) -> Result<(), String> {
+/// Runs the demo if it is told what Ctrl-C does to its data.
+async fn serve(
+    mut config: Config,
+    listener: TcpListener,
+    demo_ending: Option<String>,
+    rebuild: bool,
+) -> Result<(), String> {
     let metrics = telemetry::collect_metrics().map_err(|error| error.to_string())?;
     let data = config.data.clone();
     let address = listener.local_addr().map_err(|error| error.to_string())?;
@@ -138,7 +145,10 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
         }
     });
     println!("listening on http://{address}");
-    let demo = if demo { Some(start_demo(&app, address, &indexer).await?) } else { None };
+    let demo = match demo_ending {
+        Some(ending) => Some(start_demo(&app, address, &indexer, &ending).await?),
+        None => None,
+    };
 
     let is_replaced = tokio::select! {
         () = stop_signal() => false,
@@ -168,10 +178,17 @@ async fn serve(mut config: Config, listener: TcpListener, demo: bool, rebuild: b
     Ok(())
 }
 
-async fn start_demo(app: &Arc<App>, address: SocketAddr, indexer: &Indexer) -> Result<Demo, String> {
-    println!("loading the sample content …");
+async fn start_demo(
+    app: &Arc<App>,
+    address: SocketAddr,
+    indexer: &Indexer,
+    ending: &str,
+) -> Result<Demo, String> {
+    if !Demo::is_loaded(&app.config.data) {
+        println!("loading the sample content …");
+    }
     let demo = Demo::start(app, address, indexer.progress()).await.map_err(|error| error.to_string())?;
-    println!("{}", demo.invitation());
+    println!("{}\nStop with Ctrl-C, {ending}.", demo.invitation());
     Ok(demo)
 }
 

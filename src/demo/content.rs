@@ -1,4 +1,6 @@
-//! Sample content; times are relative to now.
+//! Sample content; times are relative to the first start.
+
+use std::collections::BTreeSet;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -7,23 +9,49 @@ use serde_json::{Map, Value, json};
 use super::DemoError;
 use crate::auth::login;
 
-type JsonObject = Map<String, Value>;
+pub(super) type JsonObject = Map<String, Value>;
 
 const MILLIS_PER_MINUTE: i64 = 60_000;
+/// Length of the story: two years.
+const STORY_MINUTES: i64 = 2 * 365 * 24 * 60;
 
-pub(super) fn departments() -> Result<Vec<JsonObject>, DemoError> {
+/// A row and its age.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Aged<T> {
+    /// As old as the story if absent.
+    minutes_ago: Option<i64>,
+    #[serde(flatten)]
+    pub(super) row: T,
+}
+
+impl<T> Aged<T> {
+    /// The row's time, to the minute.
+    pub(super) fn time(&self, now: i64) -> i64 {
+        let minutes = self.minutes_ago.unwrap_or(STORY_MINUTES);
+        now - now % MILLIS_PER_MINUTE - minutes * MILLIS_PER_MINUTE
+    }
+}
+
+pub(super) type AgedObjects = Vec<Aged<JsonObject>>;
+
+pub(super) fn departments() -> Result<AgedObjects, DemoError> {
     read(include_str!("data/departments.jsonl"))
 }
 
+/// People; those of these logins have the password.
+///
 /// The directory requires a `sex`; it is arbitrary here.
-pub(super) fn users(password: &SecretString) -> Result<Vec<JsonObject>, DemoError> {
-    let mut rows: Vec<JsonObject> = read(include_str!("data/users.jsonl"))?;
+pub(super) fn users(logins: &[&str], password: &SecretString) -> Result<AgedObjects, DemoError> {
+    let mut users: AgedObjects = read(include_str!("data/users.jsonl"))?;
     let digest = login::digest(password);
-    for (number, row) in rows.iter_mut().enumerate() {
+    for (number, Aged { row, .. }) in users.iter_mut().enumerate() {
         row.entry("sex").or_insert(json!(number % 2 + 1));
-        row.insert("password".to_owned(), json!(digest.expose_secret()));
+        if row["loginId"].as_str().is_some_and(|login| logins.contains(&login)) {
+            row.insert("password".to_owned(), json!(digest.expose_secret()));
+        }
     }
-    Ok(rows)
+    Ok(users)
 }
 
 pub(super) fn articles(now: i64) -> Result<Vec<JsonObject>, DemoError> {
@@ -34,15 +62,19 @@ pub(super) fn feeds(now: i64) -> Result<Vec<JsonObject>, DemoError> {
     with_display_times(include_str!("data/feeds.jsonl"), now)
 }
 
-pub(super) fn todos() -> Result<Vec<JsonObject>, DemoError> {
+pub(super) fn contracts(now: i64) -> Result<Vec<JsonObject>, DemoError> {
+    with_display_times(include_str!("data/contracts.jsonl"), now)
+}
+
+pub(super) fn todos() -> Result<AgedObjects, DemoError> {
     read(include_str!("data/todos.jsonl"))
 }
 
-pub(super) fn done_items() -> Result<Vec<JsonObject>, DemoError> {
+pub(super) fn done_items() -> Result<AgedObjects, DemoError> {
     read(include_str!("data/done.jsonl"))
 }
 
-pub(super) fn favorites() -> Result<Vec<JsonObject>, DemoError> {
+pub(super) fn favorites() -> Result<AgedObjects, DemoError> {
     read(include_str!("data/favorites.jsonl"))
 }
 
@@ -55,30 +87,44 @@ pub(super) struct DemoGroup {
     pub(super) form: JsonObject,
     pub(super) robot: String,
     /// Oldest first.
-    pub(super) messages: Vec<JsonObject>,
+    pub(super) messages: AgedObjects,
 }
 
-pub(super) fn groups() -> Result<Vec<DemoGroup>, DemoError> {
-    read(include_str!("data/groups.jsonl"))
+#[derive(Debug, Deserialize)]
+pub(super) struct DemoFolder {
+    /// Login of the owner.
+    pub(super) owner: String,
+    pub(super) name: String,
+    /// Departments that may read the folder.
+    pub(super) readers: Vec<String>,
+    pub(super) files: Vec<Aged<DemoFile>>,
 }
 
 #[derive(Debug, Deserialize)]
 pub(super) struct DemoFile {
-    /// Login of the owner.
-    pub(super) owner: String,
-    pub(super) folder: String,
-    /// Departments that may read the folder.
-    pub(super) readers: Vec<String>,
     pub(super) name: String,
     pub(super) content: String,
 }
 
-pub(super) fn files() -> Result<Vec<DemoFile>, DemoError> {
-    read(include_str!("data/files.jsonl"))
+/// Groups and folders, which people make themselves.
+pub(super) struct Works {
+    pub(super) groups: Vec<Aged<DemoGroup>>,
+    pub(super) folders: Vec<DemoFolder>,
 }
 
-pub(super) fn contracts(now: i64) -> Result<Vec<JsonObject>, DemoError> {
-    with_display_times(include_str!("data/contracts.jsonl"), now)
+impl Works {
+    pub(super) fn read() -> Result<Self, DemoError> {
+        Ok(Self {
+            groups: read(include_str!("data/groups.jsonl"))?,
+            folders: read(include_str!("data/folders.jsonl"))?,
+        })
+    }
+
+    /// Logins of the owners.
+    pub(super) fn owners(&self) -> BTreeSet<&str> {
+        let of_groups = self.groups.iter().map(|group| group.row.owner.as_str());
+        of_groups.chain(self.folders.iter().map(|folder| folder.owner.as_str())).collect()
+    }
 }
 
 fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
@@ -91,13 +137,11 @@ fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
         .collect()
 }
 
-/// Times are to the minute.
 fn with_display_times(lines: &str, now: i64) -> Result<Vec<JsonObject>, DemoError> {
-    let this_minute = now - now % MILLIS_PER_MINUTE;
-    let mut rows: Vec<JsonObject> = read(lines)?;
-    for row in &mut rows {
-        let minutes = row.remove("minutesAgo").and_then(|minutes| minutes.as_i64()).unwrap_or_default();
-        row.insert("displayTime".to_owned(), json!(this_minute - minutes * MILLIS_PER_MINUTE));
+    let mut rows: AgedObjects = read(lines)?;
+    for aged in &mut rows {
+        let time = aged.time(now);
+        aged.row.insert("displayTime".to_owned(), json!(time));
     }
-    Ok(rows)
+    Ok(rows.into_iter().map(|aged| aged.row).collect())
 }

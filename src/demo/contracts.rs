@@ -1,19 +1,20 @@
-//! External system of the demo: the search contract and a token endpoint.
+//! External system of the demo: search contract, token endpoint, pages.
 
 use std::{
     collections::HashSet,
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use axum::{
     Json, Router,
-    extract::{Query, State},
+    extract::{Path, Query, State},
     http::{HeaderMap, StatusCode, header},
-    response::{IntoResponse, Response},
+    response::{Html, IntoResponse, Response},
     routing::{get, post},
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
+use minijinja::{Environment, value::Serde};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -22,9 +23,14 @@ use tokio_util::sync::CancellationToken;
 use url::Url;
 
 use super::content;
-use crate::{auth::secrets, store::now_millis};
+use crate::{auth::secrets, time::rfc3339};
 
+pub(super) const HOST: Ipv4Addr = Ipv4Addr::LOCALHOST;
 pub(super) const CLIENT_ID: &str = "trawl";
+
+const PAGE: &str = include_str!("contract.html");
+const PAGE_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'";
 
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 100;
@@ -44,21 +50,27 @@ struct ContractRegister {
 }
 
 impl ContractSystem {
-    /// Starts on a free loopback port.
-    pub(super) async fn start() -> std::io::Result<Self> {
-        let mut contracts = content::contracts(now_millis()).map_err(std::io::Error::other)?;
+    /// Starts on a free loopback port; contracts lead to their pages where `has_pages`.
+    pub(super) async fn start(now: i64, has_pages: bool) -> std::io::Result<Self> {
+        let listener = TcpListener::bind((HOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let mut contracts = content::contracts(now).map_err(std::io::Error::other)?;
         contracts.sort_by_key(|contract| std::cmp::Reverse(contract["displayTime"].as_i64()));
+        for contract in contracts.iter_mut().filter(|_| has_pages) {
+            let path = format!("/contracts/{}", contract["id"].as_str().unwrap_or_default());
+            let lines = format!("[OpenUrl]\nurl={}", url(address, &path));
+            contract.insert("action".to_owned(), json!({ "web": lines }).to_string().into());
+        }
         let client_secret = secrets::generate().map_err(std::io::Error::other)?;
         let register = Arc::new(ContractRegister {
             contracts,
             client_secret: client_secret.clone(),
             tokens: Mutex::default(),
         });
-        let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
-        let address = listener.local_addr()?;
         let service = Router::new()
             .route("/oauth2/token", post(issue_token))
             .route("/contracts/search", get(search))
+            .route("/contracts/{id}", get(show))
             .with_state(register);
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
@@ -71,11 +83,11 @@ impl ContractSystem {
     }
 
     pub(super) fn search_url(&self) -> Url {
-        self.url("/contracts/search")
+        url(self.address, "/contracts/search")
     }
 
     pub(super) fn token_url(&self) -> Url {
-        self.url("/oauth2/token")
+        url(self.address, "/oauth2/token")
     }
 
     pub(super) fn client_secret(&self) -> SecretString {
@@ -88,15 +100,16 @@ impl ContractSystem {
         self.task.abort();
         drop(self.task.await);
     }
+}
 
-    fn url(&self, path: &str) -> Url {
-        let mut url = Url::parse("http://127.0.0.1").unwrap_or_else(|_| unreachable!("a constant address"));
-        url.set_path(path);
-        if url.set_port(Some(self.address.port())).is_err() {
-            unreachable!("an http address takes a port");
-        }
-        url
+fn url(address: SocketAddr, path: &str) -> Url {
+    let mut url =
+        Url::parse(&format!("http://{HOST}")).unwrap_or_else(|_| unreachable!("a constant address"));
+    url.set_path(path);
+    if url.set_port(Some(address.port())).is_err() {
+        unreachable!("an http address takes a port");
     }
+    url
 }
 
 async fn issue_token(State(register): State<Arc<ContractRegister>>, headers: HeaderMap) -> Response {
@@ -146,7 +159,7 @@ async fn search(
     let limit = parameters.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT);
     let words: Vec<String> = parameters.keyword.split_whitespace().map(str::to_lowercase).collect();
     let matches = |contract: &&Map<String, Value>| {
-        let text = ["title", "subTitle", "brief"]
+        let text = ["id", "title", "subTitle", "brief"]
             .map(|field| contract.get(field).and_then(Value::as_str).unwrap_or_default().to_lowercase())
             .join("\n");
         words.iter().all(|word| text.contains(word.as_str()))
@@ -163,6 +176,27 @@ async fn search(
         "data": data,
     });
     answer(StatusCode::OK, &page)
+}
+
+/// A contract's own page, for everybody on this machine.
+async fn show(State(register): State<Arc<ContractRegister>>, Path(id): Path<String>) -> Response {
+    let found = register.contracts.iter().find(|contract| contract["id"] == id.as_str());
+    let Some(contract) = found else { return StatusCode::NOT_FOUND.into_response() };
+    let day =
+        rfc3339(contract["displayTime"].as_i64().unwrap_or_default()).chars().take(10).collect::<String>();
+    let mut environment = Environment::new();
+    // The template's extension enables escaping.
+    let page = environment
+        .add_template("contract.html", PAGE)
+        .and_then(|()| environment.get_template("contract.html"))
+        .and_then(|template| template.render(Serde(json!({ "contract": contract, "day": day }))));
+    match page {
+        Ok(page) => ([(header::CONTENT_SECURITY_POLICY, PAGE_POLICY)], Html(page)).into_response(),
+        Err(error) => {
+            tracing::error!(%error, "the demo's page of a contract cannot be written");
+            StatusCode::INTERNAL_SERVER_ERROR.into_response()
+        }
+    }
 }
 
 fn refuse(status: StatusCode, message: &str) -> Response {

@@ -16,6 +16,16 @@ pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result
     repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
 }
 
+/// Document of a person's favorite, as many may keep one item.
+pub async fn id_of(
+    reader: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+    item_id: &str,
+) -> Result<Option<String>> {
+    Ok(repo::document_id(reader, tenant_id, user_id, item_id).await?)
+}
+
 /// Up to `limit` documents after `sequence`, and the last sequence.
 pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
     let rows = repo::scan(reader, sequence, limit).await?;

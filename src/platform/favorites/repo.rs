@@ -41,6 +41,16 @@ pub(super) async fn find(
     find_in(reader, &find_text(), &[tenant_id.into()], ids).await
 }
 
+pub(super) async fn document_id(
+    reader: &Connection,
+    tenant_id: i64,
+    user_id: &str,
+    item_id: &str,
+) -> store::Result<Option<String>> {
+    let text = "SELECT id FROM favorites WHERE tenant_id = ? AND user_id = ? AND item_id = ? AND is_favorite";
+    sql(text, [tenant_id.into(), user_id.into(), item_id.into()]).fetch_optional_value(reader).await
+}
+
 pub(super) async fn scan(
     reader: &Connection,
     sequence: i64,

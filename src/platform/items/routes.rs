@@ -24,7 +24,7 @@ use crate::{
         envelope::{Envelope, FailureEnvelope, Refusals},
         extract::{PathParameters, QueryParameters},
     },
-    platform::{documents::Area, search::routes::viewer},
+    platform::{documents::Area, favorites, search::routes::viewer},
 };
 
 /// The item's place.
@@ -105,8 +105,7 @@ pub async fn show_item(
     }
     let viewer = viewer(&caller);
     let request = ItemRequest { module, source: parameters.source.clone(), id, timeout: state.timeout };
-    let found = state.coordinator.find_item(&viewer, &request).await?;
-    let found = found.ok_or_else(no_such_item)?;
+    let found = find_item(&state, &viewer, request).await?.ok_or_else(no_such_item)?;
     let item: Map<String, Value> = serde_json::from_str(&found.item.json).map_err(Error::internal)?;
     let stated = |field: &str| item.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());
     let text = match whole_text(&state, &viewer, &found).await? {
@@ -130,6 +129,21 @@ pub async fn show_item(
         source: found.source,
     };
     Ok(Envelope::of(ItemAnswer { item, details }).into_response())
+}
+
+/// The item, or the viewer's favorite of an item with this id.
+async fn find_item(
+    state: &ItemsState,
+    viewer: &Viewer,
+    mut request: ItemRequest,
+) -> Result<Option<FoundItem>> {
+    let found = state.coordinator.find_item(viewer, &request).await?;
+    let (None, Some(user_id)) = (&found, &viewer.user_id) else { return Ok(found) };
+    let reader = state.store.reader();
+    let favorite = favorites::documents::id_of(reader, viewer.tenant_id, user_id, &request.id).await?;
+    let Some(id) = favorite else { return Ok(None) };
+    request.id = id;
+    Ok(state.coordinator.find_item(viewer, &request).await?)
 }
 
 fn no_such_item() -> Error {

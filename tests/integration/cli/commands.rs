@@ -34,7 +34,7 @@ async fn wrong_usage_exits_with_2() {
         (vec!["nothing"], "nothing"),
         (vec![], "Usage"),
         (vec!["serve", "--listen", "nowhere"], "--listen"),
-        (vec!["serve", "--data", data, "--demo"], "--demo"),
+        (vec!["serve", "--data", data, "--demo"], "new or empty directory"),
         (vec!["serve", "--config", "missing.toml"], "missing.toml"),
         (vec!["serve", "--data", data, "--config", settings], "limits.batch_items"),
         (vec!["serve", "--data", data, "--config", unknown.to_str().unwrap()], "batch_itemz"),

@@ -1,6 +1,7 @@
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader},
+    path::Path,
     process::{Child, Stdio},
 };
 
@@ -9,30 +10,120 @@ use serde_json::Value;
 
 use crate::util::{
     login::{Browser, location},
-    program::trawl,
+    program::{run, text, trawl},
 };
 
-pub(super) struct Running(Child);
+const DAY: i64 = 24 * 60 * 60 * 1_000;
+
+/// The documented one.
+const PASSWORD: &str = "northwind-harbour";
+
+/// Modules that show every row of the demo; `all` has articles, feeds, to-dos and contracts.
+const MODULES: [&str; 8] = ["all", "done", "favorite", "group", "message", "file", "people", "department"];
+
+/// Killed on drop.
+pub(super) struct Running {
+    child: Child,
+    http: reqwest::Client,
+    pub(super) printed: String,
+    pub(super) base: String,
+    /// The content of `demo.json`.
+    pub(super) kept: Value,
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
-pub(super) fn start() -> (Running, String) {
-    let mut command = trawl(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut printed = String::new();
-    let mut lines = BufReader::new(child.stdout.take().unwrap());
-    while !printed.contains("Stop with Ctrl-C") {
-        assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the demo ended: {printed}");
+impl Running {
+    pub(super) async fn start() -> Self {
+        Self::start_with(&["--listen", "127.0.0.1:0"]).await
     }
-    (Running(child), printed)
+
+    async fn start_with(arguments: &[&str]) -> Self {
+        let mut command = trawl(&["serve", "--demo"]);
+        command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
+        tokio::task::spawn_blocking(move || {
+            let mut child = command.spawn().unwrap();
+            let mut printed = String::new();
+            let mut lines = BufReader::new(child.stdout.as_mut().unwrap());
+            while !printed.contains("Stop with Ctrl-C") {
+                assert_ne!(lines.read_line(&mut printed).unwrap(), 0, "the demo ended: {printed}");
+            }
+            let base = between(&printed, "\nOpen ", "/ and sign in as ").to_owned();
+            let file = between(&printed, "with the token in ", ", as ");
+            let kept = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+            Self { child, http: http(), printed, base, kept }
+        })
+        .await
+        .unwrap()
+    }
+
+    pub(super) fn token(&self) -> &str {
+        self.kept["token"].as_str().unwrap()
+    }
+
+    fn password(&self) -> &str {
+        between(&self.printed, " with the password ", "\n")
+    }
+
+    pub(super) async fn get(&self, path: &str, query: &[(&str, &str)]) -> Value {
+        let request = self.http.get(format!("{}{path}", self.base)).query(query).bearer_auth(self.token());
+        request.send().await.unwrap().json().await.unwrap()
+    }
+
+    pub(super) async fn search(&self, module: &str, keyword: &str) -> Value {
+        let query = [("moduleId", module), ("sort", "relevance"), ("keyword", keyword)];
+        self.get("/contents/search", &query).await
+    }
+
+    /// Every item of the module that the person may see.
+    async fn items(&self, module: &str) -> Vec<Value> {
+        let mut items = BTreeMap::new();
+        // All that lack a word; the external system looks for it as a text, so its ids are asked for.
+        for keyword in ["-zzzz", "C-20"] {
+            let mut cursor = String::new();
+            loop {
+                let query =
+                    [("moduleId", module), ("keyword", keyword), ("limit", "100"), ("paging", "cursor")];
+                let query = query.into_iter().chain((!cursor.is_empty()).then_some(("cursor", &*cursor)));
+                let page = self.get("/contents/search", &query.collect::<Vec<_>>()).await;
+                assert_eq!(page["partial"], false, "{page}");
+                for item in page["data"].as_array().unwrap() {
+                    items.insert(item["id"].to_string(), item.clone());
+                }
+                match page["cursor"].as_str() {
+                    Some(next) => cursor = next.to_owned(),
+                    None => break,
+                }
+            }
+        }
+        items.into_values().collect()
+    }
+
+    /// Asks it to end; returns what it wrote to standard error.
+    async fn stop(mut self) -> String {
+        let pid = self.child.id().to_string();
+        let stopped = std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
+        assert!(stopped.success());
+        tokio::task::spawn_blocking(move || {
+            let written = std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap();
+            assert!(self.child.wait().unwrap().success(), "{written}");
+            written
+        })
+        .await
+        .unwrap()
+    }
 }
 
-pub(super) fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+fn http() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
 }
 
@@ -50,8 +141,7 @@ impl Session {
         let back = location(&browser.submit(&page, login, password).await);
         let signed_in = browser.follow(back.as_str()).await;
         let (cookie, _) = signed_in.header("set-cookie").split_once(';').unwrap();
-        let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { http, base: base.to_owned(), cookie: cookie.to_owned() }
+        Self { http: http(), base: base.to_owned(), cookie: cookie.to_owned() }
     }
 
     async fn ask(&self, method: Method, path: &str) -> Value {
@@ -62,40 +152,196 @@ impl Session {
 }
 
 #[tokio::test]
-async fn printed_password_signs_in_people_and_the_operator() {
-    let (demo, printed) = tokio::task::spawn_blocking(start).await.unwrap();
-    let base = between(&printed, "\nOpen ", "/ and sign in as ");
-    let login = between(&printed, "/ and sign in as ", " with the password ");
-    let password = between(&printed, " with the password ", "\n");
-    let operator = between(&printed, "/console as ", " with the same password");
-    assert!(password.len() >= 16, "{password}");
+async fn demo_prints_its_own_lines_only() {
+    let demo = Running::start().await;
+    let printed = demo.printed.clone();
+    let beginnings = [
+        "listening on http://127.0.0.1:",
+        "loading the sample content …",
+        "",
+        "Open http://127.0.0.1:",
+        "Operate the server at http://127.0.0.1:",
+        "Call it with the token in ",
+        "",
+        "Try holiday ",
+        "Try 报销 ",
+        "Try zhl ",
+        "",
+        "Stop with Ctrl-C, which deletes everything.",
+    ];
+    assert_eq!(printed.lines().count(), beginnings.len(), "{printed}");
+    for (line, beginning) in printed.lines().zip(beginnings) {
+        assert!(line.starts_with(beginning), "{line}: {beginning}");
+        assert!(line.chars().count() <= 120, "{line}");
+    }
+    assert!(!printed.contains(demo.token()), "{printed}");
+    let file = between(&printed, "with the token in ", ", as ").to_owned();
+    assert_eq!(demo.stop().await, "", "standard error");
+    assert!(!Path::new(&file).exists(), "{file}");
+}
 
-    let person = Session::begin(base, login, password).await;
+#[tokio::test]
+async fn printed_password_signs_in_people_and_the_operator() {
+    let demo = Running::start().await;
+    let base = &demo.base;
+    let login = between(&demo.printed, "/ and sign in as ", " with the password ");
+    let operator = between(&demo.printed, "/console as ", " with the same password");
+    assert_eq!(demo.password(), PASSWORD);
+
+    let person = Session::begin(base, login, PASSWORD).await;
     let session = person.ask(Method::GET, "/session").await;
     assert_eq!(session["data"]["person"]["loginId"], login, "{session}");
     assert_eq!(session["data"]["operator"], false, "{session}");
     let found = person.ask(Method::GET, "/contents/search?moduleId=all&keyword=warehouse").await;
     assert_ne!(found["total"], 0, "{found}");
 
-    let operator = Session::begin(base, operator, password).await;
+    let operator = Session::begin(base, operator, PASSWORD).await;
     let session = operator.ask(Method::GET, "/session").await;
     assert_eq!(session["data"]["operator"], true, "{session}");
     let report = operator.ask(Method::POST, "/admin/v1/sources/contracts/check").await;
     assert_eq!(report["data"]["passed"], true, "{report}");
-    drop(demo);
 }
 
 #[tokio::test]
-async fn printed_curl_finds_built_in_and_external_items() {
-    let (demo, printed) = tokio::task::spawn_blocking(start).await.unwrap();
-    let url = between(&printed, "curl -sS -X POST '", "'");
-    let token = between(&printed, "Authorization: Bearer ", "'");
-    let http = reqwest::Client::builder().no_proxy().build().unwrap();
-    let search = async |url: &str, token: &str| -> Value {
-        http.post(url).bearer_auth(token).send().await.unwrap().json().await.unwrap()
+async fn password_is_random_where_others_reach_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("demo");
+    let data = data.to_str().unwrap();
+    let open = Running::start_with(&["--data", data, "--listen", "0.0.0.0:0"]).await;
+    let random = open.password().to_owned();
+    assert!(random.len() >= 16 && random != PASSWORD, "{random}");
+    let contract = open.search("all", "虹口办公室租赁").await;
+    assert_eq!(contract["data"][0]["id"], "C-2003", "{contract}");
+    assert_eq!(contract["data"][0]["action"], Value::Null, "the pages are for this machine alone");
+    open.stop().await;
+
+    let local = Running::start_with(&["--data", data, "--listen", "127.0.0.1:0"]).await;
+    assert_eq!(local.password(), PASSWORD);
+    let session = Session::begin(&local.base, "mei.chen", PASSWORD).await.ask(Method::GET, "/session").await;
+    assert_eq!(session["data"]["person"]["loginId"], "mei.chen", "{session}");
+    local.stop().await;
+
+    let open = Running::start_with(&["--data", data, "--listen", "0.0.0.0:0"]).await;
+    let kept = open.password().to_owned();
+    assert!(kept.len() >= 16 && kept != PASSWORD, "{kept}");
+    open.stop().await;
+    let open = Running::start_with(&["--data", data, "--listen", "0.0.0.0:0"]).await;
+    assert_eq!(open.password(), kept);
+}
+
+#[tokio::test]
+async fn second_start_finds_the_data_of_the_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("demo");
+    let arguments = ["--data", data.to_str().unwrap(), "--listen", "127.0.0.1:0"];
+    let first = Running::start_with(&arguments).await;
+    assert!(first.printed.contains("loading the sample content"), "{}", first.printed);
+    let ending = format!("Stop with Ctrl-C, and {} keeps everything.", data.display());
+    assert!(first.printed.contains(&ending), "{}", first.printed);
+    let written = first
+        .http
+        .put(format!("{}/v1/contents/article", first.base))
+        .bearer_auth(token_of_application(&first).await)
+        .json(&serde_json::json!([{ "id": "X-1", "title": "A gyroscope for the reception" }]));
+    assert!(written.send().await.unwrap().status().is_success());
+    let before = first.items("todo").await;
+    assert_eq!(first.stop().await, "");
+
+    let second = Running::start_with(&arguments).await;
+    assert!(!second.printed.contains("loading the sample content"), "{}", second.printed);
+    assert_eq!(second.items("todo").await, before);
+    let found = second.search("article", "gyroscope").await;
+    assert_eq!(found["data"][0]["id"], "X-1", "{found}");
+    let contract = second.search("all", "虹口办公室租赁").await;
+    assert_eq!(contract["data"][0]["id"], "C-2003", "{contract}");
+    assert_eq!(second.password(), PASSWORD);
+    assert_eq!(second.stop().await, "");
+}
+
+#[tokio::test]
+async fn directory_of_something_else_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("minutes.txt"), "").unwrap();
+    let output = run(trawl(&["serve", "--demo", "--data", directory.path().to_str().unwrap()])).await;
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(error.contains("--data") && error.contains("new or empty directory"), "{error}");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[tokio::test]
+async fn every_row_opens_and_every_link_answers() {
+    let demo = Running::start().await;
+    let mut links = BTreeSet::new();
+    for module in MODULES {
+        let items = demo.items(module).await;
+        assert!(!items.is_empty(), "{module}");
+        for item in &items {
+            let id = item["id"].as_str().unwrap();
+            let opened = demo.get(&format!("/v1/contents/{module}/{id}"), &[]).await;
+            assert_eq!(opened["code"], 200, "{module}/{id}: {opened}");
+            if let Some(address) = opened["data"]["opens"]["address"].as_str() {
+                links.insert(address.to_owned());
+            }
+            assert_eq!(item["action"].is_null(), opened["data"]["opens"].is_null(), "{opened}");
+            assert_eq!(item["image"], Value::Null, "{item}");
+        }
+    }
+    assert!(links.len() >= 50, "the contracts have pages: {links:?}");
+    for link in links {
+        let page = demo.http.get(&link).send().await.unwrap();
+        assert_eq!(page.status(), 200, "{link}");
+        let id = link.rsplit('/').next().unwrap();
+        assert!(page.text().await.unwrap().contains(id), "{link}");
+    }
+}
+
+#[tokio::test]
+async fn rows_are_spread_over_two_years() {
+    let demo = Running::start().await;
+    let loaded_at = demo.kept["loadedAt"].as_i64().unwrap();
+    let mut ages = Vec::new();
+    for module in MODULES.into_iter().filter(|module| *module != "department") {
+        for item in demo.items(module).await {
+            let age = loaded_at - item["displayTime"].as_i64().unwrap();
+            assert!((0..=731 * DAY).contains(&age), "{module}: {item}");
+            ages.push(age);
+        }
+    }
+    let younger = |days: i64| ages.iter().filter(|age| **age < days * DAY).count();
+    assert!(younger(1) * 5 < ages.len(), "{} of {} are of the last day", younger(1), ages.len());
+    for quarter in 1..=8 {
+        assert!(younger(quarter * 91) - younger((quarter - 1) * 91) >= 10, "quarter {quarter}");
+    }
+    let from = (loaded_at - 7 * DAY).to_string();
+    let week = [("moduleId", "todo"), ("keyword", "-zzzz"), ("limit", "100"), ("from", from.as_str())];
+    let week = demo.get("/contents/search", &week).await["total"].as_u64().unwrap();
+    assert!(week > 0 && week < demo.items("todo").await.len() as u64, "{week}");
+}
+
+async fn token_of_application(demo: &Running) -> String {
+    grant(demo, &[("grant_type", "client_credentials")]).await
+}
+
+async fn grant(demo: &Running, form: &[(&str, &str)]) -> String {
+    let [id, secret] = ["clientId", "clientSecret"].map(|name| demo.kept[name].as_str().unwrap());
+    let request =
+        demo.http.post(format!("{}/oauth2/token", demo.base)).basic_auth(id, Some(secret)).form(form);
+    let granted: Value = request.send().await.unwrap().json().await.unwrap();
+    granted["access_token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn kept_token_finds_built_in_and_external_items() {
+    let demo = Running::start().await;
+    let search = async |module: &str, keyword: &str, token: &str| -> Value {
+        let query = [("moduleId", module), ("keyword", keyword), ("limit", "100")];
+        let request =
+            demo.http.post(format!("{}/contents/search", demo.base)).query(&query).bearer_auth(token);
+        request.send().await.unwrap().json().await.unwrap()
     };
 
-    let answer = search(url, token).await;
+    let answer = search("all", "warehouse", demo.token()).await;
     assert_eq!(answer["code"], 200, "{answer}");
     assert_eq!(answer["partial"], false, "{answer}");
     let sources = answer["sources"].as_array().unwrap();
@@ -110,50 +356,16 @@ async fn printed_curl_finds_built_in_and_external_items() {
     assert!(kinds.is_superset(&BTreeSet::from(['A', 'C', 'F'])), "articles, contracts and feeds: {kinds:?}");
     assert!(items.is_sorted_by_key(|item| std::cmp::Reverse(item["displayTime"].as_i64())), "{items:?}");
 
-    let credentials = between(&printed, "asked for with: ", "\n");
-    let (client_id, secret) = credentials.split_once(' ').unwrap();
-    let base = between(url, "", "/contents");
     let form = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange"),
         ("subject_token_type", "urn:trawl:params:oauth:token-type:login-id"),
         ("subject_token", "lars.devries"),
     ];
-    let request = http.post(format!("{base}/oauth2/token")).basic_auth(client_id, Some(secret)).form(&form);
-    let granted: Value = request.send().await.unwrap().json().await.unwrap();
-    let budget = format!("{base}/contents/search?moduleId=all&keyword=budget&limit=100");
-    let hers = search(&budget, token).await;
-    let his = search(&budget, granted["access_token"].as_str().unwrap()).await;
+    let hers = search("all", "budget", demo.token()).await;
+    let his = search("all", "budget", &grant(&demo, &form).await).await;
     assert!(his["total"].as_u64() < hers["total"].as_u64(), "{} and {}", his["total"], hers["total"]);
 
-    let base_of = |module: &str, keyword: &str| {
-        format!("{base}/contents/search?moduleId={module}&sort=relevance&keyword={keyword}")
-    };
-    for (module, keyword, id) in [
-        ("people", "zhouhailan", "u-hailan-zhou"),
-        ("people", "zhl", "u-hailan-zhou"),
-        ("people", "wang.fang", "u-wang-fang"),
-        ("people", "novak", "u-tomas-novak"),
-        ("department", "caiwubu", "d-finance"),
-        ("department", "rotterdam", "d-rotterdam"),
-    ] {
-        let found = search(&base_of(module, keyword), token).await;
-        assert_eq!(found["data"][0]["id"], id, "{keyword}: {found}");
-    }
-
-    for (module, keyword) in [
-        ("done", "warehouse"),
-        ("favorite", "board"),
-        ("group", "仓库"),
-        ("group", "budget"),
-        ("message", "forklift"),
-        ("file", "umbrella"),
-        ("file", "喇叭"),
-    ] {
-        let found = search(&base_of(module, keyword), token).await;
-        assert_ne!(found["total"], 0, "{module}, {keyword}: {found}");
-    }
-
-    let metrics = http.get(format!("{base}/readyz")).send().await.unwrap().json::<Value>().await.unwrap();
-    assert!(metrics["indexPosition"].as_u64().unwrap() >= 300, "{metrics}");
-    drop(demo);
+    let ready: Value =
+        demo.http.get(format!("{}/readyz", demo.base)).send().await.unwrap().json().await.unwrap();
+    assert!(ready["indexPosition"].as_u64().unwrap() >= 300, "{ready}");
 }

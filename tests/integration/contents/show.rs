@@ -9,6 +9,7 @@ use crate::util::{
     caller::{Caller, send},
     eventually,
     external::ExternalSystem,
+    favorites::{add_text, remove, start},
     files::{delete, put_file},
     folders::{folder, give},
     groups::{group, group_of, people, put_messages, set_role},
@@ -176,6 +177,25 @@ async fn task_names_creator_and_assignee() {
     assert_eq!(people_of(&answer), ["creator User omar omar", "assignee User mei mei"]);
     show(&lin, "todo", &task, &[]).await.fails(404, "id");
     show(&mei, "done", &task, &[]).await.fails(404, "id");
+}
+
+#[tokio::test]
+async fn favorite_is_shown_to_its_owner_by_the_id_in_its_row() {
+    let (app, acme, mei, omar) = start().await;
+    app.put_contents(&acme.caller, "article", &[item("a1", "Harbour plan", NEW_YEAR)]).await;
+    add_text(&mei, "a1", "The plan to keep").await;
+    add_text(&omar, "a1", "A plan to forget").await;
+    app.wait_for_index().await;
+    for (owner, title) in [(&mei, "The plan to keep"), (&omar, "A plan to forget")] {
+        let found = owner.search(&[("moduleId", "favorite"), ("keyword", "plan")]).await;
+        let id = found.data()[0]["id"].as_str().unwrap();
+        let shown = show(owner, "favorite", id, &[]).await.ok();
+        assert_eq!((shown.data()["id"].as_str(), shown.data()["title"].as_str()), (Some("a1"), Some(title)));
+        assert_eq!(show(owner, "article", "a1", &[]).await.ok().data()["title"], "Harbour plan");
+    }
+    show(&acme.caller, "favorite", "a1", &[]).await.fails(404, "no such item");
+    remove(&mei, "a1", &[]).await.ok();
+    show(&mei, "favorite", "a1", &[]).await.fails(404, "no such item");
 }
 
 #[tokio::test]

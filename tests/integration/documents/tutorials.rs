@@ -19,11 +19,10 @@ async fn first_search_runs_as_written() {
     let mut script = PRELUDE.to_owned();
     for (language, code) in blocks("tutorials/first-search.md") {
         let start = format!(
-            "trawl serve --demo --listen {server} > demo.log 2> /dev/null &\n\
+            "trawl serve --demo --data demo --listen {server} > demo.log 2> /dev/null &\n\
              until grep -q 'Stop with Ctrl-C' demo.log; do sleep 0.05; done\n"
         );
-        let token = "TOKEN=$(sed -n \"s/.*Bearer \\([^']*\\).*/\\1/p\" demo.log)";
-        let code = code.replace("cargo run --release -- serve --demo\n", &start).replace("TOKEN=…", token);
+        let code = code.replace("cargo run --release -- serve --demo --data demo\n", &start);
         script += if language == "sh" { &code } else { "" };
     }
     let printed = printed_by(&script.replace("127.0.0.1:8080", &server)).await;

@@ -1,0 +1,90 @@
+//! Times of rows whose interface states none.
+
+use crate::{
+    error::Result,
+    platform::{
+        departments::documents::DEPARTMENT,
+        favorites::rules::FAVORITE,
+        files::FILE,
+        groups::documents::GROUP,
+        robots::documents::MESSAGE,
+        tasks::documents::{DONE, TODO},
+        users::documents::PEOPLE,
+    },
+    store::{Store, sql},
+};
+
+/// A kind of row, and the statement that moves one to a time.
+pub(super) struct Kind {
+    module: &'static str,
+    /// Takes time, tenant and key; returns the id of the document.
+    update: &'static str,
+}
+
+pub(super) const DEPARTMENTS: Kind = Kind {
+    module: DEPARTMENT,
+    update: "UPDATE organizations SET created_at = ?1 WHERE tenant_id = ?2 AND org_id = ?3 RETURNING org_id",
+};
+
+pub(super) const USERS: Kind = Kind {
+    module: PEOPLE,
+    update: "UPDATE users SET created_at = ?1 WHERE tenant_id = ?2 AND user_id = ?3 RETURNING user_id",
+};
+
+pub(super) const TODOS: Kind = Kind {
+    module: TODO,
+    update: "UPDATE tasks SET created_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
+};
+
+pub(super) const DONE_ITEMS: Kind = Kind {
+    module: DONE,
+    update: "UPDATE tasks SET created_at = ?1, ended_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
+};
+
+pub(super) const FAVORITES: Kind = Kind {
+    module: FAVORITE,
+    update: "UPDATE favorites SET created_at = ?1 WHERE tenant_id = ?2 AND item_id = ?3 RETURNING id",
+};
+
+pub(super) const GROUPS: Kind = Kind {
+    module: GROUP,
+    update: "UPDATE groups SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
+};
+
+pub(super) const MESSAGES: Kind = Kind {
+    module: MESSAGE,
+    update: "UPDATE messages SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
+};
+
+pub(super) const FILES: Kind = Kind {
+    module: FILE,
+    update: "UPDATE files SET created_at = ?1, updated_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
+};
+
+pub(super) const FILE_VERSIONS: Kind = Kind {
+    module: FILE,
+    update: "UPDATE file_versions SET created_at = ?1 WHERE tenant_id = ?2 AND file_id = ?3 RETURNING file_id",
+};
+
+/// A row that is there, and the time when its story has it begin.
+pub(super) struct PastRow {
+    pub(super) kind: &'static Kind,
+    pub(super) key: String,
+    pub(super) time: i64,
+}
+
+/// Moves the rows to their times, and records each as changed.
+pub(super) async fn move_rows(store: &Store, tenant_id: i64, rows: Vec<PastRow>) -> Result<()> {
+    let job = store.write_for(tenant_id, move |transaction| {
+        Box::pin(async move {
+            for PastRow { kind, key, time } in rows {
+                let statement = sql(kind.update, [time.into(), tenant_id.into(), key.into()]);
+                for id in statement.fetch_values::<String>(transaction).await? {
+                    transaction.record_change(tenant_id, kind.module, &id);
+                }
+            }
+            Ok(())
+        })
+    });
+    job.await
+}

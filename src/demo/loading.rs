@@ -1,0 +1,146 @@
+//! Loads the sample content, as an application and its people would write it.
+
+use std::collections::HashMap;
+
+use futures::future::{try_join_all, try_join3};
+use reqwest::Method;
+use secrecy::SecretString;
+use serde_json::{Value, json};
+
+use super::{
+    DemoError, PEOPLE_WITH_PASSWORD, PERSON,
+    client::DemoClient,
+    content::{self, Aged, AgedObjects, DemoFile, DemoFolder, DemoGroup, JsonObject, Works},
+    history::{
+        DEPARTMENTS, DONE_ITEMS, FAVORITES, FILE_VERSIONS, FILES, GROUPS, Kind, MESSAGES, PastRow, TODOS,
+        USERS,
+    },
+};
+
+/// Sends everything; returns the rows that have begun only now, with the times of their story.
+pub(super) async fn load(
+    server: &DemoClient,
+    password: &SecretString,
+    now: i64,
+) -> Result<Vec<PastRow>, DemoError> {
+    let loader = Loader { server, now };
+    let token = server.token(None).await?;
+    let departments = content::departments()?;
+    server.send(Method::PUT, "/v1/organizations/sync", &token, &objects(&departments)).await?;
+    let users = content::users(&PEOPLE_WITH_PASSWORD, password)?;
+    server.send(Method::PUT, "/v1/users/sync", &token, &objects(&users)).await?;
+    server.send(Method::PUT, "/v1/contents/article", &token, &content::articles(now)?).await?;
+    server.send(Method::PUT, "/v1/contents/feed", &token, &content::feeds(now)?).await?;
+    let todos = content::todos()?;
+    server.send(Method::POST, "/api/todo/batch_create", &token, &objects(&todos)).await?;
+    let done_items = content::done_items()?;
+    server.send(Method::POST, "/api/done/batch_create", &token, &objects(&done_items)).await?;
+
+    let works = Works::read()?;
+    let owners = works.owners().into_iter().chain([PERSON]);
+    let tokens = owners.map(async |login| Ok::<_, DemoError>((login, server.token(Some(login)).await?)));
+    let tokens: HashMap<&str, SecretString> = try_join_all(tokens).await?.into_iter().collect();
+    let token_of = |login: &str| {
+        tokens
+            .get(login)
+            .ok_or_else(|| DemoError::Content(format!("{login} owns something but has no token")))
+    };
+    let groups =
+        works.groups.iter().map(async |group| loader.create_group(token_of(&group.row.owner)?, group).await);
+    let folders =
+        works.folders.iter().map(async |folder| loader.create_folder(token_of(&folder.owner)?, folder).await);
+    let (favorites, groups, folders) =
+        try_join3(loader.add_favorites(token_of(PERSON)?), try_join_all(groups), try_join_all(folders))
+            .await?;
+
+    let sent = [
+        (&DEPARTMENTS, &departments, "orgId"),
+        (&USERS, &users, "userId"),
+        (&TODOS, &todos, "appTaskId"),
+        (&DONE_ITEMS, &done_items, "appTaskId"),
+        (&FAVORITES, &favorites, "itemId"),
+    ];
+    let sent = sent
+        .into_iter()
+        .flat_map(|(kind, rows, key)| rows.iter().map(move |aged| loader.past(kind, &aged.row[key], aged)));
+    Ok(sent.chain(groups.into_iter().flatten()).chain(folders.into_iter().flatten()).collect())
+}
+
+fn objects(rows: &AgedObjects) -> Vec<&JsonObject> {
+    rows.iter().map(|aged| &aged.row).collect()
+}
+
+#[derive(Clone, Copy)]
+struct Loader<'a> {
+    server: &'a DemoClient,
+    now: i64,
+}
+
+impl Loader<'_> {
+    fn past<T>(self, kind: &'static Kind, key: &Value, aged: &Aged<T>) -> PastRow {
+        let key = key.as_str().unwrap_or_default().to_owned();
+        PastRow { kind, key, time: aged.time(self.now) }
+    }
+
+    async fn add_favorites(self, token: &SecretString) -> Result<AgedObjects, DemoError> {
+        let favorites = content::favorites()?;
+        for favorite in &favorites {
+            self.server.post("/v1/favorites", token, &favorite.row).await?;
+        }
+        Ok(favorites)
+    }
+
+    async fn create_group(
+        self,
+        token: &SecretString,
+        group: &Aged<DemoGroup>,
+    ) -> Result<Vec<PastRow>, DemoError> {
+        let DemoGroup { form, robot, messages, .. } = &group.row;
+        let id = self.server.post("/v1/groups", token, form).await?;
+        let path = format!("/v1/groups/{}/robots", id.as_str().unwrap_or_default());
+        let robot = self.server.post(&path, token, &json!({ "name": robot })).await?;
+        let hook =
+            format!("/notificationapi/hook/send?token={}", robot["token"].as_str().unwrap_or_default());
+        let mut past = vec![self.past(&GROUPS, &id, group)];
+        for message in messages {
+            let sent = self.server.call(Method::POST, &hook, None, &message.row).await?;
+            past.push(self.past(&MESSAGES, &sent["id"], message));
+        }
+        Ok(past)
+    }
+
+    async fn create_folder(
+        self,
+        token: &SecretString,
+        folder: &DemoFolder,
+    ) -> Result<Vec<PastRow>, DemoError> {
+        let created =
+            self.server.post("/v1/directories/create", token, &json!({ "name": folder.name })).await?;
+        let directory_id = &created["id"];
+        if !folder.readers.is_empty() {
+            let form = json!({
+                "dirId": directory_id, "roleIds": ["downloader"], "authTarget": folder.readers, "targetType": 2,
+            });
+            self.server.post("/v1/directories/authorize", token, &form).await?;
+        }
+        let files = folder.files.iter().map(|file| self.upload(token, directory_id, file));
+        Ok(try_join_all(files).await?.into_iter().flatten().collect())
+    }
+
+    async fn upload(
+        self,
+        token: &SecretString,
+        directory_id: &Value,
+        file: &Aged<DemoFile>,
+    ) -> Result<[PastRow; 2], DemoError> {
+        let DemoFile { name, content } = &file.row;
+        let form = json!({ "fileName": name, "fileSize": content.len() });
+        let signed = self.server.post("/v1/stream/upload", token, &form).await?;
+        self.server.put(signed["url"].as_str().unwrap_or_default(), content.clone()).await?;
+        let form = json!({
+            "uploadId": signed["uploadId"], "dirId": directory_id, "fileName": name, "fileSize": content.len(),
+        });
+        let created = self.server.post("/v1/stream/upload/commit", token, &form).await?;
+        Ok([&FILES, &FILE_VERSIONS].map(|kind| self.past(kind, &created["id"], file)))
+    }
+}
