@@ -129,6 +129,42 @@ async fn application_secret_is_shown_once_and_works() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn audit_is_filtered_from_its_rows_and_exported() {
+    let all = Operated::start().await;
+    for quota in [5, 6] {
+        all.mei.put("/admin/v1/tenants/acme", &json!({"quotaBytes": quota})).await.ok();
+    }
+    let page = Page::open(&all.mei, "/console?view=audit").await;
+    page.wait_for_text("User mei").await;
+    let rows = "document.querySelectorAll('tbody tr').length";
+    page.wait_until(&format!("{rows} > 2")).await;
+    page.click_text("User mei").await;
+    page.wait_until(&format!("{rows} === 2")).await;
+    assert_eq!(page.address().await, "/console?view=audit&userId=mei");
+    assert_eq!(page.run("return document.querySelector('[name=userId]').value", &[]).await, "mei");
+
+    let kept = "URL.createObjectURL = (file) => { file.text().then((text) => { window.made = text; }); return 'blob:x'; };
+        HTMLAnchorElement.prototype.click = function () { window.named = this.download; };";
+    page.run(kept, &[]).await;
+    page.run("document.querySelectorAll('.heading button')[0].dispatchEvent(new MouseEvent('click'))", &[])
+        .await;
+    page.wait_until("window.made").await;
+    let made = page.run("return [made.split('\\r\\n').length - 1, named]", &[]).await;
+    assert_eq!(made, json!([3, "audit.csv"]));
+
+    page.fill("action", "dance").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("There are no such entries.").await;
+    assert_eq!(page.address().await, "/console?view=audit&userId=mei&action=dance");
+    page.go("/console?view=audit&action=dance").await;
+    page.wait_for_text("There are no such entries.").await;
+    page.run("[...document.querySelectorAll('.filters a')][0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))", &[]).await;
+    page.wait_until(&format!("{rows} > 2")).await;
+    assert_eq!(page.run("return document.querySelector('[name=action]').value", &[]).await, "");
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn enterprise_is_selected_frozen_unfrozen_and_deleted() {
     let all = Operated::start().await;
     let beta = all.app.tenant("beta").await;

@@ -205,6 +205,12 @@ async fn calculations_of_the_console_are_correct() {
         ),
         ("failure", "m.sentence({status: 429, message: 'wait'}).lang", json!(null)),
         (
+            "days",
+            "m.endOfDay('2024-02-28') === m.startOfDay('2024-02-29') && new Date(m.startOfDay('2024-02-29')).getDate()",
+            json!(29),
+        ),
+        ("days", "[m.startOfDay(''), m.endOfDay('yesterday')]", json!([null, null])),
+        (
             "source-fields",
             "['NONE', 'OAUTH2_CLIENT'].map((type) => m.accessGroups({id: 'x', auth: {type}})[1].fields[2].required)",
             json!([true, false]),
