@@ -26,6 +26,7 @@ const ELEMENTS = {
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
     "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
+    "try": ["console-try", () => import("./views/try.js")],
     "searches": ["console-searches", () => import("./views/searches.js")],
     "applications": ["console-applications", () => import("./views/applications.js")],
     "application": ["console-application", () => import("./views/application.js")],

@@ -65,6 +65,7 @@ export default {
     "nav.sources": ["Sources", "数据源"],
     "nav.modules": ["Modules", "模块"],
     "nav.vocabulary": ["Vocabulary", "词汇"],
+    "nav.try": ["Try a search", "试搜"],
     "nav.searches": ["Slow searches", "慢搜索"],
     "nav.applications": ["Applications", "应用"],
     "nav.tenants": ["Enterprises", "企业"],

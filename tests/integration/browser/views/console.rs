@@ -41,6 +41,12 @@ async fn overview(stage: &Stage, judge: &mut impl Judge) {
         show(stage, &format!("view={view}"), "main table").await;
         judge.look_at(stage, name).await;
     }
+    show(stage, "view=try", "console-try form").await;
+    fill_in(stage, "keyword", "harbour").await;
+    click(stage, "console-try form button.main").await;
+    stage.wait_for_element("console-try .trial table").await;
+    click(stage, "console-try .trial summary").await;
+    judge.look_at(stage, "console-try").await;
     show(stage, "view=nope", "console-unknown h1").await;
     judge.look_at(stage, "console-unknown").await;
 }

@@ -3,7 +3,12 @@ use serde_json::json;
 
 use crate::{
     util::console::Operated,
-    util::{session::WebSession, web::Page},
+    util::{
+        external::{ExternalSystem, Reply},
+        items::many,
+        session::WebSession,
+        web::Page,
+    },
 };
 
 async fn codes(mei: &WebSession) -> Vec<String> {
@@ -125,6 +130,49 @@ async fn application_secret_is_shown_once_and_works() {
     page.click_text("Remove").await;
     page.click_text("Remove").await;
     page.wait_for_text("Importer is removed.").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tried_search_tells_scores_words_and_sources() {
+    let all = Operated::start().await;
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let operator = all.app.operator().await.caller.on("acme");
+    operator.register_source(&system.registration("x"), "mixed", &["builtin:article", "x"]).await;
+    let page = Page::open(&all.mei, "/console?view=try").await;
+    page.find("[name=keyword]").await;
+    let id = operator.get("/admin/v1/modules").await.ok();
+    let id = id.items().iter().find(|module| module["code"] == "mixed").unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    page.click("main form.filters button.main").await;
+    page.wait_until("document.querySelector('[name=keyword]').ariaInvalid === 'true'").await;
+    page.choose("module", &id).await;
+    page.fill("keyword", "harbour").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("3 matches, 3 shown").await;
+    let rows = page.texts(".trial tbody tr").await;
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    for part in ["x", "harbour", "title, as typed", "× completeness"] {
+        assert!(rows[0].contains(part), "{part}: {rows:?}");
+    }
+    assert!(rows[4].contains("System x") && rows[4].contains("answered"), "{rows:?}");
+    assert_eq!(page.texts(".trial pre").await, [""; 0], "the answer is not folded");
+    page.click(".trial summary").await;
+    assert!(page.texts(".trial pre").await[0].contains("\"tookMs\""));
+    assert_eq!(page.address().await, "/console?view=try", "the keyword is in the address");
+
+    page.choose("source", "x").await;
+    page.fill("userId", "nobody").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("no person with this id").await;
+    page.fill("userId", "tom").await;
+    system.set_reply(Reply::Status(503));
+    page.fill("keyword", "quay").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("not reached").await;
+    assert_eq!(page.texts(".trial tbody tr").await.len(), 1);
     page.close().await;
 }
 

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 19] = [
+const VIEWS: [(&str, &str); 20] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -26,6 +26,7 @@ const VIEWS: [(&str, &str); 19] = [
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
     ("vocabulary", "?view=vocabulary"),
+    ("try", "?view=try"),
     ("searches", "?view=searches"),
     ("applications", "?view=applications"),
     ("application", "?view=applications&id=%2B"),
