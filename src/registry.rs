@@ -32,7 +32,7 @@ use crate::{
 pub use self::{
     changes::SourceCheck,
     modules::{ModuleForm, RegisteredModule, create_default_modules},
-    sources::{AuthForm, RegisteredAuth, RegisteredSource, SourceForm},
+    sources::{AuthForm, LastCheck, RegisteredAuth, RegisteredSource, SourceForm},
     validated_settings::SourcePolicy,
     vocabulary::{OneWaySynonym, PinnedKeyword, PinnedReference, RegisteredVocabulary},
 };

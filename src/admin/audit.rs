@@ -1,14 +1,24 @@
 //! `/admin/v1/audit`: the audit log.
 
-use axum::extract::State;
+mod actors;
+mod export;
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
 use serde::Deserialize;
 use trawl_macros::operation;
 
+use self::{
+    actors::{NamedDeed, name_actors},
+    export::{Format, export},
+};
 use crate::{
     admin::AdminState,
-    audit::records::{self, Filter, KeptDeed},
+    audit::records::{self, Filter},
     auth::extract::Identified,
-    error::Result,
+    error::{Error, Result},
     http::{
         envelope::Refusals,
         extract::QueryParameters,
@@ -31,32 +41,64 @@ pub struct AuditQuery {
     object_kind: Option<String>,
     /// Object id.
     object_id: Option<String>,
-    /// Acting application.
+    /// Acting application; of an operator in a browser, `operator:loginId@eCode`.
     client_id: Option<String>,
+    /// The person acted for, or the operator, by synchronised id.
+    user_id: Option<String>,
+    /// Earliest time, inclusive, epoch milliseconds.
+    from: Option<i64>,
+    /// Latest time, exclusive, epoch milliseconds.
+    to: Option<i64>,
     /// Whether to include all tenants, deleted ones too.
     all_tenants: Option<bool>,
+    /// Format of the answer; `json`, a page, by default.
+    ///
+    /// `csv` and `ndjson` are files of all entries that the filter finds, at most 100,000.
+    format: Option<Format>,
 }
 
 /// Lists audit entries of the call's tenant or of all, newest first.
 #[operation(
     tag = "admin", params(AuditQuery),
-    responses((status = 200, description = "The deeds", body = Page<KeptDeed>), Refusals)
+    responses(
+        (status = 200, description = "The entries. In CSV, a cell that a spreadsheet would run as a formula begins with an \
+            apostrophe.", content(
+                (Page<NamedDeed> = "application/json"), (String = "text/csv"), (String = "application/x-ndjson"),
+            )),
+        Refusals,
+    )
 )]
 pub async fn list_deeds(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     QueryParameters(query): QueryParameters<AuditQuery>,
-) -> Result<Page<KeptDeed>> {
+) -> Result<Response> {
+    if query.from.zip(query.to).is_some_and(|(from, to)| from > to) {
+        return Err(Error::bad_request("to: must not be before from"));
+    }
     let page = PageQuery::new(query.cursor, query.limit);
-    let limit = page.limit()?;
     let filter = Filter {
         tenant_id: (query.all_tenants != Some(true)).then_some(caller.tenant.id),
         action: query.action,
         object_kind: query.object_kind,
         object_id: query.object_id,
         client_id: query.client_id,
+        user_id: query.user_id,
+        from: query.from,
+        to: query.to,
         before: page.cursor(),
     };
-    let deeds = records::list(state.store.reader(), filter, limit + 1).await?;
-    Ok(Page::of(deeds, limit, |deed| deed.id))
+    match query.format.unwrap_or_default() {
+        Format::Json => {
+            let limit = page.limit()?;
+            let reader = state.store.reader();
+            let deeds = records::list(reader, filter, limit + 1).await?;
+            let named = name_actors(reader, deeds).await?;
+            Ok(Page::of(named, limit, |named| named.deed.id).into_response())
+        }
+        _ if query.limit.is_some() => {
+            Err(Error::bad_request("limit: a file holds all entries; leave it out"))
+        }
+        format => export(state.store, filter, format).await,
+    }
 }

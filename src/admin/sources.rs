@@ -38,21 +38,37 @@ pub async fn list_sources(
     Ok(Envelope::list(state.registry.list_sources(caller.tenant.id).await?))
 }
 
+/// Registration options.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(rename_all = "camelCase")]
+pub struct RegistrationQuery {
+    /// Whether the form is only checked, `auth` if it is given; default: false.
+    dry_run: Option<bool>,
+}
+
 /// Registers an external source.
 #[operation(
-    tag = "admin", request_body = SourceForm,
+    tag = "admin", request_body = SourceForm, params(RegistrationQuery),
     responses(
-        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
+        (status = 200, description = "The source, without its secret; null with `dryRun`",
+            body = Envelope<Option<RegisteredSource>>),
         Refusals, BodyRefusals,
-        (status = 409, description = "Its id is taken, or the tenant has the maximum of sources", body = FailureEnvelope),
+        (status = 409, description = "Its id or name is taken, or the tenant has the maximum of sources",
+            body = FailureEnvelope),
     )
 )]
 pub async fn create_source(
     State(state): State<AdminState>,
     Identified(caller): Identified,
+    QueryParameters(query): QueryParameters<RegistrationQuery>,
     JsonObject(form): JsonObject<SourceForm>,
-) -> Result<Envelope<RegisteredSource>> {
-    Ok(Envelope::of(state.registry.create_source(caller.tenant.id, form).await?))
+) -> Result<Envelope<Option<RegisteredSource>>> {
+    if query.dry_run == Some(true) {
+        state.registry.try_source(caller.tenant.id, form).await?;
+        return Ok(Envelope::of(None));
+    }
+    Ok(Envelope::of(Some(state.registry.create_source(caller.tenant.id, form).await?)))
 }
 
 /// Returns one external source.
@@ -81,6 +97,7 @@ pub async fn find_source(
         (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
         Refusals, BodyRefusals,
         (status = 404, description = "There is no such source", body = FailureEnvelope),
+        (status = 409, description = "Its name is taken", body = FailureEnvelope),
     )
 )]
 pub async fn replace_source(

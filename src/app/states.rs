@@ -125,6 +125,7 @@ impl FromRef<Arc<App>> for ItemsState {
 impl FromRef<Arc<App>> for SearchState {
     fn from_ref(app: &Arc<App>) -> Self {
         Self {
+            store: app.store.clone(),
             coordinator: Arc::clone(&app.coordinator),
             slow_searches: Arc::clone(&app.slow_searches),
             limits: Arc::clone(&app.limits),

@@ -12,7 +12,7 @@ const PORTION: u64 = 1_000;
 const DAY: i64 = 24 * 3_600 * 1_000;
 
 /// A filter of records; `None` matches all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Tenant acted on.
     pub tenant_id: Option<i64>,
@@ -24,6 +24,12 @@ pub struct Filter {
     pub object_id: Option<String>,
     /// Acting application.
     pub client_id: Option<String>,
+    /// Acting person.
+    pub user_id: Option<String>,
+    /// The earliest time, epoch milliseconds.
+    pub from: Option<i64>,
+    /// The end of the time, exclusive, epoch milliseconds.
+    pub to: Option<i64>,
     /// Only records before this position.
     pub before: Option<i64>,
 }
@@ -66,32 +72,60 @@ struct AuditRow {
     details: String,
 }
 
+impl Filter {
+    /// The condition of a statement, with its values.
+    fn condition(self) -> (String, Vec<Value>) {
+        let equal = [
+            ("tenant_id = ?", self.tenant_id.map(Value::from)),
+            ("action = ?", self.action.map(Value::from)),
+            ("object_kind = ?", self.object_kind.map(Value::from)),
+            ("object_id = ?", self.object_id.map(Value::from)),
+            ("client_id = ?", self.client_id.map(Value::from)),
+            ("user_id = ?", self.user_id.map(Value::from)),
+            ("position < ?", self.before.map(Value::from)),
+        ];
+        let (mut text, mut values) = ("TRUE".to_owned(), Vec::new());
+        for (condition, value) in equal {
+            if let Some(value) = value {
+                text.push_str(" AND ");
+                text.push_str(condition);
+                values.push(value);
+            }
+        }
+        if self.from.is_some() || self.to.is_some() {
+            // Positions rise with time but for differences of clocks, so the range is found by its ends.
+            let range = "FROM audit WHERE at >= ? AND at < ?";
+            text = format!(
+                "{text} AND at >= ? AND at < ? \
+                 AND position BETWEEN (SELECT MIN(position) {range}) AND (SELECT MAX(position) {range})"
+            );
+            let ends = [self.from.unwrap_or(i64::MIN), self.to.unwrap_or(i64::MAX)].map(Value::from);
+            values.extend([ends.clone(), ends.clone(), ends].concat());
+        }
+        (text, values)
+    }
+}
+
 /// Up to `limit` records, newest first.
 pub async fn list(connection: &Connection, filter: Filter, limit: u64) -> Result<Vec<KeptDeed>> {
-    let conditions: [(&str, Option<Value>); 6] = [
-        ("tenant_id = ?", filter.tenant_id.map(Value::from)),
-        ("action = ?", filter.action.map(Value::from)),
-        ("object_kind = ?", filter.object_kind.map(Value::from)),
-        ("object_id = ?", filter.object_id.map(Value::from)),
-        ("client_id = ?", filter.client_id.map(Value::from)),
-        ("position < ?", filter.before.map(Value::from)),
-    ];
-    let mut text =
+    let (condition, mut values) = filter.condition();
+    let text = format!(
         "SELECT position, at, tenant_code, client_id, user_id, action, object_kind, object_id, details \
-                    FROM audit WHERE TRUE"
-            .to_owned();
-    let mut values = Vec::new();
-    for (condition, value) in conditions {
-        if let Some(value) = value {
-            text.push_str(" AND ");
-            text.push_str(condition);
-            values.push(value);
-        }
-    }
-    text.push_str(" ORDER BY position DESC LIMIT ?");
+         FROM audit WHERE {condition} ORDER BY position DESC LIMIT ?"
+    );
     values.push(limit.into());
     let rows = sql(text, values).fetch_all::<AuditRow>(connection).await?;
     rows.into_iter().map(KeptDeed::try_from).collect()
+}
+
+/// The number of records, or `most` if there are more.
+pub async fn count(connection: &Connection, filter: Filter, most: u64) -> Result<u64> {
+    let (condition, mut values) = filter.condition();
+    let text = format!(
+        "SELECT COUNT(*) AS rows FROM (SELECT position FROM audit WHERE {condition} LIMIT ?) AS found"
+    );
+    values.push(most.into());
+    Ok(sql(text, values).count(connection).await?)
 }
 
 impl TryFrom<AuditRow> for KeptDeed {

@@ -12,7 +12,7 @@ use super::{keys::Keys, oauth::authorization::redirect, secrets::SecretChecker, 
 use crate::{
     error::{Error, Result},
     identity::scopes::{Scope, Scopes},
-    store::{self, Connection, DatabaseError, FromRow, Store, now_millis, sql},
+    store::{self, Connection, DatabaseError, FromRow, Store, find_in, now_millis, sql},
 };
 
 pub(super) use self::changes::{set_epoch, set_redirect_uri};
@@ -209,6 +209,15 @@ pub async fn find(connection: &Connection, client_id: &str) -> store::Result<Opt
     .await?
     .map(Application::try_from)
     .transpose()
+}
+
+/// Client ids, tenants and names of registered applications.
+pub async fn find_names(
+    connection: &Connection,
+    client_ids: &[impl AsRef<str>],
+) -> store::Result<Vec<(String, i64, String)>> {
+    let text = "SELECT client_id, tenant_id, name FROM applications WHERE client_id";
+    find_in(connection, text, &[], client_ids).await
 }
 
 /// Why an application was refused.

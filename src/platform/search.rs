@@ -4,6 +4,7 @@ pub mod accept;
 pub mod all;
 mod entry;
 mod events;
+pub mod operator;
 pub(in crate::platform) mod page;
 mod parameters;
 pub mod routes;
@@ -12,11 +13,12 @@ use std::{sync::Arc, time::Duration};
 
 use trawl_search::{Coordinator, slow::SlowSearches};
 
-use crate::config::Limits;
+use crate::{config::Limits, store::Store};
 
 /// Route state.
 #[derive(Clone)]
 pub struct SearchState {
+    pub(crate) store: Store,
     pub(crate) coordinator: Arc<Coordinator>,
     pub(crate) slow_searches: Arc<SlowSearches>,
     pub(crate) limits: Arc<Limits>,

@@ -1,13 +1,14 @@
 //! Operators' changes of modules, sources and vocabularies (decisions 7.2, 12.4), each checked in its own transaction.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::check::{self as conformance, CheckSettings};
 use trawl_search::{Module, sources::external::health::SourceHealth};
 
 use super::{
-    ModuleForm, RegisteredModule, RegisteredSource, RegisteredVocabulary, Registry, SourceForm,
+    AuthForm, LastCheck, ModuleForm, RegisteredModule, RegisteredSource, RegisteredVocabulary, Registry,
+    SourceForm, SourcePolicy,
     forms::{check_same_id, new_id},
     modules, repo,
     repo::sources::SourceRow,
@@ -22,16 +23,27 @@ use crate::{
 const CHECKS_RETRY_AFTER: Duration = Duration::from_secs(5);
 const MAX_NAMED_MODULES: usize = 10;
 
-/// A conformance check and its permit.
+/// A conformance check of a source, and its permit.
 pub struct SourceCheck {
     check: conformance::Check,
+    registry: Arc<Registry>,
+    tenant_id: i64,
+    row: SourceRow,
     _permit: OwnedSemaphorePermit,
 }
 
 impl SourceCheck {
-    /// Runs the check; `tell` gets each decided clause.
+    /// Runs the check and keeps its result; `tell` gets each decided clause.
     pub async fn run(self, tell: &mut conformance::Tell<'_>) -> conformance::Report {
-        self.check.run(tell).await
+        let report = self.check.run(tell).await;
+        if let Err(error) = self.registry.keep_check(self.tenant_id, self.row, LastCheck::of(&report)).await {
+            tracing::warn!(
+                tenant_id = self.tenant_id,
+                error = error.message,
+                "the result of a check is not kept"
+            );
+        }
+        report
     }
 }
 
@@ -129,7 +141,13 @@ impl Registry {
     /// The external sources by name.
     pub async fn list_sources(&self, tenant_id: i64) -> Result<Vec<RegisteredSource>> {
         let rows = repo::sources::list(self.store.reader(), tenant_id).await?;
-        Ok(rows.into_iter().map(|row| self.show(tenant_id, row)).collect())
+        let checks = repo::checks::list(self.store.reader(), tenant_id).await?;
+        let mut checks: HashMap<String, LastCheck> = checks.into_iter().collect();
+        let shown = rows.into_iter().map(|row| {
+            let check = checks.remove(&row.id);
+            self.show(tenant_id, row, check)
+        });
+        Ok(shown.collect())
     }
 
     /// The source with this id.
@@ -137,7 +155,9 @@ impl Registry {
     /// # Errors
     /// 404.
     pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<RegisteredSource> {
-        Ok(self.show(tenant_id, self.row_of(tenant_id, id).await?))
+        let row = self.row_of(tenant_id, id).await?;
+        let check = repo::checks::find(self.store.reader(), tenant_id, id).await?;
+        Ok(self.show(tenant_id, row, check))
     }
 
     /// The health of a source.
@@ -148,42 +168,52 @@ impl Registry {
         let row = self.row_of(tenant_id, id).await?;
         let state = self.loader.state_of(tenant_id, id);
         let mut health = state.health(row.id.clone(), row.enabled, self.started, self.began);
-        health.summary = self.show(tenant_id, row).health;
+        health.summary = self.show(tenant_id, row, None).health;
         Ok(health)
     }
 
     /// Registers a source.
     ///
     /// # Errors
-    /// 400, 409 for a taken id or too many sources.
+    /// 400, 409 for a taken id or name, or too many sources.
     pub async fn create_source(
         self: &Arc<Self>,
         tenant_id: i64,
         form: SourceForm,
     ) -> Result<RegisteredSource> {
-        let id = new_id(form.id.as_deref())?;
-        let row = self.check(tenant_id, id, form)?;
-        if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
-            return Err(Error::bad_request("auth.clientSecret: is required"));
-        }
+        let row = self.check_new(tenant_id, form, &self.policy)?;
         let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
         let row = self
             .change_then(tenant_id, after, move |transaction| {
                 Box::pin(async move {
-                    let others = repo::sources::ids(transaction, tenant_id).await?;
-                    sources::check_beside(&row.id, &others)?;
+                    let others = repo::sources::names(transaction, tenant_id).await?;
+                    sources::check_beside(&row, &others)?;
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
                     Ok(row)
                 })
             })
             .await?;
-        Ok(self.show(tenant_id, row))
+        Ok(self.show(tenant_id, row, None))
+    }
+
+    /// Checks a form as [`create_source`](Self::create_source) does; absent credentials are not checked.
+    ///
+    /// # Errors
+    /// Those of `create_source`.
+    pub async fn try_source(&self, tenant_id: i64, mut form: SourceForm) -> Result<()> {
+        let mut policy = self.policy.clone();
+        if form.auth.is_none() {
+            policy.auth_none = true;
+            form.auth = Some(AuthForm { kind: Some(sources::NONE.to_owned()), ..AuthForm::default() });
+        }
+        let row = self.check_new(tenant_id, form, &policy)?;
+        sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
     }
 
     /// Replaces a source; a form without a secret keeps the stored one.
     ///
     /// # Errors
-    /// 400, 404.
+    /// 400, 404, 409 for a taken name.
     pub async fn replace_source(
         self: &Arc<Self>,
         tenant_id: i64,
@@ -191,25 +221,34 @@ impl Registry {
         form: SourceForm,
     ) -> Result<RegisteredSource> {
         check_same_id(&id, form.id.as_deref())?;
-        let mut row = self.check(tenant_id, id, form)?;
+        let mut row = self.check(tenant_id, id, form, &self.policy)?;
         let keys = Arc::clone(&self.keys);
-        let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
-        let row = self
+        let after = move |registry: &Self, (row, _): &(SourceRow, _)| registry.prepare(tenant_id, row);
+        let (row, check) = self
             .change_then(tenant_id, after, move |transaction| {
                 Box::pin(async move {
                     let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
                     let stored = stored.ok_or_else(no_source)?;
+                    // Names that were equal before this rule stay.
+                    if stored.name != row.name {
+                        sources::check_name(&row, &repo::sources::names(transaction, tenant_id).await?)?;
+                    }
                     if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
                         sources::check_secret_stays(&stored, &row)?;
-                        let sealed = validated_settings::keep_sealed(&keys.secrets, tenant_id, stored)?;
+                        let sealed =
+                            validated_settings::keep_sealed(&keys.secrets, tenant_id, stored.clone())?;
                         row.client_secret_sealed = Some(sealed);
                     }
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
-                    Ok(row)
+                    if !row.is_called_like(&stored) {
+                        repo::checks::remove(transaction, tenant_id, &row.id).await?;
+                    }
+                    let check = repo::checks::find(transaction, tenant_id, &row.id).await?;
+                    Ok((row, check))
                 })
             })
             .await?;
-        Ok(self.show(tenant_id, row))
+        Ok(self.show(tenant_id, row, check))
     }
 
     /// Removes a source.
@@ -237,7 +276,7 @@ impl Registry {
     /// # Errors
     /// 400, 404, 503 while the maximum of checks runs.
     pub async fn prepare_check(
-        &self,
+        self: &Arc<Self>,
         tenant_id: i64,
         id: &str,
         keyword: Option<String>,
@@ -256,14 +295,43 @@ impl Registry {
         let settings = CheckSettings { source: settings.source, order: settings.order, keyword };
         let check = conformance::Check::new(settings, &self.policy.addresses)
             .map_err(|error| Error::bad_request(error.to_string()))?;
-        Ok(SourceCheck { check, _permit: permit })
+        Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })
     }
 
-    fn check(&self, tenant_id: i64, id: String, form: SourceForm) -> Result<SourceRow> {
+    /// Keeps the result of a check, unless the source has gone or is called differently since.
+    async fn keep_check(&self, tenant_id: i64, checked: SourceRow, check: LastCheck) -> Result<()> {
+        self.store
+            .write(move |transaction| {
+                Box::pin(async move {
+                    let stored = repo::sources::find(transaction, tenant_id, &checked.id).await?;
+                    if stored.is_some_and(|stored| stored.is_called_like(&checked)) {
+                        repo::checks::put(transaction, tenant_id, &checked.id, check).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await
+    }
+
+    fn check_new(&self, tenant_id: i64, form: SourceForm, policy: &SourcePolicy) -> Result<SourceRow> {
+        let id = new_id(form.id.as_deref())?;
+        let row = self.check(tenant_id, id, form, policy)?;
+        if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
+            return Err(Error::bad_request("auth.clientSecret: is required"));
+        }
+        Ok(row)
+    }
+
+    fn check(
+        &self,
+        tenant_id: i64,
+        id: String,
+        form: SourceForm,
+        policy: &SourcePolicy,
+    ) -> Result<SourceRow> {
         let (mut row, secret) = form.into_row(id)?;
         let given = secret.clone().unwrap_or_default();
-        validate(&row, &self.policy, || Ok(given))
-            .map_err(|invalid| Error::bad_request(invalid.to_string()))?;
+        validate(&row, policy, || Ok(given)).map_err(|invalid| Error::bad_request(invalid.to_string()))?;
         if let Some(secret) = secret {
             let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
             row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
@@ -275,10 +343,10 @@ impl Registry {
         repo::sources::find(self.store.reader(), tenant_id, id).await?.ok_or_else(no_source)
     }
 
-    fn show(&self, tenant_id: i64, row: SourceRow) -> RegisteredSource {
+    fn show(&self, tenant_id: i64, row: SourceRow, check: Option<LastCheck>) -> RegisteredSource {
         let invalid = self.loader.source(tenant_id, &row).err().map(|invalid| invalid.message());
         let last = self.loader.state_of(tenant_id, &row.id).summary();
-        RegisteredSource::new(row, last, invalid)
+        RegisteredSource::new(row, last, invalid, check)
     }
 }
 

@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
+use trawl_connectors::check::{Report, Verdict};
 use trawl_search::{
-    Weight,
+    Weight, normalise,
     sources::external::health::{HealthStatus, Summary},
 };
 use url::Url;
@@ -17,6 +18,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     json,
+    store::{FromRow, now_millis},
 };
 
 const MAX_SOURCES: usize = 1_000;
@@ -133,6 +135,38 @@ pub struct RegisteredSource {
     pub hedging: bool,
     /// The health in short.
     pub health: Summary,
+    /// The last check; null if none was made of the present address, credentials and order.
+    pub last_check: Option<LastCheck>,
+}
+
+/// Result of a conformance check in numbers of clauses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, FromRow, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastCheck {
+    /// Its end, epoch milliseconds.
+    pub checked_at: i64,
+    /// Clauses kept.
+    pub passed: i64,
+    /// Clauses broken.
+    pub failed: i64,
+    /// Clauses that could not be decided.
+    pub unknown: i64,
+}
+
+impl LastCheck {
+    /// The result that ends now.
+    pub(super) fn of(report: &Report) -> Self {
+        let count = |verdict| {
+            let clauses = report.clauses.iter().filter(|clause| clause.verdict == verdict);
+            i64::try_from(clauses.count()).unwrap_or(i64::MAX)
+        };
+        Self {
+            checked_at: now_millis(),
+            passed: count(Verdict::Pass),
+            failed: count(Verdict::Fail),
+            unknown: count(Verdict::Unknown),
+        }
+    }
 }
 
 /// Credentials without the secret.
@@ -154,7 +188,12 @@ pub struct RegisteredAuth {
 
 impl RegisteredSource {
     /// Invalid settings precede the last call.
-    pub(super) fn new(row: SourceRow, last: Summary, invalid: Option<String>) -> Self {
+    pub(super) fn new(
+        row: SourceRow,
+        last: Summary,
+        invalid: Option<String>,
+        last_check: Option<LastCheck>,
+    ) -> Self {
         let health = match invalid {
             Some(message) => {
                 Summary { status: HealthStatus::Error, message: Some(message), suspended: None, ..last }
@@ -181,6 +220,7 @@ impl RegisteredSource {
             weight: Weight::from_thousandths(row.weight).value(),
             hedging: row.hedging,
             health,
+            last_check,
         }
     }
 }
@@ -239,16 +279,30 @@ fn check_secret(secret: &str) -> Result<()> {
     Ok(())
 }
 
+/// `others` are ids and names.
+///
 /// # Errors
-/// 409 for too many sources or a taken id.
-pub(super) fn check_beside(id: &str, others: &[String]) -> Result<()> {
-    if others.iter().any(|other| other == id) {
+/// 409 for too many sources, a taken id or name.
+pub(super) fn check_beside(row: &SourceRow, others: &[(String, String)]) -> Result<()> {
+    if others.iter().any(|(id, _)| *id == row.id) {
         return Err(Error::conflict("id: is taken by another source"));
     }
     if others.len() >= MAX_SOURCES {
         return Err(Error::conflict(format!("the tenant already has {MAX_SOURCES} sources, the maximum")));
     }
-    Ok(())
+    check_name(row, others)
+}
+
+/// Names that a person would not tell apart are equal.
+///
+/// # Errors
+/// 409 for the name of another source.
+pub(super) fn check_name(row: &SourceRow, others: &[(String, String)]) -> Result<()> {
+    let name = normalise(&row.name);
+    match others.iter().find(|(id, other)| *id != row.id && normalise(other) == name) {
+        Some((id, _)) => Err(Error::conflict(format!("name: is taken by the source {id}; choose another"))),
+        None => Ok(()),
+    }
 }
 
 /// A stored secret is sent only where the operator sent it.

@@ -188,6 +188,7 @@ static OPERATIONS: &[Route] = table! {
     POST "/admin/v1/sources/{id}/check" application(Admin) => admin::sources::check_source;
     GET "/admin/v1/vocabulary" application(Admin) => admin::vocabulary::show_vocabulary;
     PUT "/admin/v1/vocabulary" application(Admin).writes() => admin::vocabulary::replace_vocabulary;
+    POST "/admin/v1/search" application(Admin).writes() => search::operator::search_as_operator;
     GET "/admin/v1/searches/slow" application(Admin) => admin::searches::list_slow_searches;
     GET "/admin/v1/applications" application(Admin).for_operators() => admin::applications::list_applications;
     POST "/admin/v1/applications" application(Admin).writes().for_operators() => admin::applications::create_application;

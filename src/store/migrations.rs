@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 16] = migrations!("sqlite":
+static SQLITE: [Migration; 18] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -40,9 +40,11 @@ static SQLITE: [Migration; 16] = migrations!("sqlite":
     "0014_failover",
     "0015_vocabularies",
     "0016_recency",
+    "0017_source_checks",
+    "0018_audit_filters",
 );
 
-static POSTGRES: [Migration; 7] = migrations!("postgres":
+static POSTGRES: [Migration; 9] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -50,6 +52,8 @@ static POSTGRES: [Migration; 7] = migrations!("postgres":
     "0014_failover",
     "0015_vocabularies",
     "0016_recency",
+    "0017_source_checks",
+    "0018_audit_filters",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -6,6 +6,7 @@ mod admin {
     mod audit;
     mod index;
     mod modules;
+    mod operator_search;
     mod signing_keys;
     mod slow_searches;
     mod source_changes;

@@ -15,7 +15,7 @@ use crate::{
     http::extract::{check_content_type, has_body, read_body},
     identity::scopes::Scope,
     json,
-    platform::search::SearchState,
+    platform::search::{SearchState, operator::PersonParameter},
 };
 
 const DEFAULT_LIMIT: usize = 10;
@@ -162,6 +162,12 @@ impl RawParameters {
             source: query.source.or(body.source),
             pinned: query.pinned.or(body.pinned),
         })
+    }
+
+    pub(super) fn person(&self) -> Result<PersonParameter> {
+        let (query, body) = self.read_both::<PersonParameter>()?;
+        let user_id = query.user_id.or(body.user_id).filter(|user_id| !user_id.is_empty());
+        Ok(PersonParameter { user_id })
     }
 
     pub(super) fn suggestions(&self, state: &SearchState) -> Result<SuggestionRequest> {

@@ -49,7 +49,7 @@ pub async fn post_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &RawParameters::read(request).await?).await
+    search(&state, &caller, viewer(&caller), &RawParameters::read(request).await?).await
 }
 
 /// Searches one module, by GET.
@@ -68,7 +68,7 @@ pub async fn get_search(
     Identified(caller): Identified,
     request: Request,
 ) -> Result<Response> {
-    search(&state, &caller, &RawParameters::in_query(&request)).await
+    search(&state, &caller, viewer(&caller), &RawParameters::in_query(&request)).await
 }
 
 /// Completes the beginning of a title or name, by what the caller may see.
@@ -92,12 +92,17 @@ pub async fn list_suggestions(
     Ok(Envelope::list(state.coordinator.suggest(&viewer(&caller), &suggestions).await?))
 }
 
-async fn search(state: &SearchState, caller: &Caller, given: &RawParameters) -> Result<Response> {
+pub(super) async fn search(
+    state: &SearchState,
+    caller: &Caller,
+    viewer: Viewer,
+    given: &RawParameters,
+) -> Result<Response> {
     let parameters = given.parameters(state, caller)?;
     let (module, page) = given.place()?.check(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);
     let search = ModuleSearch { module: module.clone(), page, parameters };
-    let result = state.coordinator.search(viewer(caller), search).await;
+    let result = state.coordinator.search(viewer, search).await;
     timer.end(|| state.coordinator.code_of(caller.tenant.id, &module), || SearchOutcome::of(&result)).await;
     match result {
         Ok(answer) => {

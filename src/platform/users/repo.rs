@@ -128,6 +128,16 @@ pub async fn find_shown(
     Ok(find_in(reader, &text, &[tenant_id.into()], names).await?)
 }
 
+/// User ids and names, of deleted people too.
+pub async fn find_names(
+    connection: &Connection,
+    tenant_id: i64,
+    user_ids: &[impl AsRef<str>],
+) -> Result<Vec<(String, String)>> {
+    let text = "SELECT user_id, name FROM users WHERE tenant_id = ? AND user_id";
+    Ok(find_in(connection, text, &[tenant_id.into()], user_ids).await?)
+}
+
 /// The person of the tenant named by `subject`, if they may sign in.
 pub async fn find_person(
     connection: &Connection,

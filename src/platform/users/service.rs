@@ -9,7 +9,7 @@ use super::{
     rules::{User, UserChange},
 };
 pub use super::{
-    repo::{find_account, find_person, find_shown, pages::find_avatar},
+    repo::{find_account, find_names, find_person, find_shown, pages::find_avatar},
     rules::{NamedBy, ShownPerson},
 };
 use crate::{

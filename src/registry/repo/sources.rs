@@ -28,6 +28,23 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) hedging: bool,
 }
 
+impl SourceRow {
+    /// Whether both are called alike, so that a check of one holds for the other.
+    pub(in crate::registry) fn is_called_like(&self, other: &Self) -> bool {
+        let called = |row: &Self| Self {
+            name: String::new(),
+            timeout_ms: 0,
+            page_size: 0,
+            max_concurrency: 0,
+            enabled: false,
+            weight: 0,
+            hedging: false,
+            ..row.clone()
+        };
+        called(self) == called(other)
+    }
+}
+
 /// By name. An unreadable row keeps its id alone.
 pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SourceRow>> {
     let statement =
@@ -65,6 +82,15 @@ pub(in crate::registry) async fn find(
 pub(in crate::registry) async fn ids(connection: &Connection, tenant_id: i64) -> Result<Vec<String>> {
     let statement = sql("SELECT id FROM search_sources WHERE tenant_id = ?", [tenant_id.into()]);
     Ok(statement.fetch_values(connection).await?)
+}
+
+/// Ids and names.
+pub(in crate::registry) async fn names(
+    connection: &Connection,
+    tenant_id: i64,
+) -> Result<Vec<(String, String)>> {
+    let statement = sql("SELECT id, name FROM search_sources WHERE tenant_id = ?", [tenant_id.into()]);
+    Ok(statement.fetch_all(connection).await?)
 }
 
 pub(in crate::registry) async fn put(

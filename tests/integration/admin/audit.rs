@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
+    console::Operated,
 };
 
 const PATH: &str = "/admin/v1/audit";
@@ -67,6 +68,7 @@ async fn every_action_is_audited_with_its_actor_without_secrets() {
     let expected = json!({
         "id": change["id"], "at": change["at"], "tenant": "acme", "clientId": operator.client_id, "userId": null,
         "action": "change", "objectKind": "application", "objectId": acme.client_id, "details": {"fields": ["name"]},
+        "application": "test", "person": null,
     });
     assert_eq!(change, &expected);
     assert!(change["at"].as_i64().unwrap() > 1_600_000_000_000);
@@ -103,6 +105,122 @@ async fn entries_are_filtered_and_paged() {
         let field = wrong.split('=').next().unwrap();
         on_acme.get(&format!("{PATH}?{wrong}")).await.fails(400, field);
     }
+}
+
+#[tokio::test]
+async fn actors_are_named_and_filter_the_entries() {
+    let all = Operated::start().await;
+    let importer = json!({"name": "Importer", "scopes": ["admin"], "kind": "admin"});
+    all.mei.post("/admin/v1/applications", &importer).await.ok();
+    all.app.tenant("beta").await;
+    all.mei.on("beta").put("/admin/v1/tenants/beta", &json!({"quotaBytes": 5})).await.ok();
+    let operator = all.app.operator().await;
+    operator.caller.on("beta").put("/admin/v1/tenants/beta", &json!({"quotaBytes": 6})).await.ok();
+    let on_beta = operator.caller.on("beta");
+
+    let listed = on_beta.get(&format!("{PATH}?action=change")).await.ok();
+    let actors: Vec<_> = listed
+        .items()
+        .iter()
+        .map(|deed| [&deed["clientId"], &deed["application"], &deed["userId"], &deed["person"]])
+        .collect();
+    let console = json!(["operator:mei@acme", null, "mei", "User mei"]);
+    assert_eq!(json!(actors), json!([[operator.client_id, "test", null, null], console]));
+    let by_mei = on_beta.get(&format!("{PATH}?userId=mei")).await.ok();
+    assert_eq!(by_mei.items(), &listed.items()[1..]);
+    assert_eq!(deeds(&on_beta, "clientId=operator:mei@acme").await, pairs(&[("change", "tenant")]));
+    assert_eq!(deeds(&on_beta, "userId=tom").await, []);
+
+    // A person of the same id elsewhere did nothing.
+    let page = on_beta.get(&format!("{PATH}?allTenants=true&userId=mei")).await.ok();
+    assert!(
+        page.items().len() >= 2 && page.items().iter().all(|deed| deed["person"] == "User mei"),
+        "{}",
+        page.text
+    );
+}
+
+#[tokio::test]
+async fn entries_are_filtered_by_time() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await;
+    do_everything(&app, &operator.caller).await;
+    let on_acme = operator.caller.on("acme");
+    app.execute("UPDATE audit SET at = position * 1000").await;
+    let of = async |query: &str| {
+        let answer = on_acme.get(&format!("{PATH}?{query}")).await.ok();
+        answer.items().iter().map(|deed| deed["at"].as_i64().unwrap()).collect::<Vec<_>>()
+    };
+    let all = of("").await;
+    let (last, middle) = (all[0], all[5]);
+    assert_eq!(of(&format!("from={middle}")).await, all[..=5]);
+    assert_eq!(of(&format!("to={middle}")).await, all[6..]);
+    assert_eq!(of(&format!("from={middle}&to={last}")).await, all[1..=5]);
+    assert_eq!(of(&format!("from={middle}&limit=2")).await, all[..2]);
+    assert_eq!(of(&format!("from={}", last + 1)).await, [0; 0]);
+    // Clocks of replicas differ.
+    app.execute(&format!("UPDATE audit SET at = {} WHERE at = {last}", middle + 1)).await;
+    assert_eq!(of(&format!("from={middle}&to={}", middle + 2)).await, [middle + 1, middle]);
+    on_acme.get(&format!("{PATH}?from=5&to=4")).await.fails(400, "to: ");
+    on_acme.get(&format!("{PATH}?from=yesterday")).await.fails(400, "from");
+}
+
+#[tokio::test]
+async fn export_holds_every_found_entry() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await;
+    do_everything(&app, &operator.caller).await;
+    let on_acme = operator.caller.on("acme");
+    let twelvefold = "INSERT INTO audit (at, tenant_id, tenant_code, client_id, user_id, action, object_kind, object_id, details) \
+        SELECT one.at, one.tenant_id, one.tenant_code, one.client_id, one.user_id, one.action, one.object_kind, one.object_id, one.details \
+        FROM audit AS one CROSS JOIN audit AS two";
+    app.execute(twelvefold).await;
+    app.execute(&format!("{twelvefold} CROSS JOIN (SELECT 1 AS x FROM audit LIMIT 17) AS three")).await;
+    let mut expected = Vec::new();
+    let mut path = format!("{PATH}?action=freeze&limit=1000");
+    loop {
+        let page = on_acme.get(&path).await.ok();
+        expected.extend_from_slice(page.items());
+        let Some(cursor) = page.cursor() else { break };
+        path = format!("{PATH}?action=freeze&limit=1000&cursor={cursor}");
+    }
+    assert!(expected.len() > 3_000, "{}", expected.len());
+    let export = on_acme.get(&format!("{PATH}?action=freeze&format=ndjson")).await;
+    assert_eq!((export.status, export.header("content-type")), (200, "application/x-ndjson"));
+    assert_eq!(export.header("content-disposition"), "attachment; filename=\"audit.ndjson\"");
+    let lines: Vec<Value> = export.text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), expected.len());
+    assert!(lines == expected, "an entry differs");
+    let table = on_acme.get(&format!("{PATH}?action=freeze&format=csv")).await;
+    assert_eq!(table.text.lines().count(), expected.len() + 1);
+
+    app.execute(&format!("{twelvefold} LIMIT 110000")).await;
+    on_acme.get(&format!("{PATH}?format=csv")).await.fails(400, "from: the filter finds more than 100000");
+    on_acme.get(&format!("{PATH}?format=csv&limit=5")).await.fails(400, "limit: ");
+    on_acme.get(&format!("{PATH}?format=xml")).await.fails(400, "format");
+}
+
+#[tokio::test]
+async fn exported_table_is_quoted_and_runs_no_formula() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    app.tenant("acme").await;
+    let on_acme = operator.on("acme");
+    app.execute("UPDATE audit SET at = 1704067200000").await;
+    app.execute("UPDATE audit SET object_id = '=HYPERLINK(\"x\",1)' WHERE object_kind = 'application'").await;
+    app.execute("UPDATE audit SET object_id = '@SUM(1), a' WHERE object_kind = 'tenant'").await;
+    let request = on_acme.request(reqwest::Method::GET, &format!("{PATH}?format=csv")).send().await.unwrap();
+    assert_eq!(request.headers()["content-type"], "text/csv;charset=UTF-8");
+    let table = String::from_utf8(request.bytes().await.unwrap().to_vec()).unwrap();
+    let lines: Vec<&str> = table.split_terminator("\r\n").collect();
+    assert_eq!(
+        lines[0],
+        "\u{feff}\"id\",\"time\",\"tenant\",\"clientId\",\"application\",\"userId\",\"person\",\"action\",\"objectKind\",\"objectId\",\"details\""
+    );
+    assert_eq!(lines.len(), 3);
+    assert!(lines[1].contains("\"2024-01-01T00:00:00.000Z\",\"acme\""), "{table}");
+    assert!(lines[1].contains(r#""application","'=HYPERLINK(""x"",1)","{"#), "{table}");
+    assert!(lines[2].contains(r#""tenant","'@SUM(1), a","#), "{table}");
 }
 
 #[tokio::test]

@@ -59,7 +59,7 @@ async fn unchanged_source_keeps_its_token() {
     let (_app, acme, operator) = beside_articles(&[], source.clone()).await;
     acme.caller.search(&ALL).await.ok();
     operator.put(MODULE, &with(all(&["x"]), "name", "Everything")).await.ok();
-    operator.post("/admin/v1/sources", &with(system.registration("x"), "id", "y")).await.ok();
+    operator.post("/admin/v1/sources", &system.registration("y")).await.ok();
     acme.caller.search(&ALL).await.ok();
     assert_eq!(system.issued_tokens(), 1);
     let mut kept = with(source, "timeoutMs", 9_000);

@@ -63,6 +63,38 @@ async fn report_is_that_of_the_registered_source() {
 }
 
 #[tokio::test]
+async fn result_of_a_check_is_kept_until_settings_change() {
+    let (app, operator) = operator().await;
+    let source = sources::start_healthy().await;
+    let form = registration("x", &source);
+    operator.post("/admin/v1/sources", &form).await.ok();
+    let report = operator.post_empty(&check("x")).await.ok();
+    let kept =
+        async |operator: &Caller| operator.get("/admin/v1/sources/x").await.ok().data()["lastCheck"].clone();
+    let check = kept(&operator).await;
+    let clauses = report.data()["clauses"].as_array().unwrap().len();
+    assert_eq!(
+        (&check["passed"], &check["failed"], &check["unknown"]),
+        (&json!(clauses), &json!(0), &json!(0))
+    );
+    assert!(check["checkedAt"].as_i64().unwrap() > 1_600_000_000_000);
+    assert_eq!(operator.get("/admin/v1/sources").await.ok().items()[0]["lastCheck"], check);
+
+    let app = app.restart().await;
+    let operator = Caller { base: app.base.clone(), http: app.http.clone(), ..operator };
+    let without_secret = |form: &Value| {
+        let mut form = form.clone();
+        form["auth"].as_object_mut().unwrap().remove("clientSecret");
+        form
+    };
+    let slower = with(without_secret(&form), "timeoutMs", 3_000);
+    assert_eq!(operator.put("/admin/v1/sources/x", &slower).await.ok().data()["lastCheck"], check);
+    assert_eq!(kept(&operator).await, check);
+    let posted = operator.put("/admin/v1/sources/x", &with(slower, "method", "POST")).await.ok();
+    assert!(posted.data()["lastCheck"].is_null() && kept(&operator).await.is_null());
+}
+
+#[tokio::test]
 async fn clauses_are_streamed_as_they_are_decided() {
     let (_app, operator) = operator().await;
     let (healthy, fault) = (sources::start_healthy().await, sources::faults().swap_remove(0));

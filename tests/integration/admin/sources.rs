@@ -30,6 +30,7 @@ fn crm() -> Value {
 fn shown(mut source: Value) -> Value {
     source["auth"].as_object_mut().unwrap().remove("clientSecret");
     source["health"] = json!({"status": "unknown", "message": null, "suspended": null, "latencyMs": null});
+    source["lastCheck"] = Value::Null;
     source
 }
 
@@ -61,10 +62,11 @@ async fn source_is_created_shown_replaced_and_removed() {
         "order": "time", "timeoutMs": 2_000, "pageSize": 20, "maxConcurrency": 8, "enabled": true,
         "weight": 1.0, "hedging": false,
         "health": {"status": "unknown", "message": null, "suspended": null, "latencyMs": null},
+        "lastCheck": null,
     });
     assert_eq!(wiki.data(), &expected);
-    let replaced = operator.put("/admin/v1/sources/crm", &least).await.ok();
-    assert_eq!(replaced.data(), &with(expected.clone(), "id", "crm"));
+    let replaced = operator.put("/admin/v1/sources/crm", &with(least, "name", "Notes")).await.ok();
+    assert_eq!(replaced.data(), &with(with(expected.clone(), "id", "crm"), "name", "Notes"));
     operator.put("/admin/v1/sources/crm", &crm()).await.ok();
 
     let app = app.restart().await;
@@ -93,7 +95,8 @@ async fn source_is_created_shown_replaced_and_removed() {
 #[tokio::test]
 async fn invalid_source_fields_are_refused_by_name() {
     let (_app, operator) = TestApp::start_operated().await;
-    operator.post(SOURCES, &with(crm(), "id", "stored")).await.ok();
+    let stored = with(with(crm(), "id", "stored"), "name", "Stored");
+    operator.post(SOURCES, &stored).await.ok();
     let long = |bytes: usize| json!("x".repeat(bytes));
     let top = [
         ("id", json!("a/b"), "id: "),
@@ -162,11 +165,48 @@ async fn invalid_source_fields_are_refused_by_name() {
     operator.post(SOURCES, &without_secret(crm())).await.fails(400, "auth.clientSecret: is required");
     operator.post(SOURCES, &with(crm(), "id", "stored")).await.fails(409, "id: ");
     operator.put("/admin/v1/sources/stored", &crm()).await.fails(400, "id: must equal the one in the path");
-    assert_eq!(
-        operator.get("/admin/v1/sources/stored").await.ok().data(),
-        &with(shown(crm()), "id", "stored")
-    );
-    operator.post(SOURCES, &with(crm(), "colour", "red")).await.ok();
+    assert_eq!(operator.get("/admin/v1/sources/stored").await.ok().data(), &shown(stored));
+    operator.post(SOURCES, &with(with(crm(), "name", "Red"), "colour", "red")).await.ok();
+}
+
+#[tokio::test]
+async fn source_with_the_name_of_another_is_refused() {
+    let (app, operator) = TestApp::start_operated().await;
+    operator.post(SOURCES, &crm()).await.ok();
+    for name in ["Customers", " customers", "ＣＵＳＴＯＭＥＲＳ"] {
+        let again = with(with(crm(), "id", "again"), "name", name);
+        let refused = operator.post(SOURCES, &again).await.fails(409, "name: ");
+        assert!(refused.message().contains("crm"), "{}", refused.text);
+        operator.post(&format!("{SOURCES}?dryRun=true"), &again).await.fails(409, "name: ");
+    }
+    operator.post(SOURCES, &with(with(crm(), "id", "wiki"), "name", "Wiki")).await.ok();
+    let renamed = with(with(crm(), "id", "wiki"), "name", "customers");
+    operator.put("/admin/v1/sources/wiki", &renamed).await.fails(409, "name: ");
+    operator.put("/admin/v1/sources/crm", &with(crm(), "name", "CUSTOMERS")).await.ok();
+    app.tenant("other").await;
+    operator.on("other").post(SOURCES, &crm()).await.ok();
+
+    // Equal names of earlier versions hinder no other change.
+    app.execute("UPDATE search_sources SET name = 'Twins'").await;
+    operator.put("/admin/v1/sources/wiki", &with(renamed, "name", "Twins")).await.ok();
+}
+
+#[tokio::test]
+async fn dry_run_checks_the_given_fields_and_registers_nothing() {
+    let (_app, operator) = TestApp::start_operated().await;
+    let path = format!("{SOURCES}?dryRun=true");
+    let address = json!({"name": "Wiki", "url": "https://wiki.example/search"});
+    assert!(operator.post(&path, &address).await.ok().data().is_null());
+    assert!(operator.post(&path, &crm()).await.ok().data().is_null());
+    for (field, value) in
+        [("name", json!("")), ("url", json!("ftp://wiki.example/")), ("order", json!("size"))]
+    {
+        operator.post(&path, &with(address.clone(), field, value)).await.fails(400, &format!("{field}: "));
+    }
+    operator.post(&path, &with(crm(), "auth", json!({}))).await.fails(400, "auth.type: ");
+    operator.post(&path, &without_secret(crm())).await.fails(400, "auth.clientSecret: is required");
+    operator.post(&format!("{SOURCES}?dryRun=maybe"), &crm()).await.fails(400, "dryRun");
+    assert_eq!(operator.get(SOURCES).await.ok().total(), 0);
 }
 
 /// Decisions 7.2: a PUT without a secret keeps it for the same endpoint only.
@@ -241,7 +281,8 @@ async fn source_without_credentials_needs_a_setting() {
 async fn tenant_is_limited_to_a_thousand_sources() {
     let (_app, operator) = TestApp::start_operated().await;
     let create = |number: usize| {
-        let (operator, source) = (operator.clone(), with(crm(), "id", format!("s-{number}")));
+        let source = with(with(crm(), "id", format!("s-{number}")), "name", format!("System {number}"));
+        let operator = operator.clone();
         async move { operator.post(SOURCES, &source).await }
     };
     for first in (0..1_000).step_by(100) {

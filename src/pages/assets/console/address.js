@@ -1,13 +1,13 @@
 // Addresses of views.
 
 /** In the order of the navigation. */
-export const VIEWS = ["overview", "sources", "modules", "vocabulary", "searches", "applications", "tenants", "keys", "audit"];
+export const VIEWS = ["overview", "sources", "modules", "vocabulary", "try", "searches", "applications", "tenants", "keys", "audit"];
 
 /** Views outside the navigation, with the section that they belong to. */
 const WITHIN = { "add-source": "sources", "signed-in": "overview" };
 
 /**
- * Reads a place from an address; an unknown view becomes the overview.
+ * Reads a place from an address; without a view it is the overview.
  *
  * @param {string} search such as `location.search`
  * @returns {{view: string, tenant?: string, id?: string, step?: string}}
@@ -16,9 +16,7 @@ export function readPlace(search) {
     const place = Object.fromEntries(new URLSearchParams(search));
     // Belongs to the arrival, not to the place.
     delete place.signin;
-    if (!VIEWS.includes(place.view) && !Object.hasOwn(WITHIN, place.view)) {
-        place.view = VIEWS[0];
-    }
+    place.view ||= VIEWS[0];
     return place;
 }
 
@@ -37,6 +35,11 @@ export function writePlace(place) {
     return `?${parameters}`;
 }
 
+/** Whether the console has this view. */
+export function isView(view) {
+    return VIEWS.includes(view) || Object.hasOwn(WITHIN, view);
+}
+
 export function sectionOf(view) {
-    return WITHIN[view] ?? view;
+    return Object.hasOwn(WITHIN, view) ? WITHIN[view] : view;
 }

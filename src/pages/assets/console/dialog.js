@@ -52,9 +52,19 @@ export function showSecrets(title, text, secrets) {
     ], { isLasting: true });
 }
 
-export function copyButton(value, of) {
-    const said = element("span", {}, t("console.copy"));
-    const button = element("button", { type: "button", class: "small", "aria-label": `${t("console.copy")}: ${of}` }, icon("copy"), said);
+/**
+ * A button that copies a text.
+ *
+ * @param {string} value
+ * @param {string} of names the text
+ * @param {string} [label] the button's whole label, in place of "Copy"
+ */
+export function copyButton(value, of, label) {
+    const before = label ?? t("console.copy");
+    const said = element("span", {}, before);
+    const button = element("button", {
+        type: "button", class: label ? null : "small", "aria-label": label ? null : `${before}: ${of}`,
+    }, icon("copy"), said);
     const status = element("span", { class: "unseen", role: "status" });
     button.addEventListener("click", async () => {
         let done = true;
@@ -66,7 +76,7 @@ export function copyButton(value, of) {
         }
         said.textContent = status.textContent = t(done ? "console.copied" : "console.not-copied");
         setTimeout(() => {
-            said.textContent = t("console.copy");
+            said.textContent = before;
         }, 2_000);
     });
     return element("span", { class: "copying" }, button, status);

@@ -9,7 +9,7 @@ import { addTexts, t } from "../shared/language.js";
 import { notifyTabs, fetchSession } from "../shared/session.js";
 import { watchSession } from "../shared/session-watch.js";
 import common from "../texts/console.js";
-import { readPlace, sectionOf, writePlace } from "./address.js";
+import { isView, readPlace, sectionOf, writePlace } from "./address.js";
 import { ask } from "./dialog.js";
 import { clearDrafts } from "./drafts.js";
 import { explain } from "./failure.js";
@@ -26,6 +26,7 @@ const ELEMENTS = {
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
     "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
+    "try": ["console-try", () => import("./views/try.js")],
     "searches": ["console-searches", () => import("./views/searches.js")],
     "applications": ["console-applications", () => import("./views/applications.js")],
     "application": ["console-application", () => import("./views/application.js")],
@@ -34,6 +35,8 @@ const ELEMENTS = {
     "keys": ["console-keys", () => import("./views/keys.js")],
     "audit": ["console-audit", () => import("./views/audit.js")],
 };
+
+const UNKNOWN = ["console-unknown", () => import("./views/unknown.js")];
 
 /** Views of one object have the address of their list with an id. */
 const OF_ONE = { sources: "source", modules: "module", applications: "application", tenants: "tenant" };
@@ -255,7 +258,7 @@ export class Console extends HTMLElement {
         if (!this.#frame) {
             return;
         }
-        const [name, load] = ELEMENTS[place.id && OF_ONE[place.view] || place.view] ?? ELEMENTS.overview;
+        const [name, load] = isView(place.view) ? ELEMENTS[place.id && OF_ONE[place.view] || place.view] ?? ELEMENTS.overview : UNKNOWN;
         if (this.#view?.localName === name && this.#view.tenant === this.tenant && this.#view.goTo(place)) {
             this.#view.place = place;
         } else {

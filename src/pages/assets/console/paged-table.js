@@ -11,15 +11,17 @@ export class PagedTable {
     #rows = [];
     #list = element("div");
     #more = element("p", { class: "actions" });
-    #query = {};
+    #query;
 
     /**
      * @param {import("./view.js").View} view
-     * @param {{path: string, caption: string, columns: string[], empty: string, row: (data: object) => object}} options
+     * @param {{path: string, caption: string, columns: string[], empty: string, row: (data: object) => object, query?: object}} options
+     *     `query` is the first filter
      */
     constructor(view, options) {
         this.#view = view;
         this.#options = options;
+        this.#query = options.query ?? {};
         this.node = element("div", { class: "pages" }, this.#list, this.#more);
         this.#load(null);
     }

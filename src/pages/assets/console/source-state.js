@@ -1,7 +1,7 @@
 import { serverNow } from "../shared/api.js";
 import { element, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import "./format.js";
+import { timeElement } from "./format.js";
 import { icon } from "./icons.js";
 
 /** A source is slow when its p90 exceeds this share of its timeout. */
@@ -12,8 +12,10 @@ const STATES = {
     suspended: { rank: 0, icon: "paused", tone: "alarm" },
     probing: { rank: 1, icon: "paused", tone: "warning" },
     failing: { rank: 2, icon: "fail", tone: "alarm" },
+    broken: { rank: 2, icon: "fail", tone: "alarm" },
     slow: { rank: 3, icon: "slow", tone: "warning" },
     unknown: { rank: 4, icon: "unknown", tone: "faint" },
+    checked: { rank: 4, icon: "ok", tone: "faint" },
     ok: { rank: 5, icon: "ok", tone: "good" },
     disabled: { rank: 6, icon: "off", tone: "faint" },
 };
@@ -34,12 +36,20 @@ export function stateOf(source, now) {
         return suspended.until > now ? "suspended" : "probing";
     }
     if (status === "unknown") {
-        return "unknown";
+        return stateOfCheck(source.lastCheck);
     }
     if (status !== "ok") {
         return "failing";
     }
     return source.health.latencyMs && source.health.latencyMs.p90 > source.timeoutMs * SLOW_SHARE ? "slow" : "ok";
+}
+
+/** The state of a source that was not called but by its check. */
+function stateOfCheck(check) {
+    if (!check) {
+        return "unknown";
+    }
+    return check.failed > 0 ? "broken" : "checked";
 }
 
 /** The sources by urgency: broken ones, then slow ones. */
@@ -63,9 +73,22 @@ export function stateBadge(source, now = serverNow()) {
     return badge(STATES[state].tone, STATES[state].icon, word);
 }
 
+/** When a source was checked, and the result. */
+export function lastCheck(check) {
+    return check && element(
+        "span", {}, t("state.checked-at"), " ", timeElement(check.checkedAt), ": ",
+        check.failed > 0
+            ? t("state.check-failed", { count: check.failed, all: check.passed + check.failed + check.unknown })
+            : t("state.check-passed"),
+    );
+}
+
 export function explainState(source, now = serverNow()) {
     const { suspended, message } = source.health;
     const sentences = [];
+    if (source.lastCheck && ["disabled", "broken", "checked"].includes(stateOf(source, now))) {
+        sentences.push(element("p", { "data-key": "check" }, lastCheck(source.lastCheck)));
+    }
     if (suspended && source.enabled) {
         const cause = t(`status.${suspended.cause}`);
         sentences.push(suspended.until > now

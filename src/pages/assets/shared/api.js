@@ -34,6 +34,26 @@ export async function call(method, path, options = {}) {
 }
 
 /**
+ * Calls an operation that answers with a file.
+ *
+ * @param {string} path
+ * @param {{query?: Record<string, unknown>, tenant?: string, signal?: AbortSignal}} [options]
+ * @returns {Promise<Blob>}
+ */
+export async function file(path, options = {}) {
+    const response = await send("GET", path, "*/*", options);
+    if (!response.ok) {
+        await read(response);
+    }
+    try {
+        return await response.blob();
+    } catch (error) {
+        // A file that breaks off is none.
+        throw toFailure(error);
+    }
+}
+
+/**
  * Calls an operation that answers with server-sent events; yields each as `{event, data}`.
  *
  * @param {string} method

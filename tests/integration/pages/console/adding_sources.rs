@@ -2,23 +2,24 @@ use serde_json::{Value, json};
 
 use crate::util::{
     console::Operated,
+    external::{ExternalSystem, with},
     session::WebSession,
     web::Page,
     zoo::{self as sources, KEYWORD, Running},
 };
 
-async fn register(page: &Page, name: &str, source: &Running) {
+async fn fill_in(page: &Page, name: &str, source: &Running) {
     let credentials = source.credentials();
     page.fill("name", name).await;
     page.fill("url", source.url.as_str()).await;
     page.submit().await;
+    page.find("[name=\"auth.type\"]").await;
     page.choose("auth.type", "OAUTH2_CLIENT").await;
     page.fill("auth.tokenUrl", credentials.token_url.as_str()).await;
     page.fill("auth.clientId", &credentials.client_id).await;
     page.fill("auth.clientSecret", secrecy::ExposeSecret::expose_secret(&credentials.client_secret)).await;
     page.fill("auth.scope", credentials.scope.as_deref().unwrap()).await;
-    page.submit().await;
-    page.find(".check-form").await;
+    page.fill("keyword", KEYWORD).await;
 }
 
 async fn registered(mei: &WebSession) -> Value {
@@ -32,38 +33,35 @@ async fn source_is_added_checked_enabled_and_searched() {
     let page = Page::open(&all.mei, "/console?view=sources").await;
     page.click_text("Add a source").await;
 
-    // Errors of the server appear at their field, even of another step.
-    page.fill("name", "Reference").await;
-    page.fill("url", "ftp://nowhere").await;
+    fill_in(&page, "Reference", &healthy).await;
+    let count = "window.counts = new Set();
+        const note = () => counts.add(document.querySelectorAll('.check-run li').length);
+        new MutationObserver(note).observe(document.body, {childList: true, subtree: true});";
+    page.run(count, &[]).await;
     page.submit().await;
-    page.wait_until("document.querySelector('[name=\"auth.type\"]')").await;
-    page.choose("auth.type", "NONE").await;
-    page.submit().await;
-    page.wait_until("document.querySelector('[name=url]')?.ariaInvalid === 'true'").await;
-    assert_eq!(page.address().await, "/console?view=add-source&step=address");
-    let focused = page.run("return document.activeElement.getAttribute('role')", &[]).await;
-    assert_eq!(focused, "alert", "the error is announced");
-
-    register(&page, "Reference", &healthy).await;
+    page.wait_for_text("The check passed").await;
     let source = registered(&all.mei).await;
     assert_eq!((&source["name"], &source["enabled"]), (&json!("Reference"), &json!(false)));
     let id = source["id"].as_str().unwrap();
     assert_eq!(page.address().await, format!("/console?view=add-source&id={id}&step=check"));
-    assert!(!page.shows_text("Enable").await, "Enable is offered before the check");
-
-    page.fill("keyword", KEYWORD).await;
-    let count = "window.counts = new Set();
-        const list = document.querySelector('.check-run');
-        const note = () => counts.add(list.querySelectorAll('li').length);
-        new MutationObserver(note).observe(list, {childList: true, subtree: true});";
-    page.run(count, &[]).await;
-    page.click_text("Run the check").await;
-    page.wait_for_text("The check passed").await;
-    let passed = page.texts(".clauses.pass li").await.len();
-    assert!(passed > 40, "{passed}");
+    let passed = page.run("return document.querySelectorAll('.clauses.pass li').length", &[]).await;
+    assert!(passed.as_u64().unwrap() > 40, "{passed}");
+    assert_eq!(source["lastCheck"]["passed"], passed);
+    page.wait_for_text(&format!("{passed} clauses passed")).await;
     let between = page.run("return [...counts].filter((count) => count > 0).length", &[]).await;
     assert!(between.as_u64().unwrap() > 5, "clauses came all at once: {between}");
-    assert_eq!(page.texts(".clauses.fail li").await, [""; 0]);
+    assert_eq!(page.texts(".clauses li").await, [""; 0], "passed clauses are not folded");
+
+    // A reload does not repeat the check, and the list tells its result.
+    page.go(&page.address().await).await;
+    page.find(".check-form").await;
+    assert!(!page.shows_text("Enable").await, "Enable is offered before the check");
+    page.go("/console?view=sources").await;
+    page.wait_for_text("the check passed").await;
+    page.click_text("Go on setting it up").await;
+    page.fill("keyword", KEYWORD).await;
+    page.click_text("Run the check").await;
+    page.wait_for_text("The check passed").await;
 
     page.click_text("Enable").await;
     page.find("[name=module]").await;
@@ -75,6 +73,44 @@ async fn source_is_added_checked_enabled_and_searched() {
     let found =
         tom.post("/contents/search", &json!({"keyword": KEYWORD, "moduleId": "reference"})).await.ok();
     assert!(found.ids()[0].starts_with("healthy-"), "{}", found.text);
+
+    page.go(&format!("/console?view=sources&id={id}")).await;
+    page.wait_for_text("take it out of its modules first").await;
+    assert_eq!(page.run("return document.querySelector('button.grave').disabled", &[]).await, true);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unusable_name_and_address_are_refused_at_their_step() {
+    let all = Operated::start().await;
+    let system = ExternalSystem::start(Vec::new()).await;
+    let taken = with(system.registration("taken"), "name", "Notes of the port");
+    all.mei.post("/admin/v1/sources", &taken).await.ok();
+    let page = Page::open(&all.mei, "/console?view=add-source").await;
+    for (name, url, field, message) in [
+        ("Port", "ftp://nowhere", "url", "must be https"),
+        ("Port", "https://169.254.169.254/latest", "url", "leads to"),
+        ("notes of  the PORT", "https://crm.example/search", "name", "is taken by the source taken"),
+    ] {
+        page.fill("name", name).await;
+        page.fill("url", url).await;
+        page.submit().await;
+        page.wait_until(&format!("document.querySelector('[name={field}]').ariaInvalid === 'true'")).await;
+        page.wait_for_text(message).await;
+        let focused = page.run("return document.activeElement.getAttribute('role')", &[]).await;
+        assert_eq!(focused, "alert", "the error is announced");
+        assert_eq!(page.address().await, "/console?view=add-source");
+    }
+    page.fill("name", "Port").await;
+    page.submit().await;
+    page.find("[name=\"auth.type\"]").await;
+
+    // Another operator took the name meanwhile.
+    all.mei.post("/admin/v1/sources", &with(system.registration("port"), "name", "Port")).await.ok();
+    page.choose("auth.type", "NONE").await;
+    page.submit().await;
+    page.wait_until("document.querySelector('[name=name]')?.ariaInvalid === 'true'").await;
+    assert_eq!(page.address().await, "/console?view=add-source&step=address");
     page.close().await;
 }
 
@@ -84,9 +120,8 @@ async fn broken_source_shows_the_failing_clause() {
     let fault = sources::faults().into_iter().find(|fault| fault.clause == "count").unwrap();
     let broken = sources::start(&fault).await;
     let page = Page::open_in(&all.mei, "/console?view=add-source", "zh-CN").await;
-    register(&page, "坏的系统", &broken).await;
-    page.fill("keyword", KEYWORD).await;
-    page.click_text("开始检查").await;
+    fill_in(&page, "坏的系统", &broken).await;
+    page.submit().await;
     page.wait_for_text("检查未通过").await;
     let failed: Value = page
         .run("return [...document.querySelectorAll('.clauses.fail li')].map((one) => [one.dataset.clause, one.querySelector('details').open])", &[])
@@ -95,10 +130,25 @@ async fn broken_source_shows_the_failing_clause() {
     assert_eq!(page.texts(".clauses .title[lang=en]").await, [""; 0]);
     assert!(page.texts(".clauses.fail pre").await[0].starts_with("curl "));
     assert_eq!(page.texts(".after-check button").await, ["仍然启用"]);
+    assert_eq!(page.texts("li[data-verdict=pass], li[data-verdict=unknown]").await, [""; 0]);
+    page.click(".fold:has(.pass) > summary").await;
+    assert!(page.texts(".clauses.pass li").await.len() > 30);
+
+    page.run("navigator.clipboard.writeText = async (text) => { window.sent = text; }", &[]).await;
+    page.click_text("复制发给数据源开发者的说明").await;
+    page.wait_for_text("已复制").await;
+    let sent = page.run("return sent", &[]).await;
+    let sent = sent.as_str().unwrap();
+    for part in
+        ["“坏的系统”", broken.url.as_str(), "1. ", "(count)", "curl ", "$TOKEN", "`count` 为返回的条目数"]
+    {
+        assert!(sent.contains(part), "{part}: {sent}");
+    }
 
     // A source left here stays disabled and can be resumed.
     page.click_text("稍后再说").await;
     page.wait_for_text("已停用").await;
+    page.wait_for_text("未通过 1 条").await;
     page.click_text("继续设置").await;
     page.find(".check-form").await;
     page.run("history.back()", &[]).await;

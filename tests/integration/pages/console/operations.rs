@@ -3,7 +3,12 @@ use serde_json::json;
 
 use crate::{
     util::console::Operated,
-    util::{session::WebSession, web::Page},
+    util::{
+        external::{ExternalSystem, Reply},
+        items::many,
+        session::WebSession,
+        web::Page,
+    },
 };
 
 async fn codes(mei: &WebSession) -> Vec<String> {
@@ -125,6 +130,85 @@ async fn application_secret_is_shown_once_and_works() {
     page.click_text("Remove").await;
     page.click_text("Remove").await;
     page.wait_for_text("Importer is removed.").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tried_search_tells_scores_words_and_sources() {
+    let all = Operated::start().await;
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let operator = all.app.operator().await.caller.on("acme");
+    operator.register_source(&system.registration("x"), "mixed", &["builtin:article", "x"]).await;
+    let page = Page::open(&all.mei, "/console?view=try").await;
+    page.find("[name=keyword]").await;
+    let id = operator.get("/admin/v1/modules").await.ok();
+    let id = id.items().iter().find(|module| module["code"] == "mixed").unwrap()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    page.click("main form.filters button.main").await;
+    page.wait_until("document.querySelector('[name=keyword]').ariaInvalid === 'true'").await;
+    page.choose("module", &id).await;
+    page.fill("keyword", "harbour").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("3 matches, 3 shown").await;
+    let rows = page.texts(".trial tbody tr").await;
+    assert_eq!(rows.len(), 5, "{rows:?}");
+    for part in ["x", "harbour", "title, as typed", "× completeness"] {
+        assert!(rows[0].contains(part), "{part}: {rows:?}");
+    }
+    assert!(rows[4].contains("System x") && rows[4].contains("answered"), "{rows:?}");
+    assert_eq!(page.texts(".trial pre").await, [""; 0], "the answer is not folded");
+    page.click(".trial summary").await;
+    assert!(page.texts(".trial pre").await[0].contains("\"tookMs\""));
+    assert_eq!(page.address().await, "/console?view=try", "the keyword is in the address");
+
+    page.choose("source", "x").await;
+    page.fill("userId", "nobody").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("no person with this id").await;
+    page.fill("userId", "tom").await;
+    system.set_reply(Reply::Status(503));
+    page.fill("keyword", "quay").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("not reached").await;
+    assert_eq!(page.texts(".trial tbody tr").await.len(), 1);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn audit_is_filtered_from_its_rows_and_exported() {
+    let all = Operated::start().await;
+    for quota in [5, 6] {
+        all.mei.put("/admin/v1/tenants/acme", &json!({"quotaBytes": quota})).await.ok();
+    }
+    let page = Page::open(&all.mei, "/console?view=audit").await;
+    page.wait_for_text("User mei").await;
+    let rows = "document.querySelectorAll('tbody tr').length";
+    page.wait_until(&format!("{rows} > 2")).await;
+    page.click_text("User mei").await;
+    page.wait_until(&format!("{rows} === 2")).await;
+    assert_eq!(page.address().await, "/console?view=audit&userId=mei");
+    assert_eq!(page.run("return document.querySelector('[name=userId]').value", &[]).await, "mei");
+
+    let kept = "URL.createObjectURL = (file) => { file.text().then((text) => { window.made = text; }); return 'blob:x'; };
+        HTMLAnchorElement.prototype.click = function () { window.named = this.download; };";
+    page.run(kept, &[]).await;
+    page.run("document.querySelectorAll('.heading button')[0].dispatchEvent(new MouseEvent('click'))", &[])
+        .await;
+    page.wait_until("window.made").await;
+    let made = page.run("return [made.split('\\r\\n').length - 1, named]", &[]).await;
+    assert_eq!(made, json!([3, "audit.csv"]));
+
+    page.fill("action", "dance").await;
+    page.press_key(Key::Enter).await;
+    page.wait_for_text("There are no such entries.").await;
+    assert_eq!(page.address().await, "/console?view=audit&userId=mei&action=dance");
+    page.go("/console?view=audit&action=dance").await;
+    page.wait_for_text("There are no such entries.").await;
+    page.run("[...document.querySelectorAll('.filters a')][0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))", &[]).await;
+    page.wait_until(&format!("{rows} > 2")).await;
+    assert_eq!(page.run("return document.querySelector('[name=action]').value", &[]).await, "");
     page.close().await;
 }
 

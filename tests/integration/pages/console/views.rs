@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 18] = [
+const VIEWS: [(&str, &str); 20] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -26,6 +26,7 @@ const VIEWS: [(&str, &str); 18] = [
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
     ("vocabulary", "?view=vocabulary"),
+    ("try", "?view=try"),
     ("searches", "?view=searches"),
     ("applications", "?view=applications"),
     ("application", "?view=applications&id=%2B"),
@@ -33,6 +34,7 @@ const VIEWS: [(&str, &str); 18] = [
     ("tenant", "?view=tenants&id=acme"),
     ("keys", "?view=keys"),
     ("audit", "?view=audit"),
+    ("unknown", "?view=nope"),
 ];
 
 const READY: &str =
@@ -121,6 +123,20 @@ async fn enterprise_code_invalid_in_headers_is_reported_as_unknown() {
     page.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn address_of_no_view_is_reported_with_a_way_on() {
+    let all = Operated::start().await;
+    for view in ["nope", "toString", "source"] {
+        let page = Page::open(&all.mei, &format!("/console?view={view}")).await;
+        page.wait_for_text("There is no such view").await;
+        page.wait_for_text(&format!("no view with the name {view}")).await;
+        page.click("#main a").await;
+        page.wait_for_text("No external system is connected yet.").await;
+        assert_eq!(page.address().await, "/console?view=overview");
+        page.close().await;
+    }
+}
+
 #[test]
 fn every_text_exists_in_both_languages() {
     let texts = scripts("texts");
@@ -181,14 +197,20 @@ async fn calculations_of_the_console_are_correct() {
             "m.readPlace('?view=sources&id=a%26b&signin=failed')",
             json!({"view": "sources", "id": "a&b"}),
         ),
-        ("address", "m.readPlace('?view=nowhere').view", json!("overview")),
-        ("address", "m.readPlace('?view=toString').view", json!("overview")),
+        ("address", "[m.readPlace('').view, m.readPlace('?view=').view]", json!(["overview", "overview"])),
+        ("address", "m.sectionOf('toString')", json!("toString")),
         (
             "failure",
             "m.sentence({status: 409, message: 'id: is taken by another source'})",
             json!({"text": "is taken by another source", "lang": "en"}),
         ),
         ("failure", "m.sentence({status: 429, message: 'wait'}).lang", json!(null)),
+        (
+            "days",
+            "m.endOfDay('2024-02-28') === m.startOfDay('2024-02-29') && new Date(m.startOfDay('2024-02-29')).getDate()",
+            json!(29),
+        ),
+        ("days", "[m.startOfDay(''), m.endOfDay('yesterday')]", json!([null, null])),
         (
             "source-fields",
             "['NONE', 'OAUTH2_CLIENT'].map((type) => m.accessGroups({id: 'x', auth: {type}})[1].fields[2].required)",

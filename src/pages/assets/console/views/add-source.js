@@ -13,6 +13,9 @@ import { View } from "../view.js";
 
 const STEPS = ["address", "access", "check", "module"];
 
+/** Keywords of the checks to run at once, by the ids of the sources that were just registered. */
+const checksToRun = new Map();
+
 class AddSource extends View {
     /** Steps without an id share one view. */
     goTo(place) {
@@ -62,6 +65,7 @@ class AddSource extends View {
                 groups: [{ fields: addressFields(draft) }], action: t("add.next"), beside: [cancelLink(this.console.href({ view: "sources" }))],
                 send: async (values) => {
                     this.#keep({ ...this.#draft, ...values });
+                    await this.call("POST", "/admin/v1/sources", { query: { dryRun: true }, body: values });
                     await this.go({ view: "add-source", step: "access" });
                 },
             });
@@ -73,14 +77,20 @@ class AddSource extends View {
         }
         const back = element("a", { class: "button", href: this.console.href({ view: "add-source", step: "address" }) }, icon("back"), t("add.back"));
         const form = makeForm({
-            groups: [...accessGroups(draft), { legend: t("source.limits"), fields: limitFields(draft) }],
+            groups: [
+                ...accessGroups(draft), { legend: t("source.limits"), fields: limitFields(draft) },
+                { legend: t("add.step-check"), fields: [
+                    { name: "keyword", label: t("check.keyword"), hint: t("check.keyword-hint") },
+                ] },
+            ],
             action: t("add.register"), beside: [back],
-            send: async (values) => {
+            send: async ({ keyword, ...values }) => {
                 const { auth: _, ...first } = this.#draft;
                 const wanted = { ...first, ...toSource(values), enabled: false };
                 this.#keep({ ...wanted, auth: { ...wanted.auth, clientSecret: undefined } });
                 const { data } = await this.call("POST", "/admin/v1/sources", { body: wanted });
                 this.#keep(null);
+                checksToRun.set(data.id, keyword ?? "");
                 // Going back would register it twice.
                 await this.go({ view: "add-source", id: data.id, step: "check" }, { said: t("add.registered"), replace: true });
             },
@@ -99,7 +109,7 @@ class AddSource extends View {
 
     #showCheck(source) {
         const after = element("div", { class: "after-check" });
-        const check = new Check(this, source.id, (report) => this.#offer(after, source, report), after);
+        const check = new Check(this, source, (report) => this.#offer(after, source, report), after);
         this.#render(
             "check",
             element("p", { class: "lead" }, isolate(source.name), " · ", isolate(source.url), " ", stateBadge(source)),
@@ -107,6 +117,10 @@ class AddSource extends View {
             check.node,
         );
         this.#offer(after, source, null);
+        const keyword = checksToRun.get(source.id);
+        if (checksToRun.delete(source.id)) {
+            check.start(keyword);
+        }
     }
 
     /** Actions after a check; enabling after a failure is marked as grave. */

@@ -1,33 +1,137 @@
+import { file } from "../../shared/api.js";
 import { element, isolate } from "../../shared/dom.js";
 import { t } from "../../shared/language.js";
+import { endOfDay, startOfDay } from "../days.js";
 import { timeElement } from "../format.js";
 import { PagedTable } from "../paged-table.js";
 import { View } from "../view.js";
 
+const PATH = "/admin/v1/audit";
+
+/** Filters of the address, in the order of the form; days are `YYYY-MM-DD`. */
+const FILTERS = ["userId", "clientId", "action", "objectKind", "objectId", "fromDay", "toDay"];
+
+/** The common values of two filters; others can be typed. */
+const ACTIONS = ["bind", "change", "create", "delete", "disable", "enable", "freeze", "register", "revoke", "rotate", "unbind", "unfreeze"];
+const KINDS = ["application", "department", "device", "secret", "signing-key", "tenant", "token", "user"];
+
 class Audit extends View {
+    #inputs = new Map();
+    #all = element("input", { type: "checkbox", id: "all-tenants" });
+    #pages;
+
+    /** The filters are a part of the address. */
+    goTo(place) {
+        this.#show(place);
+        this.#pages.filter(this.#query());
+        return true;
+    }
+
     open() {
-        const pages = new PagedTable(this, {
-            path: "/admin/v1/audit", caption: t("nav.audit"), empty: t("audit.none"),
+        const form = this.#form();
+        this.#show(this.place);
+        this.#pages = new PagedTable(this, {
+            path: PATH, caption: t("nav.audit"), empty: t("audit.none"), query: this.#query(),
             columns: ["audit.at", "audit.who", "audit.action", "audit.object", "audit.details"].map((key) => t(key)),
             row: (deed) => ({ key: String(deed.id), cells: [
-                timeElement(deed.at), actor(deed), element("code", { class: "whole" }, isolate(deed.action)),
-                [element("span", {}, deed.objectKind), " ", element("code", { class: "address" }, isolate(deed.objectId)), deed.tenant && element("div", { class: "faint" }, isolate(deed.tenant))],
-                details(deed.details),
+                timeElement(deed.at), this.#actor(deed), element("code", { class: "whole" }, isolate(deed.action)), this.#object(deed), details(deed.details),
             ] }),
         });
-        const all = element("input", { type: "checkbox", id: "all-tenants", change: () => pages.filter(all.checked ? { allTenants: true } : {}) });
-        this.render(
-            t("nav.audit"), { lead: t("audit.lead") },
-            element("div", { class: "check filter" }, all, element("label", { for: "all-tenants" }, t("audit.all-tenants"))), pages.node,
+        const actions = ["csv", "ndjson"].map((format) => {
+            const button = element("button", { type: "button", click: () => this.#export(format, button) }, t(`audit.export-${format}`));
+            return button;
+        });
+        this.render(t("nav.audit"), { lead: t("audit.lead"), actions }, form, this.#pages.node);
+    }
+
+    #form() {
+        const field = (name, attributes, known = []) => {
+            const id = `audit-${name}`;
+            const list = known.length > 0 && element("datalist", { id: `${id}-known` }, ...known.map((value) => element("option", { value })));
+            const input = element("input", { id, name, type: "text", autocomplete: "off", spellcheck: "false", list: list && list.id, ...attributes });
+            this.#inputs.set(name, input);
+            return element("div", { class: "field" }, element("label", { for: id }, t(`audit.by-${name}`)), input, list);
+        };
+        return element(
+            "form", { class: "filters", role: "search", "aria-label": t("audit.filters"), change: () => this.#apply(), submit: (event) => {
+                event.preventDefault();
+                this.#apply();
+            } },
+            field("userId", { dir: "auto" }), field("clientId", {}), field("action", {}, ACTIONS), field("objectKind", {}, KINDS),
+            field("objectId", { dir: "auto" }), field("fromDay", { type: "date" }), field("toDay", { type: "date" }),
+            element("div", { class: "check" }, this.#all, element("label", { for: "all-tenants" }, t("audit.all-tenants"))),
+            element("div", { class: "actions" }, element("button", { type: "submit", class: "main" }, t("audit.filter")),
+                element("a", { class: "button", href: this.console.href({ view: "audit" }) }, t("audit.clear"))),
         );
     }
-}
 
-function actor({ clientId, userId }) {
-    if (!clientId && !userId) {
-        return t("audit.command-line");
+    #show(place) {
+        for (const name of FILTERS) {
+            this.#inputs.get(name).value = place[name] ?? "";
+        }
+        this.#all.checked = place.all === "1";
     }
-    return [userId && element("div", {}, isolate(userId)), clientId && element("code", { class: "faint address" }, isolate(clientId))];
+
+    #values() {
+        return Object.fromEntries(FILTERS.map((name) => [name, this.#inputs.get(name).value.trim()]));
+    }
+
+    #query() {
+        const { fromDay, toDay, ...equal } = this.#values();
+        return { ...equal, from: startOfDay(fromDay), to: endOfDay(toDay), allTenants: this.#all.checked || null };
+    }
+
+    /** Filters anew if the form has changed, and records its filters in the address. */
+    #apply() {
+        const before = location.search;
+        this.console.recordPlace({ view: "audit", ...this.#values(), all: this.#all.checked ? "1" : null });
+        this.place = this.console.place;
+        if (location.search !== before) {
+            this.#pages.filter(this.#query());
+        }
+    }
+
+    async #export(format, button) {
+        if (button.getAttribute("aria-disabled")) {
+            return;
+        }
+        button.setAttribute("aria-disabled", "true");
+        try {
+            const made = await this.console.withSignIn(
+                () => file(PATH, { query: { ...this.#query(), format }, tenant: this.tenant, signal: this.signal }), this.signal,
+            );
+            const address = URL.createObjectURL(made);
+            element("a", { href: address, download: `audit.${format}` }).click();
+            URL.revokeObjectURL(address);
+        } catch (failure) {
+            this.console.showError(failure);
+        } finally {
+            button.removeAttribute("aria-disabled");
+        }
+    }
+
+    /** A link that filters by one value beside the present filters. */
+    #by(values, ...children) {
+        const place = { view: "audit", ...this.#values(), ...values, all: this.#all.checked ? "1" : null };
+        return element("a", { href: this.console.href(place), title: t("audit.filter-by") }, ...children);
+    }
+
+    #actor({ clientId, userId, application, person }) {
+        if (!clientId && !userId) {
+            return t("audit.command-line");
+        }
+        return [
+            userId && element("div", {}, this.#by({ userId }, isolate(person ?? userId)), person && element("span", { class: "faint" }, " ", isolate(userId))),
+            clientId && element("div", { class: "faint" }, application && [isolate(application), " "], this.#by({ clientId }, element("code", { class: "address" }, isolate(clientId)))),
+        ];
+    }
+
+    #object({ objectKind, objectId, tenant }) {
+        return [
+            element("span", {}, objectKind), " ", this.#by({ objectKind, objectId }, element("code", { class: "address" }, isolate(objectId))),
+            tenant && element("div", { class: "faint" }, isolate(tenant)),
+        ];
+    }
 }
 
 function details(values) {

@@ -9,7 +9,7 @@ import { plots } from "../plot.js";
 import { addToModuleForm } from "../add-to-module.js";
 import { accessGroups, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
 import { icon } from "../icons.js";
-import { stateBadge, explainState } from "../source-state.js";
+import { explainState, lastCheck, stateBadge } from "../source-state.js";
 import { View } from "../view.js";
 
 /** The action of each `step` in the address. */
@@ -49,6 +49,9 @@ class Source extends View {
         const deeds = element("div", { class: "actions" });
         const above = element("p", { class: "above" }, element("a", { href: this.console.href({ view: "sources" }) }, icon("back"), t("nav.sources")));
         this.render(isolate(source.name), { above, actions: [deeds] }, failed, state);
+        const remove = element("button", {
+            type: "button", class: "grave", "aria-describedby": "shown-in", click: () => this.#remove(known),
+        }, t("console.remove"));
         let known = source;
         const live = poll({
             signal: this.signal,
@@ -61,6 +64,7 @@ class Source extends View {
             show: (data) => {
                 known = data.source;
                 toggle.textContent = t(known.enabled ? "sources.disable" : "sources.enable");
+                this.#showRemovable(remove, data);
                 morph(state, this.#state(data), this.#hour(data.health), this.#settings(data));
             },
             failed,
@@ -73,8 +77,14 @@ class Source extends View {
             element("a", { class: "button", href: this.#href("check") }, t("sources.check")),
             element("a", { class: "button", href: this.#href("edit") }, t("sources.edit")),
             element("a", { class: "button", href: this.#href("module") }, t("sources.put")), toggle,
-            element("button", { type: "button", class: "grave", click: () => this.#remove(known) }, t("console.remove")),
+            remove,
         );
+    }
+
+    /** A source that modules show is not removed, as the server refuses that. */
+    #showRemovable(remove, { source, modules }) {
+        const isShown = modules.some((module) => module.sources.includes(source.id));
+        remove.disabled = isShown;
     }
 
     #state({ source, health }) {
@@ -93,6 +103,7 @@ class Source extends View {
             [t("source.cache"), asked === 0 ? "–" : t("source.cache-said", { hits, misses, stale, share: share((hits + stale) / asked) })],
             [t("source.hedges"), t("source.hedges-said", { sent: health.hedges.sent, won: health.hedges.won })],
             [t("source.since"), timeElement(health.since)],
+            [t("source.last-check"), lastCheck(source.lastCheck) ?? t("console.never")],
         ];
         return element(
             "section", { class: "panel", "data-key": "state", "aria-labelledby": "source-state" },
@@ -122,7 +133,7 @@ class Source extends View {
             [t("source.hedging"), t(source.hedging ? "console.yes" : "console.no")],
             [t("sources.modules"), shown.length === 0 ? t("sources.in-no-module") : element("span", {}, ...shown.flatMap(({ id, name }, place) => [
                 place > 0 && ", ", element("a", { href: this.console.href({ view: "modules", id }) }, isolate(name)),
-            ]))],
+            ]), element("p", { class: "hint", id: "shown-in" }, t("sources.shown")))],
         ];
         return element(
             "section", { class: "panel wide", "data-key": "settings", "aria-labelledby": "source-settings" },
@@ -177,7 +188,7 @@ class Source extends View {
     }
 
     #check(source) {
-        const check = new Check(this, source.id, () => {});
+        const check = new Check(this, source, () => {});
         this.render(t("source.check-title", { name: source.name }), { above: this.#back(), lead: t("check.text") }, check.node);
     }
 

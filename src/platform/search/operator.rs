@@ -1,0 +1,85 @@
+//! `POST /admin/v1/search`: a search as an application or a person sees it, for operators.
+
+use axum::{
+    extract::{Request, State},
+    response::Response,
+};
+use serde::Deserialize;
+use trawl_macros::operation;
+use trawl_search::Viewer;
+
+use super::{
+    SearchState,
+    page::{NoSourceEnvelope, SearchEnvelope},
+    parameters::{PlaceParameters, RawParameters, TermParameters},
+    routes::{search, viewer},
+};
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::{
+        caller::Caller,
+        directory::{Directory, SubjectKind},
+        extract::Identified,
+    },
+    error::{Error, Result},
+    http::envelope::{BodyRefusals, FailureEnvelope, Refusals},
+    platform::directory::AreaDirectory,
+};
+
+/// The person to search as.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PersonParameter {
+    /// Searches as this person, by synchronised id; if absent, as an application without a person.
+    pub(super) user_id: Option<String>,
+}
+
+/// Searches a module as an application or as a person of the tenant.
+///
+/// The audit log records each search as a person, without its keyword.
+#[operation(
+    tag = "admin", params(TermParameters, PlaceParameters, PersonParameter),
+    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    responses(
+        (status = 200, description = "A page of items", body = SearchEnvelope),
+        Refusals, BodyRefusals,
+        (status = 404, description = "There is no such module or person", body = FailureEnvelope),
+        (status = 502, description = "No source answered", body = NoSourceEnvelope),
+        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
+    )
+)]
+pub async fn search_as_operator(
+    State(state): State<SearchState>,
+    Identified(caller): Identified,
+    request: Request,
+) -> Result<Response> {
+    let given = RawParameters::read(request).await?;
+    let viewer = match given.person()?.user_id {
+        None => viewer(&caller),
+        Some(user_id) => view_as(&state, &caller, &user_id).await?,
+    };
+    search(&state, &caller, viewer, &given).await
+}
+
+async fn view_as(state: &SearchState, caller: &Caller, user_id: &str) -> Result<Viewer> {
+    let (reader, tenant) = (state.store.reader(), caller.tenant.clone());
+    let person = AreaDirectory.find_person(reader, tenant.id, SubjectKind::UserId, user_id).await?;
+    let person = person
+        .ok_or_else(|| Error::not_found("userId: the tenant has no person with this id who may sign in"))?;
+    let principals = AreaDirectory.principals(reader, tenant.id, &person).await?;
+    let viewer =
+        Viewer { tenant_id: tenant.id, user_id: Some(person.user_id.clone()), principals: principals.into() };
+    let actor = Actor::caller(caller);
+    state
+        .store
+        .write(move |transaction| {
+            Box::pin(async move {
+                let deed = Deed::new("search-as", "user", person.user_id);
+                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                Ok(())
+            })
+        })
+        .await?;
+    Ok(viewer)
+}
