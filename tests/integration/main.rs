@@ -150,6 +150,7 @@ mod pages {
         mod quick_look;
         mod retries;
         mod session;
+        mod start;
         mod states;
         mod typing;
         mod views;
