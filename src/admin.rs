@@ -7,6 +7,7 @@ pub mod keys;
 pub mod modules;
 pub mod replicas;
 pub mod searches;
+pub mod settings;
 pub mod sources;
 pub mod tenants;
 pub mod vocabulary;
@@ -15,11 +16,12 @@ use std::sync::Arc;
 
 use trawl_search::slow::SlowSearches;
 
-use crate::{indexer::IndexControl, registry::Registry, replicas::Replicas, store::Store};
+use crate::{config::Config, indexer::IndexControl, registry::Registry, replicas::Replicas, store::Store};
 
 /// State of the operator routes.
 #[derive(Clone)]
 pub struct AdminState {
+    pub(crate) config: Arc<Config>,
     pub(crate) store: Store,
     pub(crate) registry: Arc<Registry>,
     pub(crate) replicas: Arc<Replicas>,

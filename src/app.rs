@@ -49,7 +49,7 @@ use crate::{
 /// The shared state of all handlers.
 pub struct App {
     /// Effective settings.
-    pub config: Config,
+    pub config: Arc<Config>,
     /// Limits on requests.
     pub limits: Arc<Limits>,
     /// The server's public address.
@@ -263,7 +263,7 @@ impl App {
             replicas,
             store,
             keys,
-            config,
+            config: Arc::new(config),
         };
         Ok((Arc::new(app), indexer))
     }

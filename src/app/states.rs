@@ -177,6 +177,7 @@ impl FromRef<Arc<App>> for WorkStatusState {
 impl FromRef<Arc<App>> for AdminState {
     fn from_ref(app: &Arc<App>) -> Self {
         Self {
+            config: Arc::clone(&app.config),
             store: app.store.clone(),
             registry: Arc::clone(&app.registry),
             replicas: Arc::clone(&app.replicas),

@@ -202,6 +202,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/admin/v1/tenants/{eCode}" application(Admin).for_operators() => admin::tenants::find_tenant;
     PUT "/admin/v1/tenants/{eCode}" application(Admin).writes().for_operators() => admin::tenants::change_tenant;
     GET "/admin/v1/audit" application(Admin).for_operators() => admin::audit::list_deeds;
+    GET "/admin/v1/settings" application(Admin).for_operators() => admin::settings::show_settings;
     GET "/admin/v1/replicas" application(Admin).for_operators() => admin::replicas::list_replicas;
     GET "/admin/v1/index" application(Admin).for_operators() => admin::index::show_index;
     POST "/admin/v1/index/rebuild" application(Admin).writes().for_operators() => admin::index::rebuild_index;

@@ -7,6 +7,7 @@ mod admin {
     mod index;
     mod modules;
     mod operator_search;
+    mod settings;
     mod signing_keys;
     mod slow_searches;
     mod source_changes;

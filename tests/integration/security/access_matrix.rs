@@ -48,6 +48,7 @@ fn is_operation(rule: &Rule) -> bool {
         "/admin/v1/audit",
         "/admin/v1/index",
         "/admin/v1/replicas",
+        "/admin/v1/settings",
     ];
     operations.iter().any(|operation| rule.path.starts_with(operation))
 }

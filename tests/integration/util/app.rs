@@ -191,7 +191,7 @@ impl TestApp {
         app.texts.stop().await;
         app.maintenance.stop().await;
         app.store.clone().close().await.unwrap();
-        let mut config = app.config.clone();
+        let mut config = trawl::config::Config::clone(&app.config);
         change(&mut config);
         drop(app);
         Self::start_in(directory, config, clock, rebuild_index, scanner).await

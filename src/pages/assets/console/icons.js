@@ -29,6 +29,7 @@ const LINES = {
     tenants: "M5 21V4h9v17M14 9h5v12M8 8h3M8 12h3M8 16h3M3 21h18",
     keys: "M15 3a6 6 0 1 1-4 10.5L4 20.5H3.5V17l6-6A6 6 0 0 1 15 3M16.5 7.5v.1",
     audit: "M6 3h12v18H6zM9 8h6M9 12h6M9 16h4",
+    settings: "M4 7h9M17 7h3M15 4.5v5M4 17h3M11 17h9M9 14.5v5",
     people: "M12 4a4 4 0 1 0 0 8 4 4 0 0 0 0-8M4 21c.5-4 3.5-6.5 8-6.5s7.5 2.5 8 6.5",
 };
 

@@ -34,6 +34,7 @@ const ELEMENTS = {
     "tenant": ["console-tenant", () => import("./views/tenant.js")],
     "keys": ["console-keys", () => import("./views/keys.js")],
     "audit": ["console-audit", () => import("./views/audit.js")],
+    "settings": ["console-settings", () => import("./views/settings.js")],
 };
 
 const UNKNOWN = ["console-unknown", () => import("./views/unknown.js")];

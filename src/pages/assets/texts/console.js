@@ -72,6 +72,8 @@ export default {
     "nav.keys": ["Signing keys", "签名密钥"],
     "nav.audit": ["Audit log", "审计日志"],
 
+    "nav.settings": ["Settings", "设置"],
+
     "status.ok": ["answered", "正常"],
     "status.timeout": ["timed out", "超时"],
     "status.unavailable": ["not reached", "无法连接"],

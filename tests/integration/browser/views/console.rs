@@ -35,9 +35,12 @@ async fn overview(stage: &Stage, judge: &mut impl Judge) {
     stage.wait_for_element(DIALOG).await;
     judge.look_at(stage, "console-rebuild-asked").await;
     leave_dialog(stage).await;
-    for (view, name) in
-        [("searches", "console-slow-searches"), ("keys", "console-keys"), ("audit", "console-audit")]
-    {
+    for (view, name) in [
+        ("searches", "console-slow-searches"),
+        ("keys", "console-keys"),
+        ("audit", "console-audit"),
+        ("settings", "console-settings"),
+    ] {
         show(stage, &format!("view={view}"), "main table").await;
         judge.look_at(stage, name).await;
     }

@@ -134,6 +134,25 @@ async fn application_secret_is_shown_once_and_works() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_view_tells_version_backup_and_what_was_set() {
+    let all = Operated::start_with(|config| config.search.slow_ms = 77).await;
+    let page = Page::open(&all.mei, "/console?view=settings").await;
+    page.wait_for_text("search.slow_ms").await;
+    page.wait_for_text(&format!("Version {}", env!("CARGO_PKG_VERSION"))).await;
+    let before = page.texts(".panel.settings tbody tr").await.len();
+    page.click("#changed-only").await;
+    let changed = page.texts(".panel.settings tbody tr").await;
+    assert!(
+        changed.len() < before && changed.iter().any(|row| row.contains("search.slow_ms77")),
+        "{changed:?}"
+    );
+    assert!(changed.iter().all(|row| !row.contains("default")), "{changed:?}");
+    assert_eq!(page.texts(".panel.server tbody tr").await.len(), 1);
+    page.wait_for_text("Back up").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn tried_search_tells_scores_words_and_sources() {
     let all = Operated::start().await;
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 20] = [
+const VIEWS: [(&str, &str); 21] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -34,6 +34,7 @@ const VIEWS: [(&str, &str); 20] = [
     ("tenant", "?view=tenants&id=acme"),
     ("keys", "?view=keys"),
     ("audit", "?view=audit"),
+    ("settings", "?view=settings"),
     ("unknown", "?view=nope"),
 ];
 

@@ -1,18 +1,16 @@
 import { serverNow } from "../../shared/api.js";
 import { element, isolate } from "../../shared/dom.js";
 import { number, t } from "../../shared/language.js";
-import { duration, share, size, timeElement } from "../format.js";
+import { duration, share, size } from "../format.js";
 import { poll } from "../polling.js";
+import { replicasTable } from "../replicas-table.js";
 import { morph } from "../morph.js";
 import { searchesTable } from "../searches-table.js";
 import { icon } from "../icons.js";
 import { badge, byUrgency, isUrgent, stateBadge, stateOf, explainState } from "../source-state.js";
-import { table } from "../table.js";
 import { View } from "../view.js";
 
 const SEARCHES = 5;
-/** Milliseconds without a sign after which other replicas take over a replica's work. */
-const SILENCE = 15_000;
 const ENGINES = { tantivy: "tantivy", opensearch: "OpenSearch" };
 
 class Overview extends View {
@@ -144,22 +142,7 @@ function progress(key, label, { itemsDone, itemsKnown }) {
 }
 
 function replicasPanel(replicas) {
-    const now = serverNow();
-    const columns = ["replicas.id", "replicas.state", "replicas.version", "index.behind", "replicas.leads", "replicas.started"];
-    return panel("replicas", t("replicas.title"), table({
-        caption: t("replicas.title"),
-        columns: columns.map((key) => t(key)),
-        rows: replicas.map(({ id, version, startedAt, seenAt, behind, leads }) => ({
-            key: id,
-            cells: [
-                isolate(id),
-                now - seenAt < SILENCE
-                    ? badge("good", "ok", t("replicas.alive"))
-                    : [badge("alarm", "fail", t("replicas.silent")), " ", timeElement(seenAt)],
-                version, t("index.changes", { count: behind }), leads.join(", ") || "–", timeElement(startedAt),
-            ],
-        })),
-    }));
+    return panel("replicas", t("replicas.title"), replicasTable(replicas));
 }
 
 function panel(key, title, ...children) {
