@@ -2,7 +2,7 @@
 //!
 //! The index counts what the viewer may see. An external source tells its total alone.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
 use serde::Serialize;
 use tokio::time::timeout_at;
@@ -17,6 +17,7 @@ use crate::{
 
 /// The facets that a search asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
 pub struct FacetSelection {
     /// By module.
     pub module: bool,
@@ -102,8 +103,8 @@ pub(crate) async fn count_fields(
 ) -> FieldCounts {
     let cut = || FieldCounts { is_cut: true, ..FieldCounts::default() };
     let Some(fields) = selection.fields() else { return FieldCounts::default() };
-    let sources = modules.iter().flat_map(|module| module.sources(source));
-    let Some(first) = sources.filter_map(|source| source.as_builtin()).next() else {
+    let mut sources = modules.iter().flat_map(|module| module.sources(source));
+    let Some(first) = sources.find_map(|source| source.as_builtin()) else {
         return FieldCounts::default();
     };
     // Modules may share a source.
@@ -153,7 +154,7 @@ impl Facets {
 /// Those with matches, the highest counts first.
 fn most(counted: impl Iterator<Item = (String, u64)>) -> Vec<FacetValue> {
     let mut values = values(counted.filter(|(_, count)| *count > 0));
-    values.sort_by(|left, right| right.count.cmp(&left.count));
+    values.sort_by_key(|value| Reverse(value.count));
     values.truncate(MAX_FACET_VALUES);
     values
 }

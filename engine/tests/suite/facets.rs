@@ -100,21 +100,15 @@ fn documents() -> impl Strategy<Value = Vec<Document>> {
     let audience = prop::option::of(prop::sample::subsequence(vec!["u:1", "g:2"], 0..2));
     let fields = (text, audience, prop::sample::select(vec!["", "Ann", "Bob", "李安"]), -3..3i64);
     prop::collection::vec(fields, 1..40).prop_map(|all| {
-        let document = |(number, (words, audience, author, hours)): (
-            usize,
-            (Vec<&str>, Option<Vec<&str>>, &str, i64),
-        )| {
+        let mut made = Vec::with_capacity(all.len());
+        for (words, audience, author, halves) in all {
             let audience =
                 audience.map_or(Audience::Tenant, |principals| Audience::Principals(owned(&principals)));
-            let display_time = hours * DAY / 2;
-            Document {
-                audience,
-                display_time,
-                item: author.to_owned(),
-                ..by(author, document(&number.to_string(), &words.join(" ")))
-            }
-        };
-        all.into_iter().enumerate().map(document).collect()
+            let document = by(author, document(&made.len().to_string(), &words.join(" ")));
+            let display_time = halves * DAY / 2;
+            made.push(Document { audience, display_time, item: author.to_owned(), ..document });
+        }
+        made
     })
 }
 
