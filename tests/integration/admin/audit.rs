@@ -173,9 +173,9 @@ async fn export_holds_every_found_entry() {
     let on_acme = operator.caller.on("acme");
     let twelvefold = "INSERT INTO audit (at, tenant_id, tenant_code, client_id, user_id, action, object_kind, object_id, details) \
         SELECT one.at, one.tenant_id, one.tenant_code, one.client_id, one.user_id, one.action, one.object_kind, one.object_id, one.details \
-        FROM audit AS one CROSS JOIN audit AS two";
+        FROM audit AS one, audit AS two";
     app.execute(twelvefold).await;
-    app.execute(&format!("{twelvefold} CROSS JOIN (SELECT 1 AS x FROM audit LIMIT 17) AS three")).await;
+    app.execute(&format!("{twelvefold}, (SELECT 1 AS x FROM audit LIMIT 17) AS three")).await;
     let mut expected = Vec::new();
     let mut path = format!("{PATH}?action=freeze&limit=1000");
     loop {
