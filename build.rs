@@ -12,7 +12,9 @@ use rolldown::{Bundler, BundlerOptions, CodeSplittingMode, InputItem, OutputForm
 
 const ASSETS: &str = "src/pages/assets";
 
-/// Folders of a `main.js` that imports the page's modules and a `main.css` that imports its style sheets.
+/// Folders of the pages.
+///
+/// Each has a `main.js` that imports its modules, and a `main.css` that imports its style sheets.
 const PAGES: [&str; 2] = ["console", "search"];
 
 fn main() -> Result<(), Box<dyn Error>> {

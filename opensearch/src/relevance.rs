@@ -147,7 +147,7 @@ pub(crate) async fn page(
     Ok(Page { statistics: Some(Arc::new(ranking.into_statistics(&request.query))), ..page })
 }
 
-/// What selects the matches of each scope.
+/// Queries of the matches, one for each scope.
 pub(crate) async fn selections(
     view: &OpenSearchView,
     request: &Request,

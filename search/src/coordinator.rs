@@ -382,7 +382,7 @@ impl Attempt<'_> {
         }
         let mut answer = SearchPage { pinned, corrected, relaxed, ..answer };
         if !selection.is_empty() {
-            let totals = ModuleTotals::of_page(module, &answer);
+            let totals = ModuleTotals::answered(module, &answer);
             answer.facets = Some(Facets::new(selection, &counts, &[totals]));
         }
         if search.parameters.explain {

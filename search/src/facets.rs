@@ -53,8 +53,10 @@ pub struct Facets {
     /// Names of authors, in the order of their counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Vec<FacetValue>>,
-    /// Periods in UTC, the latest first: days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`), the
-    /// shortest of which 20 reach from the first match to the last.
+    /// Periods in UTC, the latest first.
+    ///
+    /// Days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`): the shortest of which 20 reach from
+    /// the first match to the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Vec<FacetValue>>,
     /// Whether matches are missing in the counts.
@@ -83,13 +85,13 @@ pub(crate) struct ModuleTotals {
 }
 
 impl ModuleTotals {
-    pub(crate) fn of_page(module: &SearchableModule, page: &SearchPage) -> Self {
+    pub(crate) fn answered(module: &SearchableModule, page: &SearchPage) -> Self {
         let total = page.total.saturating_add(page.pinned.marks.unmatched);
         let sources = page.sources.iter().map(|report| (report.id.clone(), report.total)).collect();
         Self { code: module.module.code.clone(), total, sources, is_partial: page.partial }
     }
 
-    pub(crate) fn of_failure(module: &Module) -> Self {
+    pub(crate) fn failed(module: &Module) -> Self {
         Self { code: module.code.clone(), total: 0, sources: Vec::new(), is_partial: true }
     }
 }

@@ -21,50 +21,52 @@ pub(super) struct Kind {
     update: &'static str,
 }
 
-pub(super) const DEPARTMENTS: Kind = Kind {
-    module: DEPARTMENT,
-    update: "UPDATE organizations SET created_at = ?1 WHERE tenant_id = ?2 AND org_id = ?3 RETURNING org_id",
-};
+impl Kind {
+    const fn new(module: &'static str, update: &'static str) -> Self {
+        Self { module, update }
+    }
+}
 
-pub(super) const USERS: Kind = Kind {
-    module: PEOPLE,
-    update: "UPDATE users SET created_at = ?1 WHERE tenant_id = ?2 AND user_id = ?3 RETURNING user_id",
-};
+pub(super) const DEPARTMENTS: Kind = Kind::new(
+    DEPARTMENT,
+    "UPDATE organizations SET created_at = ?1 WHERE tenant_id = ?2 AND org_id = ?3 RETURNING org_id",
+);
 
-pub(super) const TODOS: Kind = Kind {
-    module: TODO,
-    update: "UPDATE tasks SET created_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
-};
+pub(super) const USERS: Kind = Kind::new(
+    PEOPLE,
+    "UPDATE users SET created_at = ?1 WHERE tenant_id = ?2 AND user_id = ?3 RETURNING user_id",
+);
 
-pub(super) const DONE_ITEMS: Kind = Kind {
-    module: DONE,
-    update: "UPDATE tasks SET created_at = ?1, ended_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
-};
+pub(super) const TODOS: Kind = Kind::new(
+    TODO,
+    "UPDATE tasks SET created_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
+);
 
-pub(super) const FAVORITES: Kind = Kind {
-    module: FAVORITE,
-    update: "UPDATE favorites SET created_at = ?1 WHERE tenant_id = ?2 AND item_id = ?3 RETURNING id",
-};
+pub(super) const DONE_ITEMS: Kind = Kind::new(
+    DONE,
+    "UPDATE tasks SET created_at = ?1, ended_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
+);
 
-pub(super) const GROUPS: Kind = Kind {
-    module: GROUP,
-    update: "UPDATE groups SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
-};
+pub(super) const FAVORITES: Kind = Kind::new(
+    FAVORITE,
+    "UPDATE favorites SET created_at = ?1 WHERE tenant_id = ?2 AND item_id = ?3 RETURNING id",
+);
 
-pub(super) const MESSAGES: Kind = Kind {
-    module: MESSAGE,
-    update: "UPDATE messages SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
-};
+pub(super) const GROUPS: Kind =
+    Kind::new(GROUP, "UPDATE groups SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id");
 
-pub(super) const FILES: Kind = Kind {
-    module: FILE,
-    update: "UPDATE files SET created_at = ?1, updated_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
-};
+pub(super) const MESSAGES: Kind =
+    Kind::new(MESSAGE, "UPDATE messages SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id");
 
-pub(super) const FILE_VERSIONS: Kind = Kind {
-    module: FILE,
-    update: "UPDATE file_versions SET created_at = ?1 WHERE tenant_id = ?2 AND file_id = ?3 RETURNING file_id",
-};
+pub(super) const FILES: Kind = Kind::new(
+    FILE,
+    "UPDATE files SET created_at = ?1, updated_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
+);
+
+pub(super) const FILE_VERSIONS: Kind = Kind::new(
+    FILE,
+    "UPDATE file_versions SET created_at = ?1 WHERE tenant_id = ?2 AND file_id = ?3 RETURNING file_id",
+);
 
 /// A row that is there, and the time when its story has it begin.
 pub(super) struct PastRow {

@@ -43,7 +43,7 @@ pub(crate) fn count_fields(
     })
 }
 
-/// What selects the matches of each scope.
+/// Plans of the matches, one for each scope.
 fn plans(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Vec<Plan>, SearchError> {
     if let Start::Relevance { beside, .. } = &request.start {
         return relevance::plans(view, request, beside, budget);
@@ -104,6 +104,8 @@ impl AuthorCounts {
     }
 }
 
+/// Matches by day.
+///
 /// Documents of a segment are sorted by time, so many in a row are of one day.
 #[derive(Default)]
 struct DayCounts {

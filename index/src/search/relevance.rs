@@ -97,7 +97,7 @@ pub(super) fn page(
     Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
 }
 
-/// What selects the matches of each scope.
+/// Plans of the matches, one for each scope.
 pub(super) fn plans(
     view: &IndexView,
     request: &Request,

@@ -234,8 +234,8 @@ impl FacetCounting {
     fn add(&mut self, answer: &ModuleAnswer) {
         let searched = self.modules.get(answer.place);
         self.totals.extend(searched.map(|searched| match &answer.result {
-            Ok(page) => ModuleTotals::of_page(searched, page),
-            Err(_) => ModuleTotals::of_failure(&answer.module),
+            Ok(page) => ModuleTotals::answered(searched, page),
+            Err(_) => ModuleTotals::failed(&answer.module),
         }));
     }
 

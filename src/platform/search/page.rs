@@ -67,7 +67,9 @@ pub(super) struct FacetCounts {
     /// The values of each facet with their matches, at most 20; absent without the parameter `facets`.
     #[serde(skip_serializing_if = "Option::is_none")]
     facets: Option<Facets>,
-    /// Whether the counts lack matches: of external sources, which state totals alone, or of sources that did not answer.
+    /// Whether the counts lack matches.
+    ///
+    /// External sources state totals alone; others may not have answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     facets_partial: Option<bool>,
 }

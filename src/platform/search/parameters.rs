@@ -27,7 +27,9 @@ const MAX_EXPLAINED: usize = 50;
 #[serde(rename_all = "camelCase", default)]
 #[into_params(parameter_in = Query)]
 pub(super) struct TermParameters {
-    /// Words joined by AND, the last also as a prefix; `"a phrase"`, `-word`, `author:NAME`; `*` alone finds everything. Required.
+    /// Words joined by AND, the last also as a prefix. Required.
+    ///
+    /// `"a phrase"`, `-word`, `author:NAME`; `*` alone finds everything.
     #[param(required = true)]
     keyword: Option<String>,
     /// Items per page.

@@ -1,4 +1,4 @@
-// What an answer says of its sources.
+// Notes on the sources of an answer.
 
 import { t } from "../shared/language.js";
 import { clockTime } from "../shared/time.js";

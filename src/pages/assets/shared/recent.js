@@ -1,4 +1,4 @@
-// What a person searched or opened lately: local storage, one list per person and kind.
+// Latest searches and opened items, in local storage: one list per person and kind.
 
 const MOST = 8;
 
