@@ -17,10 +17,14 @@ export class Decision {
     show(place, answer) {
         const texts = changes(answer);
         const isExact = Boolean(place.exact);
+        const hadFocus = this.element.contains(document.activeElement);
         this.element.hidden = !texts.length && !isExact;
         fill(this.element, element("span", { dir: "auto" }, isExact ? t("state.exact") : texts.join(" ")), " ",
             element("button", { type: "button", class: "link", click: () => this.search(!isExact) },
                 isExact ? t("state.not-exactly") : t("state.exactly", { q: place.q })));
+        if (hadFocus && !this.element.hidden) {
+            this.element.querySelector("button").focus({ preventScroll: true });
+        }
     }
 }
 

@@ -31,6 +31,7 @@ export class Overview {
     #isSearching = false;
     /** How the words were changed, by the answers so far. */
     #decision = null;
+    #facets = {};
     /** Sections being retried alone; the search of all modules does not answer for them. */
     #retried = new Set();
 
@@ -66,6 +67,12 @@ export class Overview {
 
     isShowing(place) {
         return this.#isValid && writeAddress({ ...this.place, module: "", item: "" }) === writeAddress({ ...place, module: "", item: "" });
+    }
+
+    /** Tells again what stands above the results, which another view has replaced. */
+    resume() {
+        this.page.decided(this.#decision ?? {});
+        this.page.counted(this.#facets);
     }
 
     /** The link that opens a module, by code or id. */
@@ -106,7 +113,8 @@ export class Overview {
             if (!done) {
                 throw new Failure(0, "");
             }
-            this.page.counted(done.facets);
+            this.#facets = done.facets;
+            this.page.counted(this.#facets);
             this.#finish();
         } catch (failure) {
             if (!signal.aborted) {

@@ -318,6 +318,7 @@ export class SearchPage extends HTMLElement {
         } else if (left) {
             this.#notice.clear();
             this.list.stop();
+            this.overview.resume();
             scrollTo(0, this.#scroll);
             this.#restoreFocus(this.overview.linkTo(left));
         } else {

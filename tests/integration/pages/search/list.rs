@@ -112,6 +112,13 @@ async fn chips_narrow_the_results_by_counted_values() {
     page.wait_until("document.querySelectorAll('.overview .row').length === 4").await;
     assert_eq!(page.address().await, "/?q=harbour");
 
+    // A module has chips of its own; Back shows those of all again.
+    page.click("[data-module=news] h2 a").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
+    page.wait_until("document.querySelectorAll('.chip .count').length === 1").await;
+    page.browser.client.back().await.unwrap();
+    page.wait_until("document.querySelectorAll('.chip .count').length === 2").await;
+
     // One Tab stop; focus stays where results change.
     page.click("[data-chip='author:Mei']").await;
     page.wait_until("document.querySelectorAll('.overview .row').length === 3").await;

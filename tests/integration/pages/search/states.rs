@@ -109,6 +109,7 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
     page.click(".decision button").await;
     page.wait_for_text("Nothing found for harbuor").await;
     assert_eq!(page.address().await, "/?q=harbuor&exact=true");
+    page.wait_until("document.activeElement.matches('.decision button')").await;
     page.click(".decision button").await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     assert_eq!(page.address().await, "/?q=harbuor");
