@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::homophones::WordPart;
 use crate::Query;
 use crate::query::{Piece, Target, reads_acronyms};
-use crate::text::{Run, fold, is_ideograph, is_stop_word, query_words, runs, stem};
+use crate::text::{Run, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
@@ -61,7 +61,7 @@ pub struct CorrectedWord {
 pub struct UnknownWords {
     /// `None` if none of them is replaced.
     pub correction: Option<Correction>,
-    /// Those without a correction, as typed.
+    /// Single words without a correction or parts that are searched instead, as typed.
     pub uncorrected: Vec<String>,
 }
 
@@ -69,9 +69,9 @@ impl UnknownWords {
     /// `unknown` are places among the correctable words, of which each has its correction.
     pub fn new(keyword: &str, unknown: &[usize], corrections: &[Option<String>]) -> Self {
         let (mut place, mut uncorrected) = (0, Vec::new());
-        replace_words(keyword, |typed, _| {
-            let is_uncorrected = corrections.get(place).is_some_and(Option::is_none);
-            if is_uncorrected && unknown.contains(&place) && !uncorrected.iter().any(|word| word == typed) {
+        replace_words(keyword, |typed, word| {
+            let is_replaced = corrections.get(place).is_some_and(Option::is_some) || word.has_parts();
+            if !is_replaced && unknown.contains(&place) && !uncorrected.iter().any(|known| known == typed) {
                 uncorrected.push(typed.to_owned());
             }
             place += 1;
@@ -137,6 +137,11 @@ impl CorrectableWord {
     pub fn reading(&self) -> Option<String> {
         let is_pinyin = self.word.bytes().all(|byte| byte.is_ascii_lowercase());
         is_pinyin.then(|| format!("{} ", self.word))
+    }
+
+    /// Whether it is found by parts, too: several words, or smaller ones.
+    fn has_parts(&self) -> bool {
+        self.pieces.len() > 1 || !parts_of_word(&self.word).is_empty()
     }
 
     /// `None` for stop words, numbers, codes and short words.

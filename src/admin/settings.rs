@@ -30,7 +30,6 @@ pub struct SettingInForce {
     /// The name, such as `search.timeout_ms`.
     name: String,
     /// The value; of a secret, asterisks.
-    #[schema(value_type = Object)]
     value: Value,
     /// Whether it is that of a server without settings.
     is_default: bool,

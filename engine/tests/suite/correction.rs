@@ -169,5 +169,7 @@ fn unknown_words_without_a_correction_are_named() {
     assert_eq!(uncorrected("Zzzqqq harbour xyzzyx zzzqqq.", &[]), ["Zzzqqq", "xyzzyx", "zzzqqq"]);
     assert_eq!(uncorrected("harbuor budget 2026 the abc", &[]), [""; 0]);
     assert_eq!(uncorrected("lighthouse budget", &[]), ["lighthouse"]);
+    // Parts are searched in their place.
+    assert_eq!(uncorrected("联通公司 联通公司合同 乌托邦 budget", &[]), ["乌托邦"]);
     assert_eq!(uncorrected("lighthouse budget", &["u:1"]), [""; 0]);
 }
