@@ -104,7 +104,7 @@ const SQLITE_COLUMNS: &str = "SELECT tables.name AS table_name, columns.name AS 
 
 const SQLITE_REFERENCES: &str = "SELECT tables.name AS table_name, key.\"from\" AS column_name, key.\"table\" AS parent \
     FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS key \
-    WHERE tables.type = 'table' ORDER BY tables.name, key.\"from\"";
+    WHERE tables.type = 'table' ORDER BY tables.name, key.\"from\", key.\"table\"";
 
 const POSTGRES_COLUMNS: &str = "SELECT tables.relname::text AS table_name, columns.attname::text AS column_name, \
       columns.atttypid = 'boolean'::regtype AS is_flag, \
@@ -120,9 +120,9 @@ const POSTGRES_REFERENCES: &str = "SELECT tables.relname::text AS table_name, co
       parents.relname::text AS parent \
     FROM pg_constraint AS keys JOIN pg_class AS tables ON tables.oid = keys.conrelid \
     JOIN pg_class AS parents ON parents.oid = keys.confrelid \
-    JOIN pg_attribute AS columns ON columns.attrelid = tables.oid AND columns.attnum = keys.conkey[1] \
+    JOIN pg_attribute AS columns ON columns.attrelid = tables.oid AND columns.attnum = ANY (keys.conkey) \
     WHERE keys.contype = 'f' AND tables.relnamespace = current_schema()::regnamespace \
-    ORDER BY tables.relname, columns.attname";
+    ORDER BY tables.relname, columns.attname, parents.relname";
 
 #[cfg(test)]
 mod tests {
