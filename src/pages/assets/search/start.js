@@ -55,7 +55,8 @@ export class Start extends EventTarget {
                 click: () => this.dispatchEvent(new CustomEvent("pick", { detail: text })),
             }, icon(CLOCK), element("bdi", {}, text)),
             element("button", {
-                type: "button", class: "forget", "aria-label": t("start.forget", { text }), title: t("start.forget", { text }),
+                type: "button", class: "forget", title: t("start.forget", { text }),
+                "aria-label": t("start.forget", { text }),
                 click: () => this.#forget(text),
             }, icon(CROSS)))));
         this.element.hidden = false;
@@ -72,8 +73,14 @@ export class Start extends EventTarget {
         this.#request.abort();
         this.#request = new AbortController();
         const { signal } = this.#request;
+        this.element.setAttribute("aria-busy", "true");
         const modules = await this.modules().catch(() => []);
-        const parts = { opened: this.#openedItems(signal), todos: ofType(TODO, modules, signal), news: news(signal), favorites: ofType(FAVORITES, modules, signal) };
+        const parts = {
+            opened: this.#openedItems(signal),
+            todos: ofType(TODO, modules, signal),
+            news: news(signal),
+            favorites: ofType(FAVORITES, modules, signal),
+        };
         const loaded = await Promise.allSettled(Object.values(parts));
         if (signal.aborted) {
             return;
@@ -81,6 +88,7 @@ export class Start extends EventTarget {
         const now = Date.now();
         const sections = Object.keys(parts).map((name, place) => part(name, loaded[place].value ?? [], modules, now));
         fill(this.parts, ...sections);
+        this.element.removeAttribute("aria-busy");
     }
 
     /** Those that the person may still see. */

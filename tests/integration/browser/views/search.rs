@@ -13,7 +13,6 @@ const ROWS: &str = "li.row";
 
 pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     signed_out(stage, judge).await;
-    // The last part to appear.
     stage.sign_in(PERSON, "/", &seen(".start-parts h2")).await;
     judge.look_at(stage, "search-first-visit").await;
     found(stage, judge).await;
