@@ -46,7 +46,6 @@ const PEOPLE_WITH_PASSWORD: [&str; 4] = [PERSON, OPERATOR, "jun.ma", "lars.devri
 const PASSWORD: &str = "northwind-harbour";
 /// Of 64 possible characters each.
 const RANDOM_PASSWORD_CHARACTERS: usize = 16;
-const MODULE: &str = "all";
 const SOURCE: &str = "contracts";
 /// Neither the audit of the loading nor the engine's merges of segments.
 const LOG_FILTER: &str = "warn,tantivy=error";
@@ -262,13 +261,12 @@ fn source(contracts: &ContractSystem) -> SourceForm {
 }
 
 fn module() -> ModuleForm {
-    let sources = ["builtin:todo", "builtin:feed", "builtin:article", SOURCE];
     ModuleForm {
-        name: Some("Everything".to_owned()),
-        icon: Some("all".to_owned()),
-        code: Some(MODULE.to_owned()),
-        kind: Some(101),
-        sources: Some(sources.map(str::to_owned).to_vec()),
+        name: Some("Contracts".to_owned()),
+        icon: Some(SOURCE.to_owned()),
+        code: Some(SOURCE.to_owned()),
+        kind: Some(100),
+        sources: Some(vec![SOURCE.to_owned()]),
         ..ModuleForm::default()
     }
 }

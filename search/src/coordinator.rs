@@ -3,6 +3,7 @@ mod items;
 mod suggestions;
 #[cfg(test)]
 mod tests;
+mod top;
 
 use std::{collections::HashSet, pin::pin, sync::Arc};
 
@@ -76,9 +77,16 @@ impl Coordinator {
 
     /// Searches every module of the viewer's tenant (decisions 5.9).
     ///
+    /// `top`: the number of best items of all modules together.
+    ///
     /// # Errors
     /// [`Error::TooManySearches`]. Failures of modules are in their answers.
-    pub async fn search_all(&self, viewer: Viewer, mut parameters: SearchParameters) -> Result<AllModules> {
+    pub async fn search_all(
+        &self,
+        viewer: Viewer,
+        mut parameters: SearchParameters,
+        top: Option<usize>,
+    ) -> Result<AllModules> {
         // Counted once for all modules.
         let facets = std::mem::take(&mut parameters.facets);
         let deadline = Instant::now() + parameters.timeout;
@@ -86,7 +94,7 @@ impl Coordinator {
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let context = self.context(&modules, viewer, parameters, deadline);
         let unknown = context.unknown_words().await;
-        Ok(AllModules::start(modules.list(), context, unknown, facets, permit))
+        Ok(AllModules::start(modules.list(), context, unknown, facets, top, permit))
     }
 
     fn permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -122,6 +130,7 @@ impl Coordinator {
     }
 }
 
+#[derive(Clone)]
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
     spelling: Arc<Spelling>,

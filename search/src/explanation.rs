@@ -209,7 +209,7 @@ fn shown_words(words: &[SearchedWord], item: &Item) -> Vec<ExplainedWord> {
     let found = |word: &SearchedWord| {
         if word.target == Target::Author {
             // It is required of every item but the pinned ones.
-            return item.lane.map(|_| word.found(ExplainedField::Author, MatchKind::Exact));
+            return (!item.is_pinned).then(|| word.found(ExplainedField::Author, MatchKind::Exact));
         }
         fields.iter().find_map(|(field, text, is_name)| {
             let Text(text) = text.as_ref()?;

@@ -87,6 +87,7 @@ impl Pinned {
             pinned.marks.ids.push((SourceKey::of(source.id()), hit.id.clone()));
             let mut item = Item::from(hit);
             item.add_field("pinned", "true");
+            item.is_pinned = true;
             pinned.items.push(item);
         }
         pinned
@@ -96,6 +97,9 @@ impl Pinned {
     pub(crate) fn leave_out_of(&mut self, plan: &mut Plan) {
         for lane in &mut plan.lanes {
             lane.left_out = self.marks.ids_of(lane.source.id());
+        }
+        for (item, (source, _)) in self.items.iter_mut().zip(&self.marks.ids) {
+            item.lane = plan.lanes.iter().position(|lane| SourceKey::of(lane.source.id()) == *source);
         }
         self.items.retain(|item| plan.seen.note_above(item));
     }

@@ -258,7 +258,10 @@ impl TimedModules {
         let answer = self.modules.next().await;
         match (&answer, self.timer.take()) {
             (Some(answer), timer) => {
-                self.outcome.add(&answer.result);
+                // The best of all modules come from the same sources.
+                if answer.place.is_some() {
+                    self.outcome.add(&answer.result);
+                }
                 self.timer = timer;
             }
             (None, Some(timer)) => {

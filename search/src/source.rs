@@ -106,8 +106,10 @@ pub struct Item {
     pub title_is_name: bool,
     /// By relevance.
     pub(crate) score: Option<MatchScore>,
-    /// Place of its source among those of the page; `None` above the page.
+    /// Place of its source among those of the page.
     pub(crate) lane: Option<usize>,
+    /// Whether it stands above the page, whatever the words.
+    pub(crate) is_pinned: bool,
 }
 
 impl Item {
@@ -126,7 +128,7 @@ impl Item {
 
 impl From<Hit> for Item {
     fn from(Hit { id, display_time, item, title_is_name, score, .. }: Hit) -> Self {
-        Self { id, display_time, json: item, title_is_name, score, lane: None }
+        Self { id, display_time, json: item, title_is_name, score, lane: None, is_pinned: false }
     }
 }
 

@@ -153,6 +153,7 @@ mod pages {
         mod session;
         mod start;
         mod states;
+        mod top_results;
         mod typing;
         mod views;
     }
@@ -226,6 +227,7 @@ mod search {
     mod suggestions;
     mod suspension;
     mod time_positions;
+    mod top_results;
     mod vocabulary;
 }
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! One correction holds for all modules (decisions 12.1). If there is one, external sources are asked for the keyword as typed before, for half
 //! of the time at most. Words are left out only if no module finds anything. Until one does, modules without matches wait.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
 use futures::{
     StreamExt,
@@ -23,7 +23,7 @@ use trawl_engine::{
     correction::{Correction, UnknownWords},
 };
 
-use super::{PageContext, finds_nothing};
+use super::{PageContext, finds_nothing, top::TopSearch};
 use crate::{
     answer::{Failure, SearchPage, SourceReport},
     cursor::Rewrite,
@@ -70,8 +70,8 @@ enum Stage {
     Last,
 }
 
-/// A module and its place by `orderNo`.
-type Place = (usize, Arc<SearchableModule>);
+/// A module and its place by `orderNo`; the best of all modules have none.
+type Place = (Option<usize>, Arc<SearchableModule>);
 
 impl AllModules {
     pub(super) fn start(
@@ -79,12 +79,19 @@ impl AllModules {
         context: PageContext,
         unknown: UnknownWords,
         facets: FacetSelection,
+        top: Option<usize>,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        let shared = Arc::new(Shared { context, room: Arc::new(Semaphore::new(UNSENT_KIB)) });
+        let top = top.map(|limit| TopSearch::of(modules, limit));
+        let shared = Arc::new(Shared { context, room: Arc::new(Semaphore::new(UNSENT_KIB)), top });
         let mut facets = FacetCounting::new(facets, modules);
+        let places =
+            modules.iter().enumerate().map(|(place, searchable)| (Some(place), Arc::clone(searchable)));
         let (external, builtin): (Vec<Place>, Vec<Place>) =
-            modules.iter().cloned().enumerate().partition(|(_, searchable)| searchable.asks_external(None));
+            places.partition(|(_, searchable)| searchable.asks_external(None));
+        // They are what is looked at first.
+        let builtin =
+            shared.top.iter().map(|top| (None, Arc::clone(&top.searchable))).chain(builtin).collect();
         let UnknownWords { correction, uncorrected } = unknown;
         let (answers, stage) = match correction {
             Some(correction) if !external.is_empty() => {
@@ -128,6 +135,10 @@ impl AllModules {
                 self.facets.add(&answer);
                 let context = &self.shared.context;
                 let named = answer.result.map(|page| context.naming_unknown_words(page, &self.uncorrected));
+                let named = match (&self.shared.top, answer.place) {
+                    (Some(top), None) => named.map(|page| top.naming_modules(page)),
+                    _ => named,
+                };
                 let result = named.map(SearchPage::with_pinned_first);
                 return Some(ModuleAnswer { result, ..answer });
             }
@@ -232,7 +243,7 @@ impl FacetCounting {
     }
 
     fn add(&mut self, answer: &ModuleAnswer) {
-        let searched = self.modules.get(answer.place);
+        let searched = answer.place.and_then(|place| self.modules.get(place));
         self.totals.extend(searched.map(|searched| match &answer.result {
             Ok(page) => ModuleTotals::answered(searched, page),
             Err(_) => ModuleTotals::failed(&answer.module),
@@ -249,8 +260,8 @@ impl FacetCounting {
 /// The answer of one module.
 #[derive(Debug)]
 pub struct ModuleAnswer {
-    /// By `orderNo`, from 0.
-    pub place: usize,
+    /// By `orderNo`, from 0; `None` for the best matches of all modules.
+    pub place: Option<usize>,
     /// Module.
     pub module: Arc<Module>,
     /// [`Error::AnswerTooLarge`] without room.
@@ -268,20 +279,29 @@ pub struct AnswerReservation {
 struct Shared {
     context: PageContext,
     room: Arc<Semaphore>,
+    top: Option<TopSearch>,
 }
 
 impl Shared {
-    async fn answer(&self, module: &SearchableModule, rewrite: &Rewrite) -> Result<SearchPage, Failure> {
+    async fn answer(&self, (place, module): &Place, rewrite: &Rewrite) -> Result<SearchPage, Failure> {
         if self.room.available_permits() == 0 {
             return Err(no_room());
         }
         let page = PageRequest::default();
+        let context = self.context(*place);
         if rewrite.corrected.is_some()
-            && let Some(instead) = self.context.answer_instead(module, &page, rewrite.clone()).await
+            && let Some(instead) = context.answer_instead(module, &page, rewrite.clone()).await
         {
             return Ok(instead);
         }
-        self.context.answer_as_typed(module, &page).await
+        context.answer_as_typed(module, &page).await
+    }
+
+    fn context(&self, place: Option<usize>) -> Cow<'_, PageContext> {
+        match (&self.top, place) {
+            (Some(top), None) => Cow::Owned(top.context(&self.context)),
+            _ => Cow::Borrowed(&self.context),
+        }
     }
 
     fn may_be_relaxed(&self, answered: &Answered) -> bool {
@@ -309,14 +329,11 @@ fn answers(
 ) -> impl Stream<Item = Answered> + Send + 'static {
     let permits = Arc::new(Semaphore::new(calls));
     stream::iter(modules)
-        .then(move |(place, module)| {
-            let module_calls = u32::try_from(module.sources.len().clamp(1, calls)).unwrap_or(1);
-            let permits = Arc::clone(&permits).acquire_many_owned(module_calls);
-            async move { (place, module, permits.await) }
+        .then(move |place| {
+            let permits = Arc::clone(&permits).acquire_many_owned(count_calls(&place, calls));
+            async move { (place, permits.await) }
         })
-        .map(move |(place, module, permits)| {
-            start(place, module, permits.ok(), Arc::clone(&rewrite), Arc::clone(&shared))
-        })
+        .map(move |(place, permits)| start(place, permits.ok(), Arc::clone(&rewrite), Arc::clone(&shared)))
         .buffer_unordered(calls)
 }
 
@@ -329,12 +346,12 @@ fn answers_instead(
     let permits = Arc::new(Semaphore::new(EXTERNAL_CALLS));
     let search = move |answered: Answered| {
         let (rewrite, shared) = (Rewrite::clone(&rewrite), Arc::clone(&shared));
-        let searchable = Arc::clone(&answered.searchable);
-        let module_calls = u32::try_from(searchable.sources.len().clamp(1, EXTERNAL_CALLS)).unwrap_or(1);
-        let permits = Arc::clone(&permits).acquire_many_owned(module_calls);
+        let place = (answered.answer.place, Arc::clone(&answered.searchable));
+        let permits = Arc::clone(&permits).acquire_many_owned(count_calls(&place, EXTERNAL_CALLS));
         let task = async move {
             let _permits = permits.await;
-            shared.context.answer_instead(&searchable, &PageRequest::default(), rewrite).await
+            let (place, searchable) = place;
+            shared.context(place).answer_instead(&searchable, &PageRequest::default(), rewrite).await
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
         async move {
@@ -352,21 +369,28 @@ fn answers_instead(
     stream::iter(answered).map(search).buffer_unordered(BUILTIN_CALLS)
 }
 
+/// One for each source. The best of all modules share the calls of the modules.
+fn count_calls((place, searchable): &Place, most: usize) -> u32 {
+    let calls = place.map_or(1, |_| searchable.sources.len().clamp(1, most));
+    u32::try_from(calls).unwrap_or(1)
+}
+
 /// A separate task isolates panics and slow work.
 fn start(
-    place: usize,
-    searchable: Arc<SearchableModule>,
+    place: Place,
     permits: Option<OwnedSemaphorePermit>,
     rewrite: Arc<Rewrite>,
     shared: Arc<Shared>,
 ) -> impl Future<Output = Answered> + Send + 'static {
-    let (module, searched) = (Arc::clone(&searchable.module), Arc::clone(&searchable));
+    let searched = place.clone();
     let task = async move {
         let _permits = permits;
         shared.answer(&searched, &rewrite).await
     };
     let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
     async move {
+        let (place, searchable) = place;
+        let module = Arc::clone(&searchable.module);
         let result = task.await.unwrap_or_else(|panic| Err(Error::internal(panic).into()));
         let answer = ModuleAnswer { place, module, result, reservation: AnswerReservation::default() };
         Answered { searchable, answer }

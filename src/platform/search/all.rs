@@ -8,6 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
+use serde_json::value::RawValue;
 use trawl_macros::operation;
 use trawl_search::{Failure, Module, ModuleAnswer, PageRequest, SourceReport, slow::TimedModules};
 
@@ -16,7 +17,7 @@ use super::{
     entry::Entry,
     events,
     page::{ContentItemSchema, FacetCounts, NoSourceEnvelope, PageAccount, no_source, write_envelope},
-    parameters::{RawParameters, TermParameters},
+    parameters::{RawParameters, TermParameters, TopParameter},
     routes::viewer,
 };
 use crate::{
@@ -50,10 +51,31 @@ struct AllAccount {
     count: usize,
     /// Whether any module is incomplete.
     partial: bool,
+    /// The best matches of all modules, with `top`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<TopResults>)]
+    top: Option<Box<RawValue>>,
     /// Counts of the matches of all modules, with `facets`.
     #[serde(flatten)]
     #[schema(inline)]
     counts: FacetCounts,
+}
+
+/// The best matches of all modules, each once and with the code of its module.
+///
+/// They wait for external sources for an eighth of the time; then they are `partial`.
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described; `Entry` writes it")]
+struct TopResults {
+    /// 200, or a failure as of a module.
+    code: u16,
+    /// null, or the failure.
+    message: Option<String>,
+    /// The items, best first.
+    data: Vec<ContentItemSchema>,
+    #[schema(inline)]
+    #[serde(flatten)]
+    account: PageAccount,
 }
 
 /// A module with its result; `/contents/search` continues its `cursor`.
@@ -76,11 +98,12 @@ struct ModulePage {
 
 /// Searches all modules of the caller; `Accept: text/event-stream` sends each module when ready.
 #[operation(
-    tag = "search", params(TermParameters),
+    tag = "search", params(TermParameters, TopParameter),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
     responses(
         (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
-            each module as it gets ready, its data one element of the envelope's `data` in one line; then an event `done` \
+            each module as it gets ready, its data one element of the envelope's `data` in one line; with `top` one event `top` \
+            among them, its data as in the envelope; then an event `done` \
             with `{count, tookMs, partial}`, `count` being the number of modules, and the counts of `facets`. A stream without `done` broke off.",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
         Refusals, BodyRefusals,
@@ -99,7 +122,7 @@ pub async fn post_search_all(
 
 /// Searches all modules of the caller, by GET.
 #[operation(
-    tag = "search", params(TermParameters),
+    tag = "search", params(TermParameters, TopParameter),
     responses(
         (status = 200, description = "The same as by POST",
             content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
@@ -131,8 +154,9 @@ async fn search_all(
 ) -> Result<Response> {
     let started = Instant::now();
     let parameters = given.parameters(state, caller)?;
+    let top = given.top(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &PageRequest::default());
-    let search = state.coordinator.search_all(viewer(caller), parameters).await?;
+    let search = state.coordinator.search_all(viewer(caller), parameters, top).await?;
     let mut search = TimedModules::new(search, timer);
     // The status is open until a module has answered.
     let mut first = Vec::new();
@@ -152,11 +176,13 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
     while let Some(answer) = search.next().await {
         entries.push(Entry::write(answer)?);
     }
+    let top = entries.iter().position(|entry| entry.place.is_none()).map(|place| entries.swap_remove(place));
+    let top = top.map(|entry| RawValue::from_string(entry.text)).transpose().map_err(Error::internal)?;
     entries.sort_unstable_by_key(|entry| entry.place);
     let count = entries.len();
     let counts = FacetCounts::from(search.facets().await);
     let account =
-        AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial), counts };
+        AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial), top, counts };
     let body = write_envelope("{", entries, |entry| &entry.text, &account)?;
     Ok(json_text(StatusCode::OK, body))
 }

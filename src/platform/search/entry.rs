@@ -1,4 +1,4 @@
-//! One module's part of an answer for all modules (decisions 5.9).
+//! A module's part of an answer for all modules, or their best matches (decisions 5.9).
 
 use serde::Serialize;
 use trawl_search::{AnswerReservation, Failure, Module, ModuleAnswer};
@@ -7,7 +7,8 @@ use super::page::{FacetCounts, PageAccount, say_no_source, write_page};
 use crate::error::{Error, Result};
 
 pub(super) struct Entry {
-    pub(super) place: usize,
+    /// By `orderNo`; `None` for the best matches of all modules.
+    pub(super) place: Option<usize>,
     pub(super) text: String,
     pub(super) partial: bool,
     /// Held as long as the text.
@@ -16,7 +17,8 @@ pub(super) struct Entry {
 
 #[derive(Serialize)]
 struct FailedModule<'a> {
-    module: &'a Module,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    module: Option<&'a Module>,
     code: u16,
     message: String,
     data: [(); 0],
@@ -28,19 +30,21 @@ impl Entry {
     pub(super) fn write(answer: ModuleAnswer) -> Result<Self> {
         let ModuleAnswer { place, module, result, reservation } = answer;
         let partial = result.as_ref().map_or(true, |page| page.partial);
-        let text = match result {
-            Ok(page) => {
-                let module = serde_json::to_string(&*module).map_err(Error::internal)?;
+        let module = place.map(|_| &*module);
+        let text = match (result, module) {
+            (Ok(page), Some(module)) => {
+                let module = serde_json::to_string(module).map_err(Error::internal)?;
                 write_page(&format!(r#"{{"module":{module},"#), page)?
             }
-            Err(failure) => write_failed(&module, failure)?,
+            (Ok(page), None) => write_page("{", page)?,
+            (Err(failure), module) => write_failed(module, failure)?,
         };
         Ok(Self { place, text, partial, reservation })
     }
 }
 
 /// The `code` distinguishes it from an empty module (decisions 5.5).
-fn write_failed(module: &Module, failure: Failure) -> Result<String> {
+fn write_failed(module: Option<&Module>, failure: Failure) -> Result<String> {
     let (code, message, sources) = match failure {
         Failure::NoSource { all_timed_out, sources, .. } => {
             let (status, message) = say_no_source("the module", all_timed_out);

@@ -1,4 +1,4 @@
-//! Event stream of all modules, then `done` (decisions 5.9).
+//! Event stream of all modules and their best matches, then `done` (decisions 5.9).
 
 use std::time::Instant;
 
@@ -29,7 +29,7 @@ struct Done {
 
 pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
     // Room for every event, so that a slow reader does not prolong the search.
-    let (sender, receiver) = mpsc::channel(search.count() + 1);
+    let (sender, receiver) = mpsc::channel(search.count() + 2);
     let span = Span::current();
     let sending = send_events(first, search, started, sender).instrument(span.clone());
     events::answer(receiver, AbortOnDropHandle::new(tokio::spawn(sending)), span)
@@ -44,8 +44,9 @@ async fn send_events(
     let count = search.count();
     let mut partial = false;
     let mut send = async |entry: Entry| {
-        partial |= entry.partial;
-        let event = Event::default().event("module").data(entry.text);
+        let name = if entry.place.is_some() { "module" } else { "top" };
+        partial |= entry.partial && entry.place.is_some();
+        let event = Event::default().event(name).data(entry.text);
         // Without a reader this task ends with the stream.
         drop(sender.send((event, entry.reservation)).await);
     };

@@ -134,6 +134,8 @@ pub(in crate::platform) struct ContentItemSchema {
     also_in: Option<Vec<String>>,
     /// Whether the operator pinned it to the keyword; absent for other items.
     pinned: Option<bool>,
+    /// The code of its module, in `top` alone.
+    module: Option<String>,
     /// The matching texts, with `highlight=true`.
     highlight: Option<Highlight>,
     /// Why it was found, with `explain=true`.

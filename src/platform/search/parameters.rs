@@ -92,6 +92,17 @@ pub(super) struct PlaceParameters {
     pinned: Option<String>,
 }
 
+/// The best matches of all modules.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct TopParameter {
+    /// The number of best matches of all modules together (`top`). Takes `sort=relevance`.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<u16>, minimum = 1, maximum = 20)]
+    top: Option<String>,
+}
+
 /// The beginning to complete.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(rename_all = "camelCase", default)]
@@ -164,6 +175,15 @@ impl RawParameters {
             source: query.source.or(body.source),
             pinned: query.pinned.or(body.pinned),
         })
+    }
+
+    pub(super) fn top(&self, order: Order) -> Result<Option<usize>> {
+        let (query, body) = self.read_both::<TopParameter>()?;
+        let top = parse("top", query.top.or(body.top), &1, &20)?;
+        match order {
+            Order::Time if top.is_some() => Err(Error::bad_request("top: takes `sort=relevance`")),
+            _ => Ok(top),
+        }
     }
 
     pub(super) fn person(&self) -> Result<PersonParameter> {

@@ -59,7 +59,7 @@ impl Stage {
                 self.archive.set_reply(Reply::Status(503));
             }
             for (place, word) in words.iter().enumerate().skip(minute * 7 % 5) {
-                let module = if place % 2 == 0 { "all" } else { "archive" };
+                let module = if place % 2 == 0 { "contracts" } else { "archive" };
                 self.company.caller.search(&[("moduleId", module), ("keyword", word)]).await;
             }
             if minute < 60 {

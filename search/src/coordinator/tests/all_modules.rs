@@ -87,9 +87,13 @@ fn modules(
 }
 
 fn start(modules: &[Arc<SearchableModule>]) -> AllModules {
+    start_with_top(modules, None)
+}
+
+fn start_with_top(modules: &[Arc<SearchableModule>], top: Option<usize>) -> AllModules {
     let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
     let context = request(10).context(Arc::new(TestKey::new(1)), 10);
-    AllModules::start(modules, context, UnknownWords::default(), FacetSelection::default(), permit)
+    AllModules::start(modules, context, UnknownWords::default(), FacetSelection::default(), top, permit)
 }
 
 async fn all(modules: &[Arc<SearchableModule>]) -> Vec<ModuleAnswer> {
@@ -119,7 +123,7 @@ fn calls_are_bounded_for_any_number_of_modules() {
             let log = Arc::default();
             let answers = all(&modules(kind, 200, sources, Reaction::Answers(1), &log)).await;
             assert!(answers.iter().all(|answer| answer.result.is_ok()));
-            let places: HashSet<usize> = answers.iter().map(|answer| answer.place).collect();
+            let places: HashSet<usize> = answers.iter().filter_map(|answer| answer.place).collect();
             assert_eq!(places.len(), 200);
             assert_eq!(log.most.load(Relaxed), most, "{kind} {sources}");
             assert_eq!(log.queries.lock().unwrap().len(), 1, "the keyword was parsed for each module");
@@ -138,7 +142,7 @@ fn modules_not_begun_at_the_deadline_have_timed_out() {
         let first = search.next().await.unwrap();
         assert_eq!(
             (first.place, first.module.code.as_str()),
-            (100, "article"),
+            (Some(100), "article"),
             "built-in modules wait for no external one"
         );
         assert!(started.elapsed() < Duration::from_secs(2));
@@ -160,9 +164,35 @@ fn hanging_module_delays_no_other() {
         searched.insert(3, module_of("slow", "x-", 1, Reaction::Hangs, &log));
         let answers = all(&searched).await;
         let late: Vec<usize> =
-            answers.iter().filter(|answer| timed_out(answer)).map(|answer| answer.place).collect();
+            answers.iter().filter(|answer| timed_out(answer)).filter_map(|answer| answer.place).collect();
         assert_eq!(late, [3]);
         assert!(answers[..20].iter().all(|answer| answer.result.is_ok()), "the slow module comes last");
+    });
+}
+
+#[test]
+fn top_results_wait_for_an_eighth_of_the_time() {
+    paused_runtime().block_on(async {
+        let started = Instant::now();
+        let log = Arc::default();
+        let searched = [
+            module_of("slow", "x-", 1, Reaction::Hangs, &log),
+            module_of("article", "builtin:", 1, Reaction::Answers(1), &log),
+            module_of("news", "builtin:", 2, Reaction::Answers(1), &log),
+        ];
+        let mut search = start_with_top(&searched, Some(5));
+        assert_eq!(search.count(), 3);
+        let top = loop {
+            let answer = search.next().await.unwrap();
+            if answer.place.is_none() {
+                break answer.result.unwrap();
+            }
+            assert!(answer.result.is_ok());
+        };
+        assert_eq!(started.elapsed(), Duration::from_millis(250));
+        assert_eq!((top.items.len(), top.partial, &top.cursor), (3, true, &None));
+        assert!(timed_out(&search.next().await.unwrap()));
+        assert!(search.next().await.is_none());
     });
 }
 

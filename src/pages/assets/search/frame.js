@@ -2,7 +2,7 @@
 
 import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import { nameOf } from "./section.js";
+import { nameOf } from "./module-name.js";
 
 /** Milliseconds without change before an announcement. */
 const CALM = 700;

@@ -1,4 +1,4 @@
-// All modules at once, from the event stream: a section each, by `orderNo`.
+// All modules at once, from the event stream: their best results, then a section each, by `orderNo`.
 //
 // Sections below an unanswered one wait for `GATHER`. Then unanswered ones get a placeholder of five rows and keep it:
 // nothing moves under a reader.
@@ -7,12 +7,17 @@ import { events, Failure, call } from "../shared/api.js";
 import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { question, writeAddress } from "./address.js";
-import { Section, formatCount, nameOf, noteElement } from "./section.js";
+import { nameOf } from "./module-name.js";
+import { Section, formatCount, noteElement } from "./section.js";
 import { withValidItems } from "./row.js";
 import { icon, WARNING } from "./icons.js";
 import { isIncomplete, gapOf, notes } from "./source-notes.js";
+import { TopResults } from "./top-results.js";
 
 const LIMIT = 5;
+
+/** Best results of all modules. */
+const TOP = 5;
 
 /** Milliseconds in which most answers arrive. */
 const GATHER = 60;
@@ -25,6 +30,8 @@ export class Overview {
     #sections = new Map();
     #request = new AbortController();
     #arrived = new Map();
+    /** Best results that have not been shown. */
+    #arrivedTop = null;
     #timer = 0;
     #settled = false;
     #isValid = false;
@@ -42,12 +49,13 @@ export class Overview {
         this.page = page;
         this.place = null;
         this.missing = element("button", { type: "button", class: "missing", hidden: true, click: () => this.#focusIncomplete() });
+        this.top = new TopResults();
         this.list = element("div", { class: "sections" });
         this.waiting = element("div", { class: "skeleton", "aria-hidden": "true", hidden: true },
             ...[1, 2, 3, 4, 5].map(() => element("div", { class: "bone" })));
         this.empty = element("div", { class: "empty", hidden: true });
         this.without = element("p", { class: "without", hidden: true });
-        this.element = element("div", { class: "overview" }, this.waiting, this.list, this.empty, this.without);
+        this.element = element("div", { class: "overview" }, this.waiting, this.top.element, this.list, this.empty, this.without);
     }
 
     /** Adds a section for each module. */
@@ -99,13 +107,16 @@ export class Overview {
         this.#begin(place);
         try {
             let done = null;
-            const query = { ...question(place), limit: LIMIT, facets: "author" };
+            const top = this.top.isPending ? TOP : undefined;
+            const query = { ...question(place), limit: LIMIT, facets: "author", top };
             for await (const { event, data } of events("POST", "/contents/search/all", { query, signal })) {
                 if (signal.aborted) {
                     return;
                 }
                 if (event === "module") {
                     this.#take(withValidItems(data));
+                } else if (event === "top") {
+                    this.#takeTop(withValidItems(data));
                 } else if (event === "done") {
                     done = data;
                 }
@@ -129,7 +140,14 @@ export class Overview {
         this.#isSearching = true;
         this.#decision = null;
         this.#arrived.clear();
+        this.#arrivedTop = null;
         this.#settled = false;
+        // By time there is no best.
+        if (place.sort === "relevance") {
+            this.top.begin();
+        } else {
+            this.top.show([], [], 0);
+        }
         this.empty.hidden = true;
         this.without.hidden = true;
         this.element.setAttribute("aria-busy", "true");
@@ -147,14 +165,26 @@ export class Overview {
         if (!section.pending) {
             section.begin();
         }
+        const isFirst = !this.#arrived.size && !this.#arrivedTop;
         this.#arrived.set(section, answer);
         this.#decide(answer);
+        this.#arrive(isFirst);
+    }
+
+    #takeTop(answer) {
+        const isFirst = !this.#arrived.size;
+        this.#arrivedTop = answer.data;
+        this.#decide(answer);
+        this.#arrive(isFirst);
+    }
+
+    #arrive(isFirst) {
         this.page.answered();
         if (this.#settled) {
             this.#paint(true);
             return;
         }
-        if (this.#arrived.size === 1) {
+        if (isFirst) {
             clearTimeout(this.#timer);
             this.#timer = setTimeout(() => this.#settle(), GATHER);
         }
@@ -179,6 +209,13 @@ export class Overview {
     /** Shows arrived answers: all, or those with no pending section above. */
     #paint(all) {
         const now = Date.now();
+        if (this.#arrivedTop) {
+            this.waiting.hidden = true;
+            this.top.show(this.#arrivedTop, this.#ordered().map(({ module }) => module), now);
+            this.#arrivedTop = null;
+        } else if (this.top.isPending && !all) {
+            return;
+        }
         for (const section of this.#ordered()) {
             const answer = this.#arrived.get(section);
             if (answer) {
@@ -215,6 +252,9 @@ export class Overview {
     #settle() {
         clearTimeout(this.#timer);
         this.#settled = true;
+        if (this.top.isPending && !this.#arrivedTop) {
+            this.top.showPlaceholder();
+        }
         for (const section of this.#ordered()) {
             if (this.#isPending(section) && !this.#arrived.has(section)) {
                 section.showPlaceholder();
@@ -265,6 +305,8 @@ export class Overview {
         this.#isSearching = false;
         clearTimeout(this.#timer);
         this.#arrived.clear();
+        this.#arrivedTop = null;
+        this.top.end();
         this.waiting.hidden = true;
         this.element.removeAttribute("aria-busy");
         for (const section of this.#sections.values()) {
@@ -279,6 +321,7 @@ export class Overview {
         };
         if (failure.status === 502 || failure.status === 504) {
             // This is not an empty answer.
+            this.top.show([], [], 0);
             for (const section of this.#sections.values()) {
                 section.element.hidden = true;
                 fill(section.rows);

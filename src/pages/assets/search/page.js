@@ -382,7 +382,10 @@ export class SearchPage extends HTMLElement {
         const { item, q } = this.#place;
         this.toggleAttribute("data-aside", Boolean(item));
         if (item) {
-            this.look.show(item, q, this.main.querySelector(`[data-item="${CSS.escape(item)}"]`));
+            // The best results are in their modules, too.
+            const rows = [...this.main.querySelectorAll(`[data-item="${CSS.escape(item)}"]`)];
+            const row = rows.find((one) => one.contains(document.activeElement)) ?? rows[0] ?? null;
+            this.look.show(item, q, row);
         } else {
             this.look.close();
         }

@@ -10,7 +10,7 @@ import { download, fileOf, size } from "./file.js";
 import { nodes, pieces, plain, textOf } from "./highlight.js";
 import { CROSS, icon, moduleIcon } from "./icons.js";
 import { itemAddress, itemPath } from "./item-address.js";
-import { nameOf } from "./section.js";
+import { nameOf } from "./module-name.js";
 
 /** Bytes of a text that are read at a time; the most that the server gives. */
 const PART = 65_536;

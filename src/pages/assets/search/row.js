@@ -8,6 +8,7 @@ import { fileOf, size } from "./file.js";
 import { fromFirstMark, nodes, pieces, plain, textOf } from "./highlight.js";
 import { moduleIcon } from "./icons.js";
 import { itemAddress, itemName } from "./item-address.js";
+import { nameOf } from "./module-name.js";
 
 /** The type of people: round pictures, no time. */
 const PEOPLE = 6;
@@ -21,10 +22,11 @@ export function withValidItems(answer) {
 /**
  * @param {object} item as the server sends it
  * @param {{type: number}} module
- * @param {{roomy: boolean, now: number}} options `roomy` rows show more than one line of each text
+ * @param {{roomy: boolean, now: number, isNamed?: boolean}} options `roomy` rows show more than one line of each text,
+ *     named ones the module
  * @returns {HTMLElement}
  */
-export function row(item, module, { roomy, now }) {
+export function row(item, module, { roomy, now, isNamed = false }) {
     const texts = readTexts(item, roomy);
     const leads = target(item.action, document.baseURI);
     const file = leads.href ? null : fileOf(item, module);
@@ -35,7 +37,7 @@ export function row(item, module, { roomy, now }) {
             element("div", { class: "head" },
                 element("h3", { dir: "auto" }, opener(leads.href, name, texts.title)),
                 module.type === PEOPLE ? null : time(item.displayTime, now)),
-            line(item, file, leads, texts, roomy),
+            line(item, file, leads, texts, roomy, isNamed ? nameOf(module) : ""),
             roomy && texts.brief.length ? element("p", { class: "brief", dir: "auto" }, ...nodes(texts.brief)) : null));
 }
 
@@ -61,9 +63,10 @@ function opener(href, name, title) {
     return element("a", { href: itemAddress(name), class: "open", "data-look": name, "data-stop": true }, ...content);
 }
 
-/** Subtitle, author and file facts, then the brief in single-line rows. */
-function line(item, file, leads, texts, roomy) {
+/** Module, subtitle, author and file facts, then the brief in single-line rows. */
+function line(item, file, leads, texts, roomy, moduleName) {
     const parts = [
+        moduleName ? element("bdi", { class: "of-module" }, moduleName) : null,
         texts.subTitle.length ? element("bdi", {}, ...nodes(texts.subTitle)) : null,
         own(item.author),
         file ? element("bdi", {}, [file.extension.toUpperCase(), size(file.size)].filter(Boolean).join(" · ")) : null,

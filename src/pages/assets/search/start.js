@@ -14,6 +14,9 @@ const MOST = 5;
 /** The keyword that finds everything. */
 const EVERYTHING = "*";
 
+/** Parts with items of many modules. */
+const MIXED = new Set(["opened", "news"]);
+
 /** Module types. */
 const TODO = 3;
 const FAVORITES = 10;
@@ -124,7 +127,7 @@ export class Start extends EventTarget {
 function part(name, items, modules, now) {
     const rows = items.map((item) => {
         const module = modules.find(({ code }) => code === item.module);
-        return module && row(item, module, { roomy: false, now });
+        return module && row(item, module, { roomy: false, now, isNamed: MIXED.has(name) });
     });
     return rows.some(Boolean) ? element("section", { "aria-labelledby": `start-${name}` },
         element("h2", { id: `start-${name}` }, t(`start.${name}`)), element("ul", { class: "rows" }, ...rows)) : null;

@@ -54,6 +54,7 @@ export default {
     "module.10": ["Favorites", "收藏"],
     "module.11": ["Messages", "消息"],
 
+    "top.title": ["Top results", "最佳结果"],
     "section.all": ["Show all", "查看全部"],
     "section.nothing": ["Nothing found here.", "此处没有找到结果。"],
     "count.least": ["at least {count}", "至少 {count}"],

@@ -58,7 +58,7 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
     stage.browser.ask("document.querySelector('.row .open').click()").await;
     stage.wait_for_element(".look:not([aria-busy])").await;
     judge.look_at(stage, "search-item").await;
-    stage.open("/?q=warehouse&module=all&sort=relevance&from=2020-01-01", &seen(ROWS)).await;
+    stage.open("/?q=warehouse&module=article&sort=time&from=2020-01-01", &seen(ROWS)).await;
     judge.look_at(stage, "search-filters").await;
     stage.open("/?q=%E4%BB%93%E5%BA%93", &seen(ROWS)).await;
     judge.look_at(stage, "search-chinese").await;
