@@ -173,7 +173,9 @@ export class Overview {
 
     #takeTop(answer) {
         const isFirst = !this.#arrived.size;
-        this.#arrivedTop = answer.data;
+        // A single source shows the same in its section.
+        const found = (answer.sources ?? []).filter(({ total }) => total !== 0);
+        this.#arrivedTop = found.length > 1 ? answer.data : [];
         this.#decide(answer);
         this.#arrive(isFirst);
     }

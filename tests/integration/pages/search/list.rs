@@ -104,12 +104,12 @@ async fn chips_narrow_the_results_by_counted_values() {
     assert_eq!(page.texts(".modules [data-total]").await, ["Articles", "News"]);
 
     page.click("[data-chip=week]").await;
-    page.wait_until("document.querySelectorAll('.overview .row').length === 2").await;
+    page.wait_until("document.querySelectorAll('.sections .row').length === 2").await;
     page.click("[data-chip=year]").await;
-    page.wait_until("document.querySelectorAll('.overview .row').length === 3").await;
+    page.wait_until("document.querySelectorAll('.sections .row').length === 3").await;
     assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["Past year"]);
     page.click("[data-chip=year]").await;
-    page.wait_until("document.querySelectorAll('.overview .row').length === 4").await;
+    page.wait_until("document.querySelectorAll('.sections .row').length === 4").await;
     assert_eq!(page.address().await, "/?q=harbour");
 
     // A module has chips of its own; Back shows those of all again.
@@ -121,7 +121,7 @@ async fn chips_narrow_the_results_by_counted_values() {
 
     // One Tab stop; focus stays where results change.
     page.click("[data-chip='author:Mei']").await;
-    page.wait_until("document.querySelectorAll('.overview .row').length === 3").await;
+    page.wait_until("document.querySelectorAll('.sections .row').length === 3").await;
     page.wait_until("document.activeElement.dataset.chip === 'author:Mei'").await;
     assert_eq!(page.address().await, "/?q=harbour&author=Mei");
     assert_eq!(page.run("return document.querySelectorAll('.chip[tabindex=\"0\"]').length", &[]).await, 1);
@@ -129,7 +129,7 @@ async fn chips_narrow_the_results_by_counted_values() {
     page.wait_until("document.activeElement.dataset.chip === 'today'").await;
     page.press_key(Key::End).await;
     page.press_key(Key::Enter).await;
-    page.wait_until("document.querySelectorAll('.overview .row').length === 4").await;
+    page.wait_until("document.querySelectorAll('.sections .row').length === 4").await;
 
     page.go("/?q=harbour&author=Nobody&from=2020-01-02&to=2020-01-03").await;
     page.wait_for_text("Every source was searched").await;

@@ -38,7 +38,7 @@ async fn sections_fill_as_they_arrive_without_moving() {
     assert_eq!(page.texts("[data-module=news] .more").await, ["Show all"]);
     assert_eq!(page.texts("[data-module=article] .more").await, [""; 0]);
     page.wait_until("document.querySelector('[data-module=contracts] .skeleton')?.checkVisibility()").await;
-    assert_eq!(page.texts(".section h2").await, ["Articles", "Contracts", "News"]);
+    assert_eq!(page.texts(".sections h2").await, ["Articles", "Contracts", "News"]);
     let before = place_of(&page, "[data-module=news]").await;
     assert!(!page.shows_text("Nothing found").await, "not every module is announced");
 
@@ -232,7 +232,7 @@ async fn chinese_browser_gets_chinese_texts_and_composition() {
     page.tell("Input.insertText", json!({"text": "预算"})).await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     assert_eq!(page.texts("[data-module=article] mark").await, ["预算"]);
-    assert_eq!(page.texts(".section h2").await, ["文章"]);
+    assert_eq!(page.texts(".sections h2").await, ["文章"]);
     let searches =
         "return test.requested.filter(([address]) => address.startsWith('contents/search')).length";
     assert_eq!(page.run(searches, &[]).await, 1);
