@@ -145,9 +145,12 @@ mod pages {
     }
     mod delivery;
     mod search {
+        mod addresses;
         mod hostile_content;
         mod list;
+        mod outages;
         mod overlapping_steps;
+        mod position;
         mod quick_look;
         mod retries;
         mod session;

@@ -3,7 +3,7 @@
 import { call } from "../shared/api.js";
 import { element, fill } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import { dayBefore, startOf } from "./address.js";
+import { dayBefore, EVERYTHING, startOf, writeAddress } from "./address.js";
 import { CLOCK, CROSS, icon } from "./icons.js";
 import { itemPath } from "./item-address.js";
 import { row, withValidItems } from "./row.js";
@@ -11,15 +11,13 @@ import { row, withValidItems } from "./row.js";
 /** Rows of a part. */
 const MOST = 5;
 
-/** The keyword that finds everything. */
-const EVERYTHING = "*";
-
 /** Parts with items of many modules. */
 const MIXED = new Set(["opened", "news"]);
 
 /** Module types. */
-const TODO = 3;
 const FAVORITES = 10;
+/** Of which the newest items are a part. */
+const TYPES = { todos: 3, favorites: FAVORITES };
 /** Nothing in these is news. */
 const STANDING = new Set([6, 7, 8, FAVORITES]);
 
@@ -63,7 +61,7 @@ export class Start extends EventTarget {
                 click: () => this.#forget(text),
             }, icon(CROSS)))));
         this.element.hidden = false;
-        this.#load();
+        this.load();
     }
 
     stop() {
@@ -71,8 +69,8 @@ export class Start extends EventTarget {
         this.element.hidden = true;
     }
 
-    /** Parts appear together; one that fails is left out. */
-    async #load() {
+    /** Loads the parts, which appear together; one that fails is left out. */
+    async load() {
         this.#request.abort();
         this.#request = new AbortController();
         const { signal } = this.#request;
@@ -80,9 +78,9 @@ export class Start extends EventTarget {
         const modules = await this.modules().catch(() => []);
         const parts = {
             opened: this.#openedItems(signal),
-            todos: ofType(TODO, modules, signal),
+            todos: ofType(TYPES.todos, modules, signal),
             news: news(signal),
-            favorites: ofType(FAVORITES, modules, signal),
+            favorites: ofType(TYPES.favorites, modules, signal),
         };
         const loaded = await Promise.allSettled(Object.values(parts));
         if (signal.aborted) {
@@ -123,14 +121,16 @@ export class Start extends EventTarget {
     }
 }
 
-/** A section of rows; null without items. Items name their module. */
+/** A section of rows, whose title leads to all of its module; null without items. Items name their module. */
 function part(name, items, modules, now) {
     const rows = items.map((item) => {
         const module = modules.find(({ code }) => code === item.module);
         return module && row(item, module, { roomy: false, now, isNamed: MIXED.has(name) });
     });
+    const module = modules.find(({ type }) => type === TYPES[name]);
+    const title = module ? element("a", { href: `./${writeAddress({ module: module.code })}` }, t(`start.${name}`)) : t(`start.${name}`);
     return rows.some(Boolean) ? element("section", { "aria-labelledby": `start-${name}` },
-        element("h2", { id: `start-${name}` }, t(`start.${name}`)), element("ul", { class: "rows" }, ...rows)) : null;
+        element("h2", { id: `start-${name}` }, title), element("ul", { class: "rows" }, ...rows)) : null;
 }
 
 /** The newest items of the module of a type. */

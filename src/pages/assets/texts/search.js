@@ -142,6 +142,7 @@ export default {
     "empty.why": ["Every source was searched. Fewer or other words may help.", "已搜索所有来源。请尝试减少或更换关键词。"],
     "empty.without-filters": ["Search without filters", "清除筛选后搜索"],
     "empty.everywhere": ["Search everything", "搜索全部"],
+    "empty.all": ["There is nothing here yet.", "此处暂无内容。"],
     "empty.incomplete": ["Nothing found so far", "暂未找到结果"],
     "empty.unreached": ["Not every source was reached, so there may be more.", "部分来源未能访问，可能还有其他结果。"],
     "empty.unread": ["Not everything has been looked through yet.", "尚未查找全部内容。"],

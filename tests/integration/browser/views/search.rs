@@ -55,6 +55,9 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "search-recent").await;
     stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     judge.look_at(stage, "search-module").await;
+    stage.open("/?module=todo", &seen(ROWS)).await;
+    judge.look_at(stage, "search-to-dos").await;
+    stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     stage.browser.ask("document.querySelector('.row .open').click()").await;
     stage.wait_for_element(".look:not([aria-busy])").await;
     judge.look_at(stage, "search-item").await;
