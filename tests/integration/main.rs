@@ -153,6 +153,7 @@ mod pages {
         mod position;
         mod quick_look;
         mod retries;
+        mod saved;
         mod session;
         mod start;
         mod states;

@@ -20,6 +20,8 @@ import { Position } from "./position.js";
 import { personMenu } from "./person-menu.js";
 import { Results } from "./results.js";
 import { updateTimes } from "./row.js";
+import { SavedSearches } from "./saved-searches.js";
+import { Saving } from "./saving.js";
 import { SearchBox } from "./search-box.js";
 import { signInSection, takeSignInError } from "./sign-in.js";
 import { Start } from "./start.js";
@@ -117,7 +119,12 @@ export class SearchPage extends HTMLElement {
         const [tenant, person] = [session.tenant?.code ?? "", session.person.userId];
         this.recent = new Recent(tenant, person);
         this.opened = new Recent(tenant, person, "items");
-        this.start = new Start(this.recent, this.opened, () => this.#modules.load());
+        this.saving = new Saving(new SavedSearches(tenant, person), {
+            place: () => this.#latestPlace(),
+            name: () => this.#box.text || this.results.list.heading.textContent,
+            say: (text) => this.#notice.show(text),
+        });
+        this.start = new Start(this.recent, this.opened, this.saving, () => this.#modules.load());
         this.start.addEventListener("pick", ({ detail }) => this.#pick(detail));
         this.start.addEventListener("left", () => this.#box.input.focus());
         this.results = new Results({
@@ -136,7 +143,8 @@ export class SearchPage extends HTMLElement {
             change: (changed) => this.#go({ ...this.#latestPlace(), ...changed }),
         });
         this.nav = new Modules((module) => this.#open(module));
-        this.main.append(this.start.element, this.results.element);
+        this.results.filters.element.append(this.saving.button);
+        this.main.append(this.start.element, this.results.element, this.saving.dialog);
         this.main.before(this.nav.element);
         this.main.addEventListener("click", ({ target }) => target.closest(".open") && this.#remember(this.#place.q));
         fill(this.head.who, personMenu(session, {
@@ -231,7 +239,7 @@ export class SearchPage extends HTMLElement {
         this.dataset.view = isAtStart ? "start" : "results";
         this.results.element.hidden = this.nav.element.hidden = isAtStart;
         this.results.place = place;
-        this.suggestions.show(place.q, this.recent.list());
+        this.suggestions.show(place.q, { recent: this.recent.list(), saved: this.saving.saved.list(), modules: () => this.#modules.load() });
         this.#modules.load().then((modules) => this.#mark(modules), () => {});
         if (isAtStart) {
             this.#notice.clear();
@@ -340,10 +348,12 @@ export class SearchPage extends HTMLElement {
         }
     }
 
-    #pick(text) {
+    /** @param {Partial<import("./address.js").Place>} changed */
+    #pick(changed) {
         this.#box.input.focus();
-        this.#remember(text);
-        this.#go({ ...this.#latestPlace(), q: text });
+        const place = { ...this.#latestPlace(), ...changed };
+        this.#remember(place.q);
+        this.#go(place);
     }
 
     #found(found) {

@@ -55,6 +55,12 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "search-recent").await;
     stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     judge.look_at(stage, "search-module").await;
+    stage.browser.ask("document.querySelector('.bar > .link').click()").await;
+    stage.wait_for_element("dialog[open]").await;
+    judge.look_at(stage, "search-saving").await;
+    stage.browser.ask("document.querySelector('.saving form').requestSubmit()").await;
+    stage.open("/", &seen("[data-saved]")).await;
+    judge.look_at(stage, "search-saved").await;
     stage.open("/?module=todo", &seen(ROWS)).await;
     judge.look_at(stage, "search-to-dos").await;
     stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
