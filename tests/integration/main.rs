@@ -36,7 +36,7 @@ mod cli {
     mod commands;
     mod connector;
     mod demo;
-    mod demo_questions;
+    pub(crate) mod demo_questions;
 }
 #[cfg(test)]
 mod conformance {
@@ -146,6 +146,7 @@ mod pages {
     mod delivery;
     mod search {
         mod addresses;
+        mod demo_questions;
         mod hostile_content;
         mod list;
         mod outages;
