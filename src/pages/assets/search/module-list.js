@@ -49,9 +49,9 @@ export class ModuleList {
         this.tail = element("div", { class: "tail" });
         this.end = element("div", { class: "end", "aria-hidden": "true" });
         this.empty = element("div", { class: "empty", hidden: true });
+        this.title = element("div", { class: "title" }, this.icon, this.heading, this.count);
         this.element = element("section", { class: "list", "aria-labelledby": "list-title" },
-            element("div", { class: "title" }, this.icon, this.heading, this.count),
-            this.notes, this.empty, this.rows, this.waiting, this.tail, this.end);
+            this.title, this.notes, this.empty, this.rows, this.waiting, this.tail, this.end);
     }
 
     /** Aborts the search, on the server too. */
@@ -81,6 +81,7 @@ export class ModuleList {
         this.#count = 0;
         this.#empty = 0;
         this.#isPartial = false;
+        this.title.hidden = false;
         fill(this.heading, isolate(nameOf(module)));
         fill(this.icon, moduleIcon(module));
         fill(this.tail);
@@ -99,6 +100,19 @@ export class ModuleList {
         while (hasMore && !signal.aborted && this.#count < wanted) {
             hasMore = await this.#load(false, wanted - this.#count);
         }
+    }
+
+    /** Tells that there is no such module. */
+    showUnknown(...ways) {
+        this.stop();
+        this.place = null;
+        for (const part of [this.notes, this.rows, this.tail]) {
+            fill(part);
+        }
+        fill(this.heading, t("trouble.no-module"));
+        this.title.hidden = true;
+        fill(this.empty, element("h2", {}, t("trouble.no-module")), element("p", { class: "ways" }, ...ways));
+        this.empty.hidden = false;
     }
 
     /** Loads a page; returns whether it had rows. */

@@ -296,9 +296,10 @@ export class SearchPage extends HTMLElement {
         }
         const module = findModule(modules, place.module);
         if (!module) {
-            list.stop();
-            list.element.hidden = true;
-            this.#notice.show(t("trouble.no-module"), element("button", { type: "button", click: () => this.#open(null) }, t("empty.everywhere")));
+            this.#notice.clear();
+            this.results.hasControls = false;
+            list.showUnknown(element("button", { type: "button", click: () => this.#open(null) }, t("empty.everywhere")));
+            this.#restoreFocus();
             return;
         }
         if (!place.q) {
@@ -316,7 +317,8 @@ export class SearchPage extends HTMLElement {
     }
 
     #mark(modules) {
-        this.nav.mark(findModule(modules, this.#place.module), (module) => this.#address(module, this.#place));
+        const { module: name } = this.#place;
+        this.nav.mark(name ? findModule(modules, name) : null, (module) => this.#address(module, this.#place));
     }
 
     #address(module, place) {

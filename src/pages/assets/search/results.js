@@ -31,8 +31,14 @@ export class Results {
     set place(place) {
         this.#place = place;
         this.filters.place = this.chips.place = place;
+        this.hasControls = true;
         this.overview.element.hidden = Boolean(place.module);
         this.list.element.hidden = !place.module;
+    }
+
+    /** Whether there is something to order and to filter. */
+    set hasControls(hasControls) {
+        this.filters.element.hidden = this.chips.element.hidden = !hasControls;
     }
 
     /** The overview or the list. */

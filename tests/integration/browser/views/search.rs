@@ -83,6 +83,8 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
 async fn not_found(stage: &Stage, judge: &mut impl Judge) {
     stage.open("/?q=qqqqzzzz&module=article", &seen(".empty")).await;
     judge.look_at(stage, "search-nothing-found").await;
+    stage.open("/?q=warehouse&module=nowhere", &seen(".empty h2")).await;
+    judge.look_at(stage, "search-no-module").await;
     stage.archive.set_reply(Reply::Status(503));
     stage.open("/?q=warehouse", &seen(".note.trouble")).await;
     judge.look_at(stage, "search-not-complete").await;

@@ -71,12 +71,12 @@ async fn unknown_module_is_told_and_the_others_are_offered() {
     for (address, rows) in [("/?module=nope", 2), ("/?q=harbour&module=nope", 1)] {
         page.go(address).await;
         page.wait_for_text("There is nothing of this name to search in.").await;
-        assert_eq!(page.texts(".list").await, [""; 0]);
+        assert_eq!(page.texts(".list .row, .chip, .modules [aria-current]").await, [""; 0]);
         page.click(".modules li:nth-child(2) a").await;
         page.wait_until(&format!("document.querySelectorAll('.list .row').length === {rows}")).await;
         assert!(!page.shows_text("There is nothing of this name").await);
         page.go(address).await;
-        page.click(".notice button").await;
+        page.click(".list .empty button").await;
         page.wait_until("!location.search.includes('module')").await;
     }
     page.close().await;
