@@ -36,7 +36,7 @@ mod cli {
     mod commands;
     mod connector;
     mod demo;
-    mod demo_questions;
+    pub(crate) mod demo_questions;
 }
 #[cfg(test)]
 mod conformance {
@@ -145,11 +145,16 @@ mod pages {
     }
     mod delivery;
     mod search {
+        mod addresses;
+        mod demo_questions;
         mod hostile_content;
         mod list;
+        mod outages;
         mod overlapping_steps;
+        mod position;
         mod quick_look;
         mod retries;
+        mod saved;
         mod session;
         mod start;
         mod states;

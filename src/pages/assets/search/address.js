@@ -2,7 +2,7 @@
 
 /**
  * @typedef {object} Place
- * @property {string} q the keyword; empty at the start
+ * @property {string} q the keyword; empty at the start and for everything in a module
  * @property {string} module a module's code or id; empty for all modules
  * @property {"time" | "relevance"} sort
  * @property {string} from the first day, such as "2024-01-31"; empty without one
@@ -20,6 +20,16 @@ export const LONGEST = 256;
 
 export const FILTERS = Object.freeze(["from", "to", "author", "source"]);
 
+/** The keyword that finds everything. */
+export const EVERYTHING = "*";
+
+/** Days before today on which periods up to now begin. */
+export const PERIODS = Object.freeze({ today: 0, week: 7, month: 30, year: 365 });
+
+/** Days outside are mistakes, or still being typed. */
+export const FIRST_DAY = "1900-01-01";
+export const LAST_DAY = "9999-12-31";
+
 /**
  * Reads a place from an address; invalid parts are dropped.
  *
@@ -29,13 +39,17 @@ export const FILTERS = Object.freeze(["from", "to", "author", "source"]);
 export function readAddress(query) {
     const parameters = new URLSearchParams(query);
     const text = (name) => (parameters.get(name) ?? "").trim();
+    const day = (name) => (isDay(text(name)) ? text(name) : "");
+    const days = [day("from"), day("to")];
+    // A period that ends before it begins was written the wrong way round.
+    const [from, to] = days.every(Boolean) ? days.sort() : days;
     return {
         // Never half of a surrogate pair.
         q: text("q").slice(0, LONGEST).replace(/[\ud800-\udbff]$/, "").trim(),
         module: text("module"),
         sort: text("sort") === "time" ? "time" : "relevance",
-        from: startOf(text("from")) === null ? "" : text("from"),
-        to: startOf(text("to")) === null ? "" : text("to"),
+        from,
+        to,
         author: text("author"),
         source: text("module") ? text("source") : "",
         exact: text("exact") === "true" ? "true" : "",
@@ -59,15 +73,15 @@ export function writeAddress(place) {
 }
 
 /**
- * The search parameters of a place.
+ * The search parameters of a place. Without words, the newest come first.
  *
  * @param {Place} place
  * @returns {Record<string, string | number | boolean | undefined>}
  */
 export function question(place) {
     return {
-        keyword: place.q,
-        sort: place.sort,
+        keyword: place.q || EVERYTHING,
+        sort: place.q ? place.sort : "time",
         from: startOf(place.from) ?? undefined,
         // The server's `to` is exclusive.
         to: startOf(place.to, 1) ?? undefined,
@@ -75,6 +89,11 @@ export function question(place) {
         exact: place.exact || undefined,
         highlight: true,
     };
+}
+
+/** Whether a place shows the start page. */
+export function isStart(place) {
+    return !place.q && !place.module;
 }
 
 export function filtersOf(place) {
@@ -87,6 +106,15 @@ export function dayBefore(days) {
     day.setDate(day.getDate() - days);
     const twoDigits = (value) => String(value).padStart(2, "0");
     return `${day.getFullYear()}-${twoDigits(day.getMonth() + 1)}-${twoDigits(day.getDate())}`;
+}
+
+/** The name of the period up to now that a place is limited to. */
+export function periodOf({ from, to }) {
+    return to ? undefined : Object.keys(PERIODS).find((name) => from === dayBefore(PERIODS[name]));
+}
+
+function isDay(day) {
+    return startOf(day) !== null && day >= FIRST_DAY && day <= LAST_DAY;
 }
 
 /**

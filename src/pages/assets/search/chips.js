@@ -2,14 +2,11 @@
 
 import { element, fill, isolate } from "../shared/dom.js";
 import { number, t } from "../shared/language.js";
-import { dayBefore, startOf } from "./address.js";
+import { dayBefore, periodOf, PERIODS, startOf } from "./address.js";
 import { formatDay } from "../shared/time.js";
 
 /** Values shown of each facet. */
 const MOST = 6;
-
-/** Days before today. */
-const PERIODS = { today: 0, week: 7, month: 30, year: 365 };
 
 /** Dispatches `change` with the changed parts of the place. */
 export class Chips extends EventTarget {
@@ -54,13 +51,12 @@ export class Chips extends EventTarget {
 
     #times() {
         const { from, to } = this.#place;
+        const period = periodOf(this.#place);
         const chips = Object.entries(PERIODS).map(([name, days]) => {
-            const day = dayBefore(days);
-            const isPressed = from === day && !to;
-            return this.#chip(name, t(`chips.${name}`), { isPressed, change: { from: isPressed ? "" : day, to: "" } });
+            const isPressed = name === period;
+            return this.#chip(name, t(`chips.${name}`), { isPressed, change: { from: isPressed ? "" : dayBefore(days), to: "" } });
         });
-        const isPeriod = chips.some((chip) => chip.ariaPressed === "true");
-        const own = [["from", from], ["to", to]].filter(([, day]) => day && !isPeriod);
+        const own = [["from", from], ["to", to]].filter(([, day]) => day && !period);
         return [...chips, ...own.map(([name, day]) =>
             this.#chip(name, t(`chips.${name}`, { day: formatDay(startOf(day)) }), { isPressed: true, change: { [name]: "" } }))];
     }

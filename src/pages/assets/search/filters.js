@@ -1,13 +1,9 @@
 import { element, fill } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import { filtersOf } from "./address.js";
+import { filtersOf, FIRST_DAY, LAST_DAY } from "./address.js";
 
 /** Milliseconds without typing after which a filter applies. */
 const PAUSE = 300;
-
-/** Years outside are still being typed. */
-const FIRST_DAY = "1900-01-01";
-const LAST_DAY = "9999-12-31";
 
 /** The bar above the results; dispatches `change` with the changed parts of the place. */
 export class Filters extends EventTarget {
@@ -38,6 +34,8 @@ export class Filters extends EventTarget {
 
     set place(place) {
         this.#place = place;
+        // Everything stands in one order.
+        this.sort.hidden = !place.q;
         for (const input of this.sort.querySelectorAll("input")) {
             input.checked = input.value === place.sort;
         }

@@ -54,13 +54,13 @@ export class Modules {
     /**
      * Marks the current module and updates the links.
      *
-     * @param {object | undefined} current
+     * @param {object | null | undefined} current null for all modules, undefined for an unknown one
      * @param {(module: object | null) => string} address
      */
     mark(current, address) {
         for (const [module, link] of this.#links) {
             link.href = address(module);
-            const isCurrent = (module?.id ?? null) === (current?.id ?? null);
+            const isCurrent = module === null ? current === null : module.id === current?.id;
             if (!isCurrent) {
                 link.removeAttribute("aria-current");
             } else if (!link.ariaCurrent) {

@@ -26,6 +26,8 @@ export function moduleIcon(module) {
     return shown;
 }
 
+/** Favorites; also searches that a person keeps. */
+export const STAR = 9;
 export const LENS = 13;
 export const CLOCK = 14;
 export const CROSS = 15;

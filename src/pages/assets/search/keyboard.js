@@ -6,13 +6,12 @@ const OWN = "input:not(#box), select, textarea, summary, [popover] *";
 /**
  * @param {HTMLElement} page
  * @param {import("./search-box.js").SearchBox} box
- * @param {import("./quick-look.js").QuickLook} look
+ * @param {import("./beside.js").Beside} beside
  * @param {HTMLDialogElement} help
- * @param {(name: string) => void} open shows an item; an empty name hides it
  */
-export function listen(page, box, look, help, open) {
+export function listen(page, box, beside, help) {
     document.addEventListener("keydown", (event) => {
-        if (event.defaultPrevented || event.isComposing || box.composing || event.altKey || help.open) {
+        if (event.defaultPrevented || event.isComposing || box.composing || event.altKey || page.querySelector("dialog[open]")) {
             return;
         }
         if (event.ctrlKey || event.metaKey) {
@@ -26,33 +25,34 @@ export function listen(page, box, look, help, open) {
             event.preventDefault();
             return;
         }
-        if (lookAt(event.key, look, open) || handle(event.key, page, box)) {
+        if (lookAt(event.key, beside) || handle(event.key, page, box)) {
             event.preventDefault();
         }
     });
 }
 
 /** Keys of the item beside the list. */
-function lookAt(key, look, open) {
+function lookAt(key, beside) {
+    const { look } = beside;
     const at = document.activeElement;
     const name = at?.closest("[data-item]")?.dataset.item;
     switch (key) {
         case " ":
             if (name) {
-                open(look.name === name ? "" : name);
+                beside.open(look.name === name ? "" : name);
             }
             return Boolean(name);
         case "ArrowRight":
             if (name && look.name === name) {
                 look.focus();
             } else if (name) {
-                open(name);
+                beside.open(name);
             }
             return Boolean(name);
         case "ArrowLeft":
         case "Escape":
             if (look.isOpen && (key === "Escape" || look.element.contains(at)) && !document.querySelector(":popover-open")) {
-                open("");
+                beside.open("");
                 return true;
             }
             return false;
@@ -121,6 +121,8 @@ function back(at, box) {
         box.input.select();
     } else if (box.input.value) {
         box.clear();
+    } else {
+        box.dispatchEvent(new Event("leave"));
     }
     return true;
 }

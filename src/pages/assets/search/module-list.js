@@ -14,6 +14,10 @@ import { moduleIcon } from "./icons.js";
 
 const LIMIT = 20;
 
+/** Most rows of a page, and of a position in the history, which are loaded at once. */
+const MOST_OF_PAGE = 100;
+const MOST_AT_ONCE = 1_000;
+
 /** Distance to the end at which the next page loads. */
 const NEAR = "1200px 0px";
 
@@ -31,7 +35,7 @@ export class ModuleList {
     #hasFailed = false;
     #near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: NEAR });
 
-    /** @param {{failed: Function, done: Function, answered: Function, emptyResult: Function, sources: Function, decided: Function, counted: Function}} page */
+    /** @param {{asked: Function, failed: Function, done: Function, answered: Function, emptyResult: Function, sources: Function, decided: Function, counted: Function}} page */
     constructor(page) {
         this.page = page;
         this.place = null;
@@ -45,9 +49,9 @@ export class ModuleList {
         this.tail = element("div", { class: "tail" });
         this.end = element("div", { class: "end", "aria-hidden": "true" });
         this.empty = element("div", { class: "empty", hidden: true });
+        this.title = element("div", { class: "title" }, this.icon, this.heading, this.count);
         this.element = element("section", { class: "list", "aria-labelledby": "list-title" },
-            element("div", { class: "title" }, this.icon, this.heading, this.count),
-            this.notes, this.empty, this.rows, this.waiting, this.tail, this.end);
+            this.title, this.notes, this.empty, this.rows, this.waiting, this.tail, this.end);
     }
 
     /** Aborts the search, on the server too. */
@@ -56,7 +60,14 @@ export class ModuleList {
         this.#near.disconnect();
     }
 
-    async show(place, module) {
+    /**
+     * Shows the first page, and further ones while fewer than so many rows are there.
+     *
+     * @param {import("./address.js").Place} place
+     * @param {object} module
+     * @param {number} [rows]
+     */
+    async show(place, module, rows = 0) {
         this.stop();
         if ([this.notes, this.empty, this.tail].some((part) => part.contains(document.activeElement))) {
             // The focused button disappears.
@@ -70,6 +81,7 @@ export class ModuleList {
         this.#count = 0;
         this.#empty = 0;
         this.#isPartial = false;
+        this.title.hidden = false;
         fill(this.heading, isolate(nameOf(module)));
         fill(this.icon, moduleIcon(module));
         fill(this.tail);
@@ -82,13 +94,35 @@ export class ModuleList {
             fill(this.count);
             fill(this.notes);
         }
-        await this.#load(true);
+        const { signal } = this.#request;
+        const wanted = Math.min(rows, MOST_AT_ONCE);
+        let hasMore = await this.#load(true, wanted);
+        while (hasMore && !signal.aborted && this.#count < wanted) {
+            hasMore = await this.#load(false, wanted - this.#count);
+        }
     }
 
-    async #load(isFirst) {
-        if (!isFirst && (this.#loading || this.#cursor === null)) {
-            return;
+    /** Tells that there is no such module. */
+    showUnknown(...ways) {
+        this.stop();
+        this.place = null;
+        for (const part of [this.notes, this.rows, this.tail]) {
+            fill(part);
         }
+        fill(this.heading, t("trouble.no-module"));
+        this.title.hidden = true;
+        fill(this.empty, element("h2", {}, t("trouble.no-module")), element("p", { class: "ways" }, ...ways));
+        this.empty.hidden = false;
+    }
+
+    /** Loads a page; returns whether it had rows. */
+    async #load(isFirst, wanted = 0) {
+        if (!isFirst && (this.#loading || this.#cursor === null)) {
+            return false;
+        }
+        const limit = Math.min(Math.max(wanted, LIMIT), MOST_OF_PAGE);
+        const before = this.#count;
+        const arrived = isFirst ? null : this.page.asked();
         const { signal } = this.#request;
         const waits = !isFirst && this.tail.contains(document.activeElement) ? this.#waitAtLast() : null;
         this.#loading = true;
@@ -97,13 +131,13 @@ export class ModuleList {
         this.waiting.hidden = isFirst && this.rows.childElementCount > 0;
         this.rows.setAttribute("aria-busy", "true");
         const query = {
-            ...question(this.place), moduleId: this.module.id, source: this.place.source, limit: LIMIT, paging: "cursor", pinned: true,
+            ...question(this.place), moduleId: this.module.id, source: this.place.source, limit, paging: "cursor", pinned: true,
             cursor: this.#cursor, facets: isFirst ? "author,source" : undefined,
         };
         try {
             const answer = await call("POST", "/contents/search", { query, signal });
             if (!signal.aborted) {
-                this.#take(withValidItems(answer), isFirst);
+                this.#take(withValidItems(answer), isFirst, limit);
                 if (waits && document.activeElement === waits) {
                     const next = waits === this.heading ? this.rows.firstElementChild : waits.closest("li").nextElementSibling;
                     stopOf(next)?.focus({ preventScroll: true });
@@ -114,12 +148,14 @@ export class ModuleList {
                 this.#fail(failure, isFirst);
             }
         } finally {
+            arrived?.();
             if (!signal.aborted) {
                 this.#loading = false;
                 this.waiting.hidden = true;
                 this.rows.removeAttribute("aria-busy");
             }
         }
+        return !signal.aborted && this.#count > before;
     }
 
     /** Moves focus from the pressed button to the last row until more rows arrive. */
@@ -129,7 +165,7 @@ export class ModuleList {
         return place;
     }
 
-    #take(answer, isFirst) {
+    #take(answer, isFirst, limit) {
         const now = Date.now();
         const rows = answer.data.map((item) => row(item, this.module, { roomy: true, now }));
         const isBegun = this.#count > 0;
@@ -166,7 +202,7 @@ export class ModuleList {
         }
         this.#hasFailed = false;
         if (!isEmpty || this.#cursor !== null) {
-            this.#showEnd(sourceNotes, gap !== null && rows.length < LIMIT, isFirst);
+            this.#showEnd(sourceNotes, gap !== null && rows.length < limit, isFirst);
         }
     }
 

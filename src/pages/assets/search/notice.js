@@ -9,7 +9,10 @@ const LATE = [[3_000, "trouble.slow"], [10_000, "trouble.hangs"]];
 
 export class Notice {
     #timer = 0;
+    /** Timers of late answers. */
     #late = [];
+    /** Those whose text is shown. */
+    #shownLate = null;
     #tries = 0;
     #again = null;
     #isHeld = false;
@@ -28,6 +31,8 @@ export class Notice {
         const wasHere = this.element.contains(document.activeElement);
         clearTimeout(this.#timer);
         this.#late.forEach(clearTimeout);
+        this.#late = [];
+        this.#shownLate = null;
         this.#again = null;
         this.#isHeld = false;
         this.element.hidden = true;
@@ -43,10 +48,31 @@ export class Notice {
         this.clear();
     }
 
-    /** Says so when an answer is late; whatever is shown next ends that. */
+    /** Says so when the answer to a new search is late. */
     expect() {
         this.clear();
-        this.#late = LATE.map(([after, text]) => setTimeout(() => this.#show(t(text)), after));
+        this.expectMore();
+    }
+
+    /**
+     * Says so when an answer is late, unless something else is said. Whatever is shown next ends that.
+     *
+     * @returns {() => void} ends it
+     */
+    expectMore() {
+        const timers = LATE.map(([after, text]) => setTimeout(() => {
+            if (this.element.hidden || this.#shownLate) {
+                this.#show(t(text));
+                this.#shownLate = timers;
+            }
+        }, after));
+        this.#late.push(...timers);
+        return () => {
+            timers.forEach(clearTimeout);
+            if (this.#shownLate === timers) {
+                this.clear();
+            }
+        };
     }
 
     show(text, ...actions) {
@@ -55,6 +81,7 @@ export class Notice {
     }
 
     #show(text, ...actions) {
+        this.#shownLate = null;
         fill(this.element, element("span", { dir: "auto" }, text), ...actions);
         this.element.hidden = false;
     }

@@ -28,7 +28,7 @@ export class QuickLook {
     #origin = null;
     #length = 0;
 
-    /** @param {{close: () => void, modules: () => Promise<object[]>, opened: (name: string) => void, signedOut: (again: () => void) => void}} page */
+    /** @param {{close: () => void, asked: () => () => void, modules: () => Promise<object[]>, opened: (name: string) => void, signedOut: (again: () => void) => void}} page */
     constructor(page) {
         this.page = page;
         this.heading = element("h2", { id: "look-title", tabindex: "-1", dir: "auto" });
@@ -85,6 +85,7 @@ export class QuickLook {
         fill(this.kind);
         fill(this.body, element("div", { class: "skeleton", "aria-hidden": "true" }, element("div", { class: "bone tall" })));
         const path = itemPath(name);
+        const arrived = this.page.asked();
         try {
             const [modules, answer] = await Promise.all([this.page.modules(), path && call("GET", path, { query: { keyword }, signal })]);
             if (!signal.aborted) {
@@ -95,6 +96,7 @@ export class QuickLook {
                 this.#fail(failure, row);
             }
         } finally {
+            arrived();
             if (!signal.aborted) {
                 this.element.removeAttribute("aria-busy");
             }

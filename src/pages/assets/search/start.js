@@ -1,69 +1,71 @@
-// Before a search: recent searches, what is open and new for this person, and how to ask more exactly.
+// Before a search: saved and recent searches, what is open and new for this person, and how to ask more exactly.
 
 import { call } from "../shared/api.js";
 import { element, fill } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import { dayBefore, startOf } from "./address.js";
-import { CLOCK, CROSS, icon } from "./icons.js";
+import { dayBefore, EVERYTHING, startOf, writeAddress } from "./address.js";
+import { CLOCK, CROSS, icon, STAR } from "./icons.js";
 import { itemPath } from "./item-address.js";
 import { row, withValidItems } from "./row.js";
 
 /** Rows of a part. */
 const MOST = 5;
 
-/** The keyword that finds everything. */
-const EVERYTHING = "*";
-
 /** Parts with items of many modules. */
 const MIXED = new Set(["opened", "news"]);
 
 /** Module types. */
-const TODO = 3;
 const FAVORITES = 10;
+/** Of which the newest items are a part. */
+const TYPES = { todos: 3, favorites: FAVORITES };
 /** Nothing in these is news. */
 const STANDING = new Set([6, 7, 8, FAVORITES]);
 
-/** Dispatches `pick` with a recent search, `left` after one was removed. */
+/** Dispatches `pick` with the changed parts of the place, `left` after a search was removed. */
 export class Start extends EventTarget {
     #request = new AbortController();
 
     /**
      * @param {import("../shared/recent.js").Recent} recent searches
      * @param {import("../shared/recent.js").Recent} opened names of items
+     * @param {import("./saving.js").Saving} saving
      * @param {() => Promise<object[]>} modules
      */
-    constructor(recent, opened, modules) {
+    constructor(recent, opened, saving, modules) {
         super();
-        Object.assign(this, { recent, opened, modules });
+        Object.assign(this, { recent, opened, saving, modules });
+        this.savedList = element("ul", { class: "saved" });
+        this.savedPart = element("section", { "aria-labelledby": "saved-title" },
+            element("h2", { id: "saved-title" }, t("saved.title")), this.savedList);
         this.list = element("ul", { class: "recent" });
         this.recentPart = element("section", { "aria-labelledby": "recent-title" },
             element("div", { class: "title" }, element("h2", { id: "recent-title" }, t("start.recent")),
-                element("button", { type: "button", class: "link", click: () => this.#clear() }, t("start.clear"))),
+                element("button", { type: "button", class: "link", click: () => this.#leave(() => this.recent.clear()) }, t("start.clear"))),
             this.list);
         this.parts = element("div", { class: "start-parts" });
-        this.element = element("div", { class: "start", hidden: true }, this.recentPart, this.parts,
+        this.element = element("div", { class: "start", hidden: true }, this.savedPart, this.recentPart, this.parts,
             element("section", { "aria-labelledby": "hints-title" },
                 element("h2", { id: "hints-title" }, t("start.hints")),
-                element("dl", { class: "hints" }, ...["words", "phrase", "without", "author", "all"].map((name) =>
+                element("dl", { class: "hints" }, ...["words", "phrase", "without", "author", "in", "all"].map((name) =>
                     element("div", {}, element("dt", {}, element("code", {}, t(`hint.${name}.form`))),
                         element("dd", {}, t(`hint.${name}`)))))));
     }
 
     show() {
+        const saved = this.saving.saved.list();
+        this.savedPart.hidden = !saved.length;
+        fill(this.savedList, ...saved.map(({ name, place }) => element("li", { "data-saved": name },
+            this.#pick(place, STAR, name, place.q === name ? "" : place.q),
+            element("button", {
+                type: "button", class: "link", "aria-label": t("saved.rename", { name }), click: () => this.#rename(name),
+            }, t("saved.rename-short")),
+            removal(t("saved.remove", { name }), () => this.#leave(() => this.saving.saved.remove(name))))));
         const list = this.recent.list();
         this.recentPart.hidden = !list.length;
-        fill(this.list, ...list.map((text) => element("li", {},
-            element("button", {
-                type: "button", class: "pick", "data-stop": true,
-                click: () => this.dispatchEvent(new CustomEvent("pick", { detail: text })),
-            }, icon(CLOCK), element("bdi", {}, text)),
-            element("button", {
-                type: "button", class: "forget", title: t("start.forget", { text }),
-                "aria-label": t("start.forget", { text }),
-                click: () => this.#forget(text),
-            }, icon(CROSS)))));
+        fill(this.list, ...list.map((text) => element("li", {}, this.#pick({ q: text }, CLOCK, text),
+            removal(t("start.forget", { text }), () => this.#leave(() => this.recent.remove(text))))));
         this.element.hidden = false;
-        this.#load();
+        this.load();
     }
 
     stop() {
@@ -71,8 +73,8 @@ export class Start extends EventTarget {
         this.element.hidden = true;
     }
 
-    /** Parts appear together; one that fails is left out. */
-    async #load() {
+    /** Loads the parts, which appear together; one that fails is left out. */
+    async load() {
         this.#request.abort();
         this.#request = new AbortController();
         const { signal } = this.#request;
@@ -80,9 +82,9 @@ export class Start extends EventTarget {
         const modules = await this.modules().catch(() => []);
         const parts = {
             opened: this.#openedItems(signal),
-            todos: ofType(TODO, modules, signal),
+            todos: ofType(TYPES.todos, modules, signal),
             news: news(signal),
-            favorites: ofType(FAVORITES, modules, signal),
+            favorites: ofType(TYPES.favorites, modules, signal),
         };
         const loaded = await Promise.allSettled(Object.values(parts));
         if (signal.aborted) {
@@ -110,27 +112,44 @@ export class Start extends EventTarget {
         return items.filter(Boolean);
     }
 
-    #forget(text) {
-        this.recent.remove(text);
-        this.show();
-        this.dispatchEvent(new Event("left"));
+    #pick(change, picture, text, more = "") {
+        return element("button", {
+            type: "button", class: "pick", "data-stop": true,
+            click: () => this.dispatchEvent(new CustomEvent("pick", { detail: change })),
+        }, icon(picture), element("bdi", {}, text), more ? element("bdi", { class: "faint" }, more) : null);
     }
 
-    #clear() {
-        this.recent.clear();
+    #rename(name) {
+        this.saving.rename(name, (renamed) => {
+            this.show();
+            // Its button was replaced, and the dialog gives focus back on closing.
+            const [row] = [...this.savedList.children].filter(({ dataset }) => dataset.saved === renamed);
+            this.saving.dialog.addEventListener("close", () => row.querySelector(".pick").focus(), { once: true });
+        });
+    }
+
+    /** Removes searches, whose buttons had the focus. */
+    #leave(remove) {
+        remove();
         this.show();
         this.dispatchEvent(new Event("left"));
     }
 }
 
-/** A section of rows; null without items. Items name their module. */
+function removal(name, remove) {
+    return element("button", { type: "button", class: "forget", title: name, "aria-label": name, click: remove }, icon(CROSS));
+}
+
+/** A section of rows, whose title leads to all of its module; null without items. Items name their module. */
 function part(name, items, modules, now) {
     const rows = items.map((item) => {
         const module = modules.find(({ code }) => code === item.module);
         return module && row(item, module, { roomy: false, now, isNamed: MIXED.has(name) });
     });
+    const module = modules.find(({ type }) => type === TYPES[name]);
+    const title = module ? element("a", { href: `./${writeAddress({ module: module.code })}` }, t(`start.${name}`)) : t(`start.${name}`);
     return rows.some(Boolean) ? element("section", { "aria-labelledby": `start-${name}` },
-        element("h2", { id: `start-${name}` }, t(`start.${name}`)), element("ul", { class: "rows" }, ...rows)) : null;
+        element("h2", { id: `start-${name}` }, title), element("ul", { class: "rows" }, ...rows)) : null;
 }
 
 /** The newest items of the module of a type. */

@@ -1,17 +1,20 @@
-// Completions of the typed text: recent searches, titles, people, departments, and names after `author:`.
+// Completions of the typed text: saved and recent searches, titles, people, departments, names after `author:`, modules after `in:`.
 
 import { call } from "../shared/api.js";
 import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
-import { CLOCK, icon, LENS, moduleIcon } from "./icons.js";
+import { writeAddress } from "./address.js";
+import { CLOCK, icon, LENS, moduleIcon, STAR } from "./icons.js";
+import { nameOf } from "./module-name.js";
 
 const MOST = 6;
-const MOST_RECENT = 2;
+/** Recent and saved searches, each. */
+const MOST_OWN = 2;
 
 /** Module types whose icon stands for the kind of a suggestion. */
 const TYPES = { person: 6, author: 6, department: 7 };
 
-/** A line of buttons below the box; dispatches `pick` with the whole new text. */
+/** A line of buttons below the box; dispatches `pick` with the changed parts of the place. */
 export class Suggestions extends EventTarget {
     #request = new AbortController();
     #text = "";
@@ -25,9 +28,10 @@ export class Suggestions extends EventTarget {
      * Completes a text; older suggestions stay until the server has answered.
      *
      * @param {string} text
-     * @param {string[]} recent searches, the latest first
+     * @param {{recent: string[], saved: {name: string, place: object}[], modules: () => Promise<object[]>}} own searches, the latest
+     *     first, and the modules to choose from
      */
-    async show(text, recent) {
+    async show(text, { recent, saved, modules }) {
         if (text === this.#text) {
             return;
         }
@@ -36,24 +40,32 @@ export class Suggestions extends EventTarget {
         this.#request = new AbortController();
         const { signal } = this.#request;
         this.element.hidden = !text;
-        const { before, prefix } = splitAuthor(text);
-        if (!prefix) {
-            fill(this.element);
-            return;
-        }
-        let data = [];
-        try {
-            ({ data } = await call("GET", "/contents/suggest", { query: { prefix, limit: MOST }, signal }));
-        } catch {
-            // The search itself tells of failures.
+        let choices = await moduleChoices(text, modules);
+        if (!choices.length && !signal.aborted) {
+            const { before, prefix } = splitAuthor(text);
+            const completed = await this.#complete(before, prefix, signal);
+            choices = once(text, [...ownChoices(text, recent, saved), ...completed]).slice(0, MOST);
         }
         if (!signal.aborted) {
-            fill(this.element, ...choices(text, before, data, recent).map((choice) => this.#button(choice)));
+            fill(this.element, ...choices.map((choice) => this.#button(choice)));
         }
     }
 
-    #button({ text, shown, picture }) {
-        const pick = () => this.dispatchEvent(new CustomEvent("pick", { detail: text }));
+    async #complete(before, prefix, signal) {
+        if (!prefix) {
+            return [];
+        }
+        try {
+            const { data } = await call("GET", "/contents/suggest", { query: { prefix, limit: MOST }, signal });
+            return completions(before, data);
+        } catch {
+            // The search itself tells of failures.
+            return [];
+        }
+    }
+
+    #button({ change, shown, picture }) {
+        const pick = () => this.dispatchEvent(new CustomEvent("pick", { detail: change }));
         return element("li", {}, element("button", { type: "button", class: "suggestion", title: shown, click: pick }, picture, isolate(shown)));
     }
 }
@@ -64,19 +76,50 @@ export function splitAuthor(text) {
     return found ? { before: found[1], prefix: found[2].trim() } : { before: "", prefix: text };
 }
 
-/** The texts that a pick puts into the box, each once. */
-export function choices(text, before, suggestions, recent) {
-    const typed = text.toLowerCase();
-    const earlier = recent.filter((one) => one.toLowerCase().startsWith(typed)).slice(0, MOST_RECENT)
-        .map((one) => ({ text: one, shown: one, picture: icon(CLOCK) }));
+/** The words before a last `in:`, and the beginning of a module's name; null without one. */
+export function splitModule(text) {
+    const found = /^(?:(.*)\s)?in[:：]"?([^"]*)$/isu.exec(text);
+    return found && { words: (found[1] ?? "").trim(), prefix: found[2].trim().toLowerCase() };
+}
+
+/** Modules whose name or code begins so; choosing one searches the other words there. */
+async function moduleChoices(text, modules) {
+    const typed = splitModule(text);
+    if (!typed) {
+        return [];
+    }
+    const begins = (name) => [name, ...name.split(/\s+/)].some((part) => part.toLowerCase().startsWith(typed.prefix));
+    const all = await modules().catch(() => []);
+    return all.filter((module) => [nameOf(module), module.name, module.code].some(begins)).map((module) => ({
+        change: { q: typed.words, module: module.code, source: "" }, shown: nameOf(module), picture: moduleIcon(module),
+    }));
+}
+
+function ownChoices(text, recent, saved) {
+    const begins = (one) => one.toLowerCase().startsWith(text.toLowerCase());
+    return [
+        ...saved.filter(({ name, place }) => begins(name) || begins(place.q)).slice(0, MOST_OWN)
+            .map(({ name, place }) => ({ change: place, shown: name, picture: icon(STAR) })),
+        ...recent.filter(begins).slice(0, MOST_OWN).map((one) => ({ change: { q: one }, shown: one, picture: icon(CLOCK) })),
+    ];
+}
+
+function completions(before, suggestions) {
     const fitting = suggestions.filter(({ kind }) => (before ? ["person", "author"].includes(kind) : kind !== "module"));
-    const completed = fitting.map(({ text: shown, kind }) => {
+    return fitting.map(({ text: shown, kind }) => {
         // A phrase cannot hold a quote.
         const value = `"${shown.replaceAll('"', " ")}"`;
         const picture = TYPES[kind] ? moduleIcon({ type: TYPES[kind] }) : icon(LENS);
-        return { text: before ? before + value : kind === "author" ? `author:${value}` : shown, shown, picture };
+        return { change: { q: before ? before + value : kind === "author" ? `author:${value}` : shown }, shown, picture };
     });
-    const known = new Set([typed]);
-    return [...earlier, ...completed].filter((choice) => !known.has(choice.text.toLowerCase()) && known.add(choice.text.toLowerCase()))
-        .slice(0, MOST);
+}
+
+/** The choices that change what is typed, each once. */
+function once(text, choices) {
+    const known = new Set([writeAddress({ q: text.toLowerCase() })]);
+    const isNew = ({ change }) => {
+        const made = writeAddress({ ...change, q: change.q.toLowerCase() });
+        return !known.has(made) && known.add(made);
+    };
+    return choices.filter(isNew);
 }

@@ -1,5 +1,7 @@
 // Latest searches and opened items, in local storage: one list per person and kind.
 
+import { keepList, readList } from "./stored-list.js";
+
 const MOST = 8;
 
 const LONGEST = 200;
@@ -31,13 +33,7 @@ export class Recent {
 
     /** The latest first. */
     list() {
-        try {
-            const kept = JSON.parse(localStorage.getItem(this.#key) ?? "[]");
-            return Array.isArray(kept) ? kept.filter((one) => typeof one === "string").slice(0, MOST) : [];
-        } catch {
-            // Storage is missing or holds something else.
-            return [];
-        }
+        return readList(this.#key).filter((one) => typeof one === "string").slice(0, MOST);
     }
 
     add(text) {
@@ -46,11 +42,11 @@ export class Recent {
             return;
         }
         const others = this.list().filter((one) => one.toLowerCase() !== wanted.toLowerCase());
-        this.#keep([wanted, ...others].slice(0, MOST));
+        keepList(this.#key, [wanted, ...others].slice(0, MOST));
     }
 
     remove(text) {
-        this.#keep(this.list().filter((one) => one !== text));
+        keepList(this.#key, this.list().filter((one) => one !== text));
     }
 
     clear() {
@@ -58,14 +54,6 @@ export class Recent {
             localStorage.removeItem(this.#key);
         } catch {
             // Storage is not available.
-        }
-    }
-
-    #keep(list) {
-        try {
-            localStorage.setItem(this.#key, JSON.stringify(list));
-        } catch {
-            // Nothing depends on it.
         }
     }
 }

@@ -12,6 +12,18 @@ export default {
 
     "suggestions.label": ["Suggestions", "搜索建议"],
 
+    "saved.title": ["Saved searches", "已保存的搜索"],
+    "saved.save": ["Save this search", "保存此搜索"],
+    "saved.rename": ["Rename “{name}”", "重命名“{name}”"],
+    "saved.rename-short": ["Rename", "重命名"],
+    "saved.remove": ["Remove “{name}”", "删除“{name}”"],
+    "saved.name": ["Name", "名称"],
+    "saved.keep": ["Save", "保存"],
+    "saved.cancel": ["Cancel", "取消"],
+    "saved.done": ["“{name}” is saved. The start page lists it.", "“{name}”已保存，可在首页找到。"],
+    "saved.full": ["No more searches can be saved. Remove one on the start page first.", "已达到可保存的搜索数量上限，请先在首页删除一个。"],
+    "saved.failed": ["This browser does not keep searches.", "此浏览器无法保存搜索。"],
+
     "start.recent": ["Recent searches", "最近搜索"],
     "start.clear": ["Clear all", "全部清除"],
     "start.forget": ["Forget “{text}”", "删除“{text}”"],
@@ -28,6 +40,8 @@ export default {
     "hint.without": ["without the second word", "不包含第二个词"],
     "hint.author.form": ["author:Mei", "author:陈梅"],
     "hint.author": ["written by somebody of this name", "由此人撰写"],
+    "hint.in.form": ["in:files", "in:文件"],
+    "hint.in": ["offers the places of this name to search in", "提供此名称的搜索范围以供选择"],
     "hint.all.form": ["*", "*"],
     "hint.all": ["everything, the newest first", "全部内容，最新的在前"],
 
@@ -142,6 +156,7 @@ export default {
     "empty.why": ["Every source was searched. Fewer or other words may help.", "已搜索所有来源。请尝试减少或更换关键词。"],
     "empty.without-filters": ["Search without filters", "清除筛选后搜索"],
     "empty.everywhere": ["Search everything", "搜索全部"],
+    "empty.all": ["There is nothing here yet.", "此处暂无内容。"],
     "empty.incomplete": ["Nothing found so far", "暂未找到结果"],
     "empty.unreached": ["Not every source was reached, so there may be more.", "部分来源未能访问，可能还有其他结果。"],
     "empty.unread": ["Not everything has been looked through yet.", "尚未查找全部内容。"],

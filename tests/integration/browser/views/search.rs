@@ -55,6 +55,15 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "search-recent").await;
     stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     judge.look_at(stage, "search-module").await;
+    stage.browser.ask("document.querySelector('.bar > .link').click()").await;
+    stage.wait_for_element("dialog[open]").await;
+    judge.look_at(stage, "search-saving").await;
+    stage.browser.ask("document.querySelector('.saving form').requestSubmit()").await;
+    stage.open("/", &seen("[data-saved]")).await;
+    judge.look_at(stage, "search-saved").await;
+    stage.open("/?module=todo", &seen(ROWS)).await;
+    judge.look_at(stage, "search-to-dos").await;
+    stage.open("/?q=warehouse&module=article", &seen(ROWS)).await;
     stage.browser.ask("document.querySelector('.row .open').click()").await;
     stage.wait_for_element(".look:not([aria-busy])").await;
     judge.look_at(stage, "search-item").await;
@@ -74,6 +83,8 @@ async fn found(stage: &Stage, judge: &mut impl Judge) {
 async fn not_found(stage: &Stage, judge: &mut impl Judge) {
     stage.open("/?q=qqqqzzzz&module=article", &seen(".empty")).await;
     judge.look_at(stage, "search-nothing-found").await;
+    stage.open("/?q=warehouse&module=nowhere", &seen(".empty h2")).await;
+    judge.look_at(stage, "search-no-module").await;
     stage.archive.set_reply(Reply::Status(503));
     stage.open("/?q=warehouse", &seen(".note.trouble")).await;
     judge.look_at(stage, "search-not-complete").await;

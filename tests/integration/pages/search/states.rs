@@ -269,12 +269,3 @@ async fn late_answer_is_told_until_it_arrives() {
     .await;
     page.close().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn invalid_parts_leave_the_address() {
-    let all = with_articles().await;
-    let page = Page::open(&all.mei, "/?q=harbour&from=2024-02-31&to=x&sort=best&module=article").await;
-    page.wait_until("document.querySelector('.list .row')").await;
-    assert_eq!(page.address().await, "/?q=harbour&module=article");
-    page.close().await;
-}

@@ -277,3 +277,47 @@ async fn suggestions_complete_what_is_typed_by_keyboard() {
     assert_eq!(page.texts(".suggestion").await, ["Old harbour"]);
     page.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn module_suggested_after_in_is_searched_for_the_other_words() {
+    let all = SearchPage::start().await;
+    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    all.app.put_contents(&all.acme.caller, "news", &[item("n", "harbour", 1)]).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    page.press("harbour in:").await;
+    page.wait_until("document.querySelectorAll('.suggestion').length > 6").await;
+    assert_eq!(page.texts(".suggestion").await, page.texts(".modules a").await[1..]);
+    page.press("art").await;
+    page.wait_until("document.querySelectorAll('.suggestion').length === 1").await;
+    assert_eq!(page.texts(".suggestion").await, ["Articles"]);
+    page.press_key(Key::Tab).await;
+    page.press_key(Key::Tab).await;
+    page.press_key(Key::Enter).await;
+    page.wait_until(
+        "location.search === '?q=harbour&module=article' && document.querySelector('.list .row')",
+    )
+    .await;
+    assert_eq!(
+        page.run("return [document.activeElement.id, document.querySelector('#box').value]", &[]).await,
+        json!(["box", "harbour"])
+    );
+    page.close().await;
+
+    // By code or by its name in the person's language, and without other words.
+    let page = Page::open_in(&all.mei, "/", "zh-CN").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    for (typed, module) in [("in:新", "news"), ("in：artic", "article")] {
+        page.run("test.enter('#box', arguments[0])", &[json!(typed)]).await;
+        page.wait_until("document.querySelectorAll('.suggestion').length === 1").await;
+        page.click(".suggestion").await;
+        page.wait_until(&format!(
+            "location.search === '?module={module}' && document.querySelector('.list .row')"
+        ))
+        .await;
+    }
+    // Other words are completed as before.
+    page.run("test.enter('#box', 'in:nowhere')", &[]).await;
+    page.wait_until("document.querySelectorAll('.suggestion').length === 0").await;
+    page.close().await;
+}

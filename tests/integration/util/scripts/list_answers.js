@@ -20,6 +20,10 @@ test.answers = {
         const cursor = from < 40 ? String(from + 20) : null;
         return [200, { data: test.rows(from, Math.min(20, 45 - from)), total: 45, cursor, sources: [] }];
     },
+    endless(query) {
+        const [from, limit] = [Number(query.get("cursor") ?? 0), Number(query.get("limit"))];
+        return [200, { data: test.rows(from, limit), total: 9000, cursor: String(from + limit), sources: [] }];
+    },
     emptyFirst: (query) => [
         200,
         query.get("cursor")

@@ -1,0 +1,57 @@
+//! Questions of a person at work, typed into the page over the demo.
+
+use serde_json::{Value, json};
+
+use crate::{
+    cli::demo_questions::QUESTIONS,
+    util::{
+        devtools::Look,
+        stage::{PERSON, Stage, seen},
+    },
+};
+
+/// Rows of a module's list among which a person sees the answer at once.
+const FIRST: usize = 3;
+
+/// Best results of all modules.
+const TOP: usize = 5;
+
+const TYPE: &str = "const box = document.querySelector('#box');
+    box.value = KEYWORD;
+    box.dispatchEvent(new InputEvent('input', { bubbles: true }));";
+
+/// Id and title of each visible row.
+const ROWS: &str = "return [...document.querySelectorAll('.results .row')].filter((row) => row.checkVisibility()).map((row) =>
+    [row.dataset.item.slice(row.dataset.item.indexOf('/') + 1), row.querySelector('h3').textContent])";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn typed_questions_have_their_answer_among_the_first_rows() {
+    let stage = Stage::start(Look { language: "en", scheme: "light", size: [1280, 800] }).await;
+    stage.sign_in(PERSON, "/", &seen(".start-parts h2")).await;
+    let (mut shown, mut failures) = ("", Vec::new());
+    for (module, keyword, expected) in QUESTIONS {
+        if module != shown {
+            shown = module;
+            let (path, is_there) = match module {
+                "" => ("/".to_owned(), ".start-parts h2"),
+                _ => (format!("/?module={module}"), ".list .row"),
+            };
+            stage.open(&path, &seen(is_there)).await;
+        }
+        stage.browser.ask(&TYPE.replace("KEYWORD", &json!(keyword).to_string())).await;
+        stage.wait_until(&seen(".results .row, .results .empty")).await;
+        let rows: Vec<[String; 2]> =
+            serde_json::from_value(stage.browser.ask(ROWS).await).unwrap_or_default();
+        let is_first = rows.iter().take(FIRST).flatten().any(|text| text.starts_with(expected));
+        if !is_first {
+            failures
+                .push(format!("{module} {keyword}: {expected}, not {:?}", &rows[..rows.len().min(FIRST)]));
+        }
+    }
+    assert!(failures.is_empty(), "{failures:#?}");
+    assert_eq!(
+        stage.browser.ask("return document.querySelector('[name=sort]:checked').value").await,
+        Value::from("relevance")
+    );
+    stage.end().await;
+}
