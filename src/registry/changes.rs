@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::check::{self as conformance, CheckSettings};
 use trawl_search::{Module, sources::external::health::SourceHealth};
@@ -12,7 +13,9 @@ use super::{
     forms::{check_same_id, new_id},
     modules, repo,
     repo::sources::SourceRow,
-    sources, validated_settings,
+    sources,
+    sources::AuthType,
+    validated_settings,
     validated_settings::validate,
 };
 use crate::{
@@ -204,7 +207,8 @@ impl Registry {
         let mut policy = self.policy.clone();
         if form.auth.is_none() {
             policy.auth_none = true;
-            form.auth = Some(AuthForm { kind: Some(sources::NONE.to_owned()), ..AuthForm::default() });
+            form.auth =
+                Some(AuthForm { kind: Some(AuthType::None.name().to_owned()), ..AuthForm::default() });
         }
         let row = self.check_new(tenant_id, form, &policy)?;
         sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
@@ -233,10 +237,10 @@ impl Registry {
                     if stored.name != row.name {
                         sources::check_name(&row, &repo::sources::names(transaction, tenant_id).await?)?;
                     }
-                    if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
-                        sources::check_secret_stays(&stored, &row)?;
+                    if let Some(field) = missing_secret(&row) {
+                        sources::check_secret_stays(field, &stored, &row)?;
                         let sealed =
-                            validated_settings::keep_sealed(&keys.secrets, tenant_id, stored.clone())?;
+                            validated_settings::keep_sealed(&keys.secrets, tenant_id, field, stored.clone())?;
                         row.client_secret_sealed = Some(sealed);
                     }
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
@@ -316,8 +320,8 @@ impl Registry {
     fn check_new(&self, tenant_id: i64, form: SourceForm, policy: &SourcePolicy) -> Result<SourceRow> {
         let id = new_id(form.id.as_deref())?;
         let row = self.check(tenant_id, id, form, policy)?;
-        if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
-            return Err(Error::bad_request("auth.clientSecret: is required"));
+        if let Some(field) = missing_secret(&row) {
+            return Err(Error::bad_request(format!("{field}: is required")));
         }
         Ok(row)
     }
@@ -330,7 +334,8 @@ impl Registry {
         policy: &SourcePolicy,
     ) -> Result<SourceRow> {
         let (mut row, secret) = form.into_row(id)?;
-        let given = secret.clone().unwrap_or_default();
+        // A secret to keep was checked when it was sealed.
+        let given = secret.clone().unwrap_or_else(|| SecretString::from("kept"));
         validate(&row, policy, || Ok(given)).map_err(|invalid| Error::bad_request(invalid.to_string()))?;
         if let Some(secret) = secret {
             let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
@@ -374,6 +379,12 @@ impl Registry {
         })
         .await
     }
+}
+
+/// The field of a secret that the row needs and lacks.
+fn missing_secret(row: &SourceRow) -> Option<&'static str> {
+    let field = AuthType::named(&row.auth_type)?.secret_field()?;
+    row.client_secret_sealed.is_none().then_some(field)
 }
 
 /// # Errors

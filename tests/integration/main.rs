@@ -222,6 +222,7 @@ mod search {
     mod recency;
     mod relaxation;
     mod response_cache;
+    mod source_credentials;
     mod source_tokens;
     mod suggestions;
     mod suspension;

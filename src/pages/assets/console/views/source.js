@@ -7,7 +7,7 @@ import { poll } from "../polling.js";
 import { morph } from "../morph.js";
 import { plots } from "../plot.js";
 import { addToModuleForm } from "../add-to-module.js";
-import { accessGroups, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
+import { accessGroups, accessText, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
 import { icon } from "../icons.js";
 import { explainState, lastCheck, stateBadge } from "../source-state.js";
 import { View } from "../view.js";
@@ -59,7 +59,7 @@ class Source extends View {
                 const [now, health, modules] = await Promise.all([
                     this.call("GET", this.#path, options), this.call("GET", `${this.#path}/health`, options), this.call("GET", "/admin/v1/modules", options),
                 ]);
-                return { source: now.data, health: health.data, modules: modules.data };
+                return { now, source: now.data, health: health.data, modules: modules.data };
             },
             show: (data) => {
                 known = data.source;
@@ -126,7 +126,7 @@ class Source extends View {
         const facts = [
             [t("source.id"), element("code", {}, source.id)],
             [t("source.url"), element("span", { class: "address" }, `${source.method} `, isolate(source.url))],
-            [t("source.auth"), source.auth.type === "NONE" ? t("source.auth-none") : element("span", {}, `${t("source.auth-oauth")}, `, isolate(source.auth.clientId))],
+            [t("source.auth"), accessText(source)],
             [t("source.order"), t(`order.${source.order}`)],
             [t("source.timeout"), duration(source.timeoutMs)], [t("source.page-size"), number(source.pageSize)],
             [t("source.concurrency"), number(source.maxConcurrency)], [t("source.weight"), number(source.weight)],
