@@ -36,6 +36,7 @@ class Tenant extends View {
                 ...PROFILE.map((name) => ({
                     name, kind: LONG.includes(name) ? "long" : "text", label: t(`profile.${name}`), required: name === "enterpriseName",
                 })),
+                { name: "eCode", label: t("tenants.code"), hint: t("tenants.code-hint") },
                 { name: "isAllowManage", kind: "check", label: t("tenants.allow-manage"), hint: t("tenants.allow-manage-hint"), value: true },
             ] }],
             action: t("tenants.register"), beside: [cancelLink(this.console.href({ view: "tenants" }))],
