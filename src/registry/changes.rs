@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    http::precondition::{EntityTag, IfMatch, Tagged},
     store::{Cached, Transaction, WriteFuture},
 };
 
@@ -69,9 +70,9 @@ impl Registry {
     ///
     /// # Errors
     /// 404.
-    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<RegisteredModule> {
+    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredModule>> {
         let module = repo::modules::find(self.store.reader(), tenant_id, id).await?;
-        module.map(RegisteredModule::from).ok_or_else(no_module)
+        Tagged::of(module.map(RegisteredModule::from).ok_or_else(no_module)?)
     }
 
     /// Registers a module.
@@ -97,22 +98,23 @@ impl Registry {
     /// Replaces a module.
     ///
     /// # Errors
-    /// 400, 404, 409 for a taken code.
+    /// 400, 404, 409 for a taken code, 412.
     pub async fn replace_module(
         self: &Arc<Self>,
         tenant_id: i64,
         id: String,
         form: ModuleForm,
-    ) -> Result<RegisteredModule> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredModule>> {
         check_same_id(&id, form.id.as_deref())?;
         let module = form.checked(id)?;
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
                 let mut others = repo::modules::list(transaction, tenant_id).await?;
                 let place = others.iter().position(|other| other.id == module.id).ok_or_else(no_module)?;
-                others.swap_remove(place);
+                if_match.check(&RegisteredModule::from(others.swap_remove(place)))?;
                 modules::check_beside(&module, &others)?;
-                put_module(transaction, tenant_id, module).await
+                Tagged::of(put_module(transaction, tenant_id, module).await?)
             })
         })
         .await
@@ -121,12 +123,19 @@ impl Registry {
     /// Removes a module; its content stays.
     ///
     /// # Errors
-    /// 404.
-    pub async fn remove_module(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+    /// 404, 412.
+    pub async fn remove_module(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        if_match: IfMatch,
+    ) -> Result<()> {
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
-                let removed = repo::modules::remove(transaction, tenant_id, &id).await?;
-                if removed { Ok(()) } else { Err(no_module()) }
+                let stored = repo::modules::find(transaction, tenant_id, &id).await?.ok_or_else(no_module)?;
+                if_match.check(&RegisteredModule::from(stored))?;
+                repo::modules::remove(transaction, tenant_id, &id).await?;
+                Ok(())
             })
         })
         .await
@@ -157,10 +166,10 @@ impl Registry {
     ///
     /// # Errors
     /// 404.
-    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<RegisteredSource> {
+    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredSource>> {
         let row = self.row_of(tenant_id, id).await?;
         let check = repo::checks::find(self.store.reader(), tenant_id, id).await?;
-        Ok(self.show(tenant_id, row, check))
+        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
     }
 
     /// The health of a source.
@@ -217,13 +226,14 @@ impl Registry {
     /// Replaces a source; a form without a secret keeps the stored one.
     ///
     /// # Errors
-    /// 400, 404, 409 for a taken name.
+    /// 400, 404, 409 for a taken name, 412.
     pub async fn replace_source(
         self: &Arc<Self>,
         tenant_id: i64,
         id: String,
         form: SourceForm,
-    ) -> Result<RegisteredSource> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredSource>> {
         check_same_id(&id, form.id.as_deref())?;
         let mut row = self.check(tenant_id, id, form, &self.policy)?;
         let keys = Arc::clone(&self.keys);
@@ -233,6 +243,7 @@ impl Registry {
                 Box::pin(async move {
                     let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
                     let stored = stored.ok_or_else(no_source)?;
+                    if_match.check(&stored)?;
                     // Names that were equal before this rule stay.
                     if stored.name != row.name {
                         sources::check_name(&row, &repo::sources::names(transaction, tenant_id).await?)?;
@@ -252,24 +263,28 @@ impl Registry {
                 })
             })
             .await?;
-        Ok(self.show(tenant_id, row, check))
+        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
     }
 
     /// Removes a source.
     ///
     /// # Errors
-    /// 404, 409 if modules show it.
-    pub async fn remove_source(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+    /// 404, 409 if modules show it, 412.
+    pub async fn remove_source(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        if_match: IfMatch,
+    ) -> Result<()> {
         let key = (tenant_id, id.clone());
         let after = move |registry: &Self, (): &()| registry.loader.forget_source(&key);
         self.change_then(tenant_id, after, move |transaction| {
             Box::pin(async move {
-                let modules = repo::modules::list(transaction, tenant_id).await?;
-                if repo::sources::remove(transaction, tenant_id, &id).await? {
-                    check_unused(&id, &modules)
-                } else {
-                    Err(no_source())
-                }
+                let stored = repo::sources::find(transaction, tenant_id, &id).await?;
+                if_match.check(&stored.ok_or_else(no_source)?)?;
+                check_unused(&id, &repo::modules::list(transaction, tenant_id).await?)?;
+                repo::sources::remove(transaction, tenant_id, &id).await?;
+                Ok(())
             })
         })
         .await
@@ -357,24 +372,26 @@ impl Registry {
 
 impl Registry {
     /// The vocabulary; empty unless one was put.
-    pub async fn vocabulary(&self, tenant_id: i64) -> Result<RegisteredVocabulary> {
-        repo::vocabularies::find(self.store.reader(), tenant_id).await
+    pub async fn vocabulary(&self, tenant_id: i64) -> Result<Tagged<RegisteredVocabulary>> {
+        Tagged::of(repo::vocabularies::find(self.store.reader(), tenant_id).await?)
     }
 
     /// Replaces the vocabulary.
     ///
     /// # Errors
-    /// 400.
+    /// 400, 412.
     pub async fn replace_vocabulary(
         self: &Arc<Self>,
         tenant_id: i64,
         form: RegisteredVocabulary,
-    ) -> Result<RegisteredVocabulary> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredVocabulary>> {
         let vocabulary = form.checked()?;
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
+                if_match.check(&repo::vocabularies::find(transaction, tenant_id).await?)?;
                 repo::vocabularies::put(transaction, tenant_id, &vocabulary).await?;
-                Ok(vocabulary)
+                Tagged::of(vocabulary)
             })
         })
         .await
