@@ -29,6 +29,7 @@ use crate::{
     },
     config::Config,
     error::Error,
+    http::precondition::IfMatch,
     identity::scopes::Scope,
     indexer::Progress,
     platform::tenants::service::register_application,
@@ -226,7 +227,7 @@ async fn resume(
 ) -> Result<(Kept, DemoClient), DemoError> {
     let tenant = tenants::find_by_code(app.store.reader(), TENANT).await.map_err(Error::from)?;
     let tenant = tenant.ok_or_else(|| DemoError::Content(format!("there is no tenant {TENANT}")))?;
-    app.registry.replace_source(tenant.id, SOURCE.to_owned(), source(contracts)).await?;
+    app.registry.replace_source(tenant.id, SOURCE.to_owned(), source(contracts), IfMatch::default()).await?;
     let server = DemoClient::new(address, known.client_id.clone(), known.client_secret.clone())?;
     if known.password.expose_secret() != password.expose_secret() {
         let users = content::users(&PEOPLE_WITH_PASSWORD, password)?;

@@ -6,3 +6,4 @@ pub mod envelope;
 pub mod events;
 pub mod extract;
 pub mod paging;
+pub mod precondition;

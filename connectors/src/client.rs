@@ -1,21 +1,22 @@
 //! Client of one source. Each search becomes an [`Answer`] or a [`SourceError`] in time.
 //!
-//! A search takes a permit and a token, sends one request, and parses the bounded body. A 401 renews the token once.
+//! A search takes a permit and credentials, sends one request, and parses the bounded body. A 401 renews a token of a token endpoint once.
 
 use std::fmt;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
 use reqwest::{Request, RequestBuilder, Response, StatusCode};
-use secrecy::ExposeSecret;
+use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
+use crate::credentials::CredentialHeader;
 use crate::error::{SourceError, refuses_the_call};
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
-use crate::token::{Token, TokenCache};
+use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
     Body, Http, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
@@ -45,8 +46,15 @@ pub struct SourceClient {
 struct ClientState {
     settings: SourceSettings,
     http: Http,
-    tokens: Option<TokenCache>,
+    credentials: Credentials,
     permits: Semaphore,
+}
+
+/// Credentials as the calls need them.
+enum Credentials {
+    /// The header, if any, and the secrets to redact.
+    Fixed(Option<CredentialHeader>, Vec<SecretString>),
+    Tokens(TokenCache),
 }
 
 impl SourceClient {
@@ -57,12 +65,18 @@ impl SourceClient {
     pub fn new(settings: SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
         settings.check_limits()?;
         let http = Http::new(SOURCE, &settings.url, rules, settings.max_concurrency)?;
-        let tokens = match &settings.authentication {
-            Authentication::None => None,
-            Authentication::OAuth2Client(credentials) => Some(TokenCache::new(credentials.clone(), rules)?),
+        let credentials = match &settings.authentication {
+            Authentication::OAuth2Client(client) => {
+                Credentials::Tokens(TokenCache::new(client.clone(), rules)?)
+            }
+            other => {
+                let fixed = other.fixed();
+                let secrets = fixed.map(|fixed| fixed.secrets()).unwrap_or_default();
+                Credentials::Fixed(fixed.map(|fixed| fixed.header().clone()), secrets)
+            }
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));
-        Ok(Self { state: Arc::new(ClientState { settings, http, tokens, permits }) })
+        Ok(Self { state: Arc::new(ClientState { settings, http, credentials, permits }) })
     }
 
     /// Requests one page, on a tokio runtime.
@@ -122,31 +136,49 @@ impl ClientState {
         trace: Option<&TraceContext>,
     ) -> Result<Answer, SourceError> {
         let _permit = self.take_permit().await?;
-        let Some(tokens) = &self.tokens else {
-            let response = self.call(question, trace, None).await?;
-            return self.read(question, response).await;
-        };
-        let mut token = tokens.get().await?;
-        let mut response = self.call(question, trace, Some(&token)).await;
-        if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
-            token = tokens.renew(&token).await?;
-            response = self.call(question, trace, Some(&token)).await;
+        match &self.credentials {
+            Credentials::Fixed(header, secrets) => {
+                let response = self.call(question, trace, header.as_ref()).await;
+                self.read_redacted(question, response, secrets).await
+            }
+            Credentials::Tokens(tokens) => {
+                let mut token = tokens.get().await?;
+                let mut response = self.call(question, trace, Some(&token.header)).await;
+                if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
+                    token = tokens.renew(&token).await?;
+                    response = self.call(question, trace, Some(&token.header)).await;
+                }
+                self.read_redacted(question, response, std::slice::from_ref(&token.text)).await
+            }
         }
+    }
+
+    async fn read_redacted(
+        &self,
+        question: &Question<'_>,
+        response: Result<Response, SourceError>,
+        secrets: &[SecretString],
+    ) -> Result<Answer, SourceError> {
         let answer = match response {
             Ok(response) => self.read(question, response).await,
             Err(error) => Err(error),
         };
-        let secret = token.text.expose_secret();
-        answer.map(|answer| answer.redacted(secret)).map_err(|error| error.redacted(secret))
+        secrets.iter().map(ExposeSecret::expose_secret).fold(answer, |answer, secret| {
+            answer.map(|answer| answer.redacted(secret)).map_err(|error| error.redacted(secret))
+        })
     }
 
     async fn warm(&self) -> Result<(), SourceError> {
         let _permit = self.take_permit().await?;
-        let token = match &self.tokens {
-            Some(tokens) => Some(tokens.get().await?),
-            None => None,
+        let token;
+        let header = match &self.credentials {
+            Credentials::Fixed(header, _) => header.as_ref(),
+            Credentials::Tokens(tokens) => {
+                token = tokens.get().await?;
+                Some(&token.header)
+            }
         };
-        match self.send(|| self.http.request(reqwest::Method::HEAD), token.as_deref()).await {
+        match self.send(|| self.http.request(reqwest::Method::HEAD), header).await {
             Ok(_) | Err(TransportError::Redirect(_)) => Ok(()),
             Err(error) => Err(error.into_source_error(SOURCE)),
         }
@@ -160,7 +192,7 @@ impl ClientState {
         &self,
         question: &Question<'_>,
         trace: Option<&TraceContext>,
-        token: Option<&Token>,
+        credentials: Option<&CredentialHeader>,
     ) -> Result<Response, SourceError> {
         let make = || {
             let request = contract_request(&self.http, self.settings.method, question);
@@ -169,15 +201,15 @@ impl ClientState {
                 None => request,
             }
         };
-        self.send(make, token).await.map_err(|error| error.into_source_error(SOURCE))
+        self.send(make, credentials).await.map_err(|error| error.into_source_error(SOURCE))
     }
 
     async fn send(
         &self,
         make: impl Fn() -> RequestBuilder,
-        token: Option<&Token>,
+        credentials: Option<&CredentialHeader>,
     ) -> Result<Response, TransportError> {
-        self.http.send(|| finish_request(make(), token.map(|token| &token.header))).await
+        self.http.send(|| finish_request(make(), credentials)).await
     }
 
     async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
@@ -219,13 +251,13 @@ pub(crate) fn contract_request(http: &Http, method: Method, parameters: &impl Se
 
 pub(crate) fn finish_request(
     request: RequestBuilder,
-    authorization: Option<&HeaderValue>,
+    credentials: Option<&CredentialHeader>,
 ) -> Result<Request, TransportError> {
     const JSON: HeaderValue = HeaderValue::from_static("application/json");
     const GZIP: HeaderValue = HeaderValue::from_static("gzip");
     let mut request = request.header(ACCEPT, JSON).header(ACCEPT_ENCODING, GZIP);
-    if let Some(authorization) = authorization {
-        request = request.header(AUTHORIZATION, authorization);
+    if let Some(CredentialHeader { name, value }) = credentials {
+        request = request.header(name, value);
     }
     Ok(request.build()?)
 }

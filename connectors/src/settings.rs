@@ -4,6 +4,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
+use crate::credentials::{ApiKey, BasicCredentials, BearerToken, FixedCredentials};
 
 /// Default limit of a body: 2 MiB (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -43,6 +44,24 @@ pub enum Authentication {
     None,
     /// `OAUTH2_CLIENT`.
     OAuth2Client(ClientCredentials),
+    /// `API_KEY`.
+    ApiKey(ApiKey),
+    /// `BASIC`.
+    Basic(BasicCredentials),
+    /// `BEARER`.
+    Bearer(BearerToken),
+}
+
+impl Authentication {
+    /// Those that need no token endpoint.
+    pub(crate) fn fixed(&self) -> Option<&dyn FixedCredentials> {
+        match self {
+            Self::None | Self::OAuth2Client(_) => None,
+            Self::ApiKey(credentials) => Some(credentials),
+            Self::Basic(credentials) => Some(credentials),
+            Self::Bearer(credentials) => Some(credentials),
+        }
+    }
 }
 
 /// Client credentials (RFC 6749 §4.4). `Debug` hides the secret.

@@ -19,13 +19,14 @@ use oauth2::{
     HttpResponse, RefreshToken, RequestTokenError, Scope, StandardRevocableToken, TokenResponse, TokenUrl,
 };
 use reqwest::StatusCode;
-use reqwest::header::HeaderValue;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::addresses::AddressRules;
+use crate::credentials::CredentialHeader;
 use crate::document::read_oauth2_response;
 use crate::error::SourceError;
 use crate::lenient_json::Integer;
@@ -42,7 +43,7 @@ const MAX_TOKEN_BODY_BYTES: usize = 64 * 1024;
 const MAX_SCOPE_BYTES: usize = 1024;
 
 pub(crate) struct Token {
-    pub(crate) header: HeaderValue,
+    pub(crate) header: CredentialHeader,
     /// For redaction.
     pub(crate) text: SecretString,
     /// RFC 6749 requires it if it differs from the requested scope.
@@ -297,9 +298,9 @@ impl TokenEndpointResponse {
         if text.is_empty() {
             return Err(invalid("is empty"));
         }
-        let mut header = HeaderValue::try_from(format!("Bearer {text}"))
+        let value = HeaderValue::try_from(format!("Bearer {text}"))
             .map_err(|_| invalid("cannot be sent in a header"))?;
-        header.set_sensitive(true);
+        let header = CredentialHeader::new(AUTHORIZATION, value);
         let fresh_until = requested_at + usable_life(self.expires_in.map(Duration::from_secs));
         Ok(Token { header, text: text.into(), scope: self.scope, fresh_until })
     }

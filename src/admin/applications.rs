@@ -9,6 +9,7 @@ use crate::{
     http::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{JsonObject, PathParameter, has_body},
+        precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     platform::tenants::{
         TenantsState,
@@ -52,7 +53,8 @@ pub async fn create_application(
     tag = "admin",
     params(("clientId" = String, Path, description = "The client id")),
     responses(
-        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>),
+        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>,
+            headers(("ETag"))),
         Refusals,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
     )
@@ -61,17 +63,18 @@ pub async fn find_application(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
     PathParameter(client_id): PathParameter,
-) -> Result<Envelope<RegisteredApplication>> {
-    Ok(Envelope::of(applications::find(&state, &caller, &client_id).await?))
+) -> Result<Tagged<RegisteredApplication>> {
+    applications::find(&state, &caller, &client_id).await
 }
 
 /// Changes an application at once, for issued tokens too; absent or null fields stay.
 #[operation(
     tag = "admin", request_body = ApplicationForm,
-    params(("clientId" = String, Path, description = "The client id")),
+    params(("clientId" = String, Path, description = "The client id"), IfMatch),
     responses(
-        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>),
-        Refusals, BodyRefusals,
+        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>,
+            headers(("ETag"))),
+        Refusals, BodyRefusals, PreconditionRefusal,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
         (status = 409, description = "It is the calling application, or the operator's sign-in application, and would lock itself out", body = FailureEnvelope),
     )
@@ -80,18 +83,19 @@ pub async fn change_application(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
     PathParameter(client_id): PathParameter,
+    if_match: IfMatch,
     JsonObject(form): JsonObject<ApplicationForm>,
-) -> Result<Envelope<RegisteredApplication>> {
-    Ok(Envelope::of(applications::change(&state, &caller, client_id, form).await?))
+) -> Result<Tagged<RegisteredApplication>> {
+    applications::change(&state, &caller, client_id, form, if_match).await
 }
 
 /// Removes an application and its tokens; its data stays.
 #[operation(
     tag = "admin",
-    params(("clientId" = String, Path, description = "The client id")),
+    params(("clientId" = String, Path, description = "The client id"), IfMatch),
     responses(
         (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals,
+        Refusals, PreconditionRefusal,
         (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
         (status = 409, description = "It is the calling application, or the operator's sign-in application", body = FailureEnvelope),
     )
@@ -100,8 +104,9 @@ pub async fn remove_application(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
     PathParameter(client_id): PathParameter,
+    if_match: IfMatch,
 ) -> Result<Envelope<()>> {
-    applications::remove(&state, &caller, client_id).await?;
+    applications::remove(&state, &caller, client_id, if_match).await?;
     Ok(Envelope::of(()))
 }
 

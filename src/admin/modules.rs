@@ -10,6 +10,7 @@ use crate::{
     http::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{JsonObject, PathParameter},
+        precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     registry::{ModuleForm, RegisteredModule},
 };
@@ -48,7 +49,7 @@ pub async fn create_module(
     tag = "admin",
     params(("id" = String, Path, description = "The module's id")),
     responses(
-        (status = 200, description = "The module", body = Envelope<RegisteredModule>),
+        (status = 200, description = "The module", body = Envelope<RegisteredModule>, headers(("ETag"))),
         Refusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
@@ -57,17 +58,17 @@ pub async fn find_module(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
-) -> Result<Envelope<RegisteredModule>> {
-    Ok(Envelope::of(state.registry.find_module(caller.tenant.id, &id).await?))
+) -> Result<Tagged<RegisteredModule>> {
+    state.registry.find_module(caller.tenant.id, &id).await
 }
 
 /// Replaces a module; absent fields get defaults.
 #[operation(
     tag = "admin", request_body = ModuleForm,
-    params(("id" = String, Path, description = "The module's id")),
+    params(("id" = String, Path, description = "The module's id"), IfMatch),
     responses(
-        (status = 200, description = "The module", body = Envelope<RegisteredModule>),
-        Refusals, BodyRefusals,
+        (status = 200, description = "The module", body = Envelope<RegisteredModule>, headers(("ETag"))),
+        Refusals, BodyRefusals, PreconditionRefusal,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
         (status = 409, description = "Its code is taken", body = FailureEnvelope),
     )
@@ -76,18 +77,19 @@ pub async fn replace_module(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
+    if_match: IfMatch,
     JsonObject(form): JsonObject<ModuleForm>,
-) -> Result<Envelope<RegisteredModule>> {
-    Ok(Envelope::of(state.registry.replace_module(caller.tenant.id, id, form).await?))
+) -> Result<Tagged<RegisteredModule>> {
+    state.registry.replace_module(caller.tenant.id, id, form, if_match).await
 }
 
 /// Removes a module; its content stays.
 #[operation(
     tag = "admin",
-    params(("id" = String, Path, description = "The module's id")),
+    params(("id" = String, Path, description = "The module's id"), IfMatch),
     responses(
         (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals,
+        Refusals, PreconditionRefusal,
         (status = 404, description = "There is no such module", body = FailureEnvelope),
     )
 )]
@@ -95,7 +97,8 @@ pub async fn remove_module(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
+    if_match: IfMatch,
 ) -> Result<Envelope<()>> {
-    state.registry.remove_module(caller.tenant.id, id).await?;
+    state.registry.remove_module(caller.tenant.id, id, if_match).await?;
     Ok(Envelope::of(()))
 }

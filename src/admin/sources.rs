@@ -21,6 +21,7 @@ use crate::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         events,
         extract::{JsonObject, PathParameter, QueryParameters},
+        precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     platform::search::accept::wants_events,
     registry::{RegisteredSource, SourceCheck, SourceForm},
@@ -76,7 +77,7 @@ pub async fn create_source(
     tag = "admin",
     params(("id" = String, Path, description = "The source's id")),
     responses(
-        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
+        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>, headers(("ETag"))),
         Refusals,
         (status = 404, description = "There is no such source", body = FailureEnvelope),
     )
@@ -85,17 +86,17 @@ pub async fn find_source(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
-) -> Result<Envelope<RegisteredSource>> {
-    Ok(Envelope::of(state.registry.find_source(caller.tenant.id, &id).await?))
+) -> Result<Tagged<RegisteredSource>> {
+    state.registry.find_source(caller.tenant.id, &id).await
 }
 
 /// Replaces an external source; absent fields get defaults, the secret stays.
 #[operation(
     tag = "admin", request_body = SourceForm,
-    params(("id" = String, Path, description = "The source's id")),
+    params(("id" = String, Path, description = "The source's id"), IfMatch),
     responses(
-        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>),
-        Refusals, BodyRefusals,
+        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>, headers(("ETag"))),
+        Refusals, BodyRefusals, PreconditionRefusal,
         (status = 404, description = "There is no such source", body = FailureEnvelope),
         (status = 409, description = "Its name is taken", body = FailureEnvelope),
     )
@@ -104,18 +105,19 @@ pub async fn replace_source(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
+    if_match: IfMatch,
     JsonObject(form): JsonObject<SourceForm>,
-) -> Result<Envelope<RegisteredSource>> {
-    Ok(Envelope::of(state.registry.replace_source(caller.tenant.id, id, form).await?))
+) -> Result<Tagged<RegisteredSource>> {
+    state.registry.replace_source(caller.tenant.id, id, form, if_match).await
 }
 
 /// Removes an external source that no module shows.
 #[operation(
     tag = "admin",
-    params(("id" = String, Path, description = "The source's id")),
+    params(("id" = String, Path, description = "The source's id"), IfMatch),
     responses(
         (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals,
+        Refusals, PreconditionRefusal,
         (status = 404, description = "There is no such source", body = FailureEnvelope),
         (status = 409, description = "Modules show it; the message names them", body = FailureEnvelope),
     )
@@ -124,8 +126,9 @@ pub async fn remove_source(
     State(state): State<AdminState>,
     Identified(caller): Identified,
     PathParameter(id): PathParameter,
+    if_match: IfMatch,
 ) -> Result<Envelope<()>> {
-    state.registry.remove_source(caller.tenant.id, id).await?;
+    state.registry.remove_source(caller.tenant.id, id, if_match).await?;
     Ok(Envelope::of(()))
 }
 

@@ -10,6 +10,7 @@ use crate::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{JsonObject, PathParameter, QueryParameters},
         paging::{Page, PageQuery},
+        precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     platform::tenants::{
         TenantsState,
@@ -36,7 +37,7 @@ pub async fn list_tenants(
     tag = "admin",
     params(("eCode" = String, Path, description = "The tenant code")),
     responses(
-        (status = 200, description = "The tenant", body = Envelope<TenantSettings>),
+        (status = 200, description = "The tenant", body = Envelope<TenantSettings>, headers(("ETag"))),
         Refusals,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
     )
@@ -44,17 +45,17 @@ pub async fn list_tenants(
 pub async fn find_tenant(
     State(state): State<TenantsState>,
     PathParameter(code): PathParameter,
-) -> Result<Envelope<TenantSettings>> {
-    Ok(Envelope::of(settings::find(&state, &code).await?))
+) -> Result<Tagged<TenantSettings>> {
+    Tagged::of(settings::find(&state, &code).await?)
 }
 
 /// Changes a tenant's settings; absent or null fields stay.
 #[operation(
     tag = "admin", request_body = SettingsForm,
-    params(("eCode" = String, Path, description = "The tenant code")),
+    params(("eCode" = String, Path, description = "The tenant code"), IfMatch),
     responses(
-        (status = 200, description = "The tenant", body = Envelope<TenantSettings>),
-        Refusals, BodyRefusals,
+        (status = 200, description = "The tenant", body = Envelope<TenantSettings>, headers(("ETag"))),
+        Refusals, BodyRefusals, PreconditionRefusal,
         (status = 404, description = "There is no such tenant", body = FailureEnvelope),
     )
 )]
@@ -62,7 +63,8 @@ pub async fn change_tenant(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
     PathParameter(code): PathParameter,
+    if_match: IfMatch,
     JsonObject(form): JsonObject<SettingsForm>,
-) -> Result<Envelope<TenantSettings>> {
-    Ok(Envelope::of(settings::change(&state, caller, code, form).await?))
+) -> Result<Tagged<TenantSettings>> {
+    Tagged::of(settings::change(&state, caller, code, form, if_match).await?)
 }

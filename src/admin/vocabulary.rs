@@ -10,36 +10,39 @@ use crate::{
     http::{
         envelope::{BodyRefusals, Envelope, Refusals},
         extract::JsonObject,
+        precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     registry::RegisteredVocabulary,
 };
 
 /// Returns the tenant's synonyms, words never corrected, and pinned items.
 #[operation(tag = "admin", responses(
-    (status = 200, description = "The vocabulary", body = Envelope<RegisteredVocabulary>),
+    (status = 200, description = "The vocabulary", body = Envelope<RegisteredVocabulary>, headers(("ETag"))),
     Refusals,
 ))]
 pub async fn show_vocabulary(
     State(state): State<AdminState>,
     Identified(caller): Identified,
-) -> Result<Envelope<RegisteredVocabulary>> {
-    Ok(Envelope::of(state.registry.vocabulary(caller.tenant.id).await?))
+) -> Result<Tagged<RegisteredVocabulary>> {
+    state.registry.vocabulary(caller.tenant.id).await
 }
 
 /// Replaces the tenant's vocabulary, in force from the next search on.
 ///
 /// Absent parts become empty. All parts together hold at most 10,000 terms and items.
 #[operation(
-    tag = "admin", request_body = RegisteredVocabulary,
+    tag = "admin", request_body = RegisteredVocabulary, params(IfMatch),
     responses(
-        (status = 200, description = "The vocabulary, with trimmed texts", body = Envelope<RegisteredVocabulary>),
-        Refusals, BodyRefusals,
+        (status = 200, description = "The vocabulary, with trimmed texts", body = Envelope<RegisteredVocabulary>,
+            headers(("ETag"))),
+        Refusals, BodyRefusals, PreconditionRefusal,
     )
 )]
 pub async fn replace_vocabulary(
     State(state): State<AdminState>,
     Identified(caller): Identified,
+    if_match: IfMatch,
     JsonObject(form): JsonObject<RegisteredVocabulary>,
-) -> Result<Envelope<RegisteredVocabulary>> {
-    Ok(Envelope::of(state.registry.replace_vocabulary(caller.tenant.id, form).await?))
+) -> Result<Tagged<RegisteredVocabulary>> {
+    state.registry.replace_vocabulary(caller.tenant.id, form, if_match).await
 }

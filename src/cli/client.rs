@@ -44,10 +44,12 @@ pub(super) enum SetupError {
     NoClientId,
     #[error("--client-secret-file or TRAWL_CLIENT_SECRET: is required")]
     NoSecret,
-    #[error("--client-secret-file: {0} holds no secret")]
-    EmptySecretFile(PathBuf),
-    #[error("--client-secret-file: cannot read {path}: {source}")]
-    SecretFile { path: PathBuf, source: std::io::Error },
+    #[error("{option}: {path} holds no secret")]
+    EmptySecretFile { option: &'static str, path: PathBuf },
+    #[error("{option}: cannot read {path}: {source}")]
+    SecretFile { option: &'static str, path: PathBuf, source: std::io::Error },
+    #[error("{option}: {reason}")]
+    Credentials { option: &'static str, reason: &'static str },
     #[error("--server: must be an http or https address, not {0}")]
     Address(Url),
     #[error("--indicated-e-code: must be plain text without line breaks")]
@@ -268,17 +270,20 @@ impl ApiClient {
 
 fn read_secret(options: &ServerOptions) -> Result<SecretString, SetupError> {
     match &options.client_secret_file {
-        Some(path) => read_secret_file(path),
+        Some(path) => read_secret_file("--client-secret-file", path),
         None => config::client_secret()
             .and_then(|secret| trim_secret(secret.expose_secret()))
             .ok_or(SetupError::NoSecret),
     }
 }
 
-pub(super) fn read_secret_file(path: &Path) -> Result<SecretString, SetupError> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|source| SetupError::SecretFile { path: path.to_owned(), source })?;
-    trim_secret(&text).ok_or_else(|| SetupError::EmptySecretFile(path.to_owned()))
+pub(super) fn read_secret_file(option: &'static str, path: &Path) -> Result<SecretString, SetupError> {
+    let text = std::fs::read_to_string(path).map_err(|source| SetupError::SecretFile {
+        option,
+        path: path.to_owned(),
+        source,
+    })?;
+    trim_secret(&text).ok_or_else(|| SetupError::EmptySecretFile { option, path: path.to_owned() })
 }
 
 /// Editors and `echo` end a file with a line break.

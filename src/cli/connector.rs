@@ -4,9 +4,10 @@ mod output;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use clap::ValueEnum;
+use clap::{ArgGroup, ValueEnum};
 use trawl_connectors::{
-    AddressRules, Authentication, CONTRACT, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method,
+    AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, CONTRACT, ClientCredentials,
+    DEFAULT_API_KEY_HEADER, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, InvalidCredentials, Method,
     SourceSettings,
     check::{self, CheckSettings},
 };
@@ -28,6 +29,7 @@ pub(super) enum ConnectorCommand {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("access").required(true).args(["token_url", "api_key_file", "username", "bearer_token_file", "no_auth"])))]
 pub(super) struct CheckOptions {
     /// Address of the source
     url: Url,
@@ -55,8 +57,23 @@ pub(super) struct CheckOptions {
     /// Audience to request
     #[arg(long, requires = "token_url")]
     audience: Option<String>,
+    /// File with the API key
+    #[arg(long, value_name = "FILE")]
+    api_key_file: Option<PathBuf>,
+    /// Header of the API key
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_API_KEY_HEADER, requires = "api_key_file")]
+    api_key_header: String,
+    /// User name of basic authentication
+    #[arg(long, value_name = "NAME", requires = "password_file")]
+    username: Option<String>,
+    /// File with the password
+    #[arg(long, value_name = "FILE", requires = "username")]
+    password_file: Option<PathBuf>,
+    /// File with a bearer token
+    #[arg(long, value_name = "FILE")]
+    bearer_token_file: Option<PathBuf>,
     /// Call without credentials
-    #[arg(long, conflicts_with = "token_url", required_unless_present = "token_url")]
+    #[arg(long)]
     no_auth: bool,
     /// Timeout of a call in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=10_000))]
@@ -113,23 +130,13 @@ pub(super) fn schema() -> ExitCode {
 fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
     let urls = [Some(&options.url), options.token_url.as_ref()];
     let rules = AddressRules::allowing(urls.into_iter().flatten());
-    let authentication = match (&options.token_url, &options.client_id, &options.client_secret_file) {
-        (Some(token_url), Some(client_id), Some(file)) => Authentication::OAuth2Client(ClientCredentials {
-            token_url: token_url.clone(),
-            client_id: client_id.clone(),
-            client_secret: read_secret_file(file)?,
-            scope: options.scope.clone(),
-            audience: options.audience.clone(),
-        }),
-        _ => Authentication::None,
-    };
     let source = SourceSettings {
         url: options.url.clone(),
         method: match options.method {
             MethodArgument::Get => Method::Get,
             MethodArgument::Post => Method::Post,
         },
-        authentication,
+        authentication: authentication(options)?,
         timeout: Duration::from_millis(options.timeout_ms),
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
@@ -139,6 +146,45 @@ fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), Set
         OrderArgument::Relevance => DeclaredOrder::Relevance,
     };
     Ok((CheckSettings { source, order, keyword: options.keyword.clone() }, rules))
+}
+
+/// clap allows one kind of options.
+fn authentication(options: &CheckOptions) -> Result<Authentication, SetupError> {
+    if let (Some(token_url), Some(client_id), Some(file)) =
+        (&options.token_url, &options.client_id, &options.client_secret_file)
+    {
+        return Ok(Authentication::OAuth2Client(ClientCredentials {
+            token_url: token_url.clone(),
+            client_id: client_id.clone(),
+            client_secret: read_secret_file("--client-secret-file", file)?,
+            scope: options.scope.clone(),
+            audience: options.audience.clone(),
+        }));
+    }
+    if let Some(file) = &options.api_key_file {
+        let key = read_secret_file("--api-key-file", file)?;
+        return ApiKey::new(&options.api_key_header, key).map(Authentication::ApiKey).map_err(name_option);
+    }
+    if let (Some(username), Some(file)) = (&options.username, &options.password_file) {
+        let password = read_secret_file("--password-file", file)?;
+        return BasicCredentials::new(username, password).map(Authentication::Basic).map_err(name_option);
+    }
+    if let Some(file) = &options.bearer_token_file {
+        let token = read_secret_file("--bearer-token-file", file)?;
+        return BearerToken::new(token).map(Authentication::Bearer).map_err(name_option);
+    }
+    Ok(Authentication::None)
+}
+
+fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> SetupError {
+    let option = match setting {
+        "header" => "--api-key-header",
+        "key" => "--api-key-file",
+        "username" => "--username",
+        "password" => "--password-file",
+        _ => "--bearer-token-file",
+    };
+    SetupError::Credentials { option, reason }
 }
 
 fn parse_keyword(text: &str) -> Result<String, &'static str> {

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::check::{self as conformance, CheckSettings};
 use trawl_search::{Module, sources::external::health::SourceHealth};
@@ -12,11 +13,14 @@ use super::{
     forms::{check_same_id, new_id},
     modules, repo,
     repo::sources::SourceRow,
-    sources, validated_settings,
+    sources,
+    sources::AuthType,
+    validated_settings,
     validated_settings::validate,
 };
 use crate::{
     error::{Error, Result},
+    http::precondition::{EntityTag, IfMatch, Tagged},
     store::{Cached, Transaction, WriteFuture},
 };
 
@@ -66,9 +70,9 @@ impl Registry {
     ///
     /// # Errors
     /// 404.
-    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<RegisteredModule> {
+    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredModule>> {
         let module = repo::modules::find(self.store.reader(), tenant_id, id).await?;
-        module.map(RegisteredModule::from).ok_or_else(no_module)
+        Tagged::of(module.map(RegisteredModule::from).ok_or_else(no_module)?)
     }
 
     /// Registers a module.
@@ -94,22 +98,23 @@ impl Registry {
     /// Replaces a module.
     ///
     /// # Errors
-    /// 400, 404, 409 for a taken code.
+    /// 400, 404, 409 for a taken code, 412.
     pub async fn replace_module(
         self: &Arc<Self>,
         tenant_id: i64,
         id: String,
         form: ModuleForm,
-    ) -> Result<RegisteredModule> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredModule>> {
         check_same_id(&id, form.id.as_deref())?;
         let module = form.checked(id)?;
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
                 let mut others = repo::modules::list(transaction, tenant_id).await?;
                 let place = others.iter().position(|other| other.id == module.id).ok_or_else(no_module)?;
-                others.swap_remove(place);
+                if_match.check(&RegisteredModule::from(others.swap_remove(place)))?;
                 modules::check_beside(&module, &others)?;
-                put_module(transaction, tenant_id, module).await
+                Tagged::of(put_module(transaction, tenant_id, module).await?)
             })
         })
         .await
@@ -118,12 +123,19 @@ impl Registry {
     /// Removes a module; its content stays.
     ///
     /// # Errors
-    /// 404.
-    pub async fn remove_module(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+    /// 404, 412.
+    pub async fn remove_module(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        if_match: IfMatch,
+    ) -> Result<()> {
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
-                let removed = repo::modules::remove(transaction, tenant_id, &id).await?;
-                if removed { Ok(()) } else { Err(no_module()) }
+                let stored = repo::modules::find(transaction, tenant_id, &id).await?.ok_or_else(no_module)?;
+                if_match.check(&RegisteredModule::from(stored))?;
+                repo::modules::remove(transaction, tenant_id, &id).await?;
+                Ok(())
             })
         })
         .await
@@ -154,10 +166,10 @@ impl Registry {
     ///
     /// # Errors
     /// 404.
-    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<RegisteredSource> {
+    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredSource>> {
         let row = self.row_of(tenant_id, id).await?;
         let check = repo::checks::find(self.store.reader(), tenant_id, id).await?;
-        Ok(self.show(tenant_id, row, check))
+        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
     }
 
     /// The health of a source.
@@ -204,7 +216,8 @@ impl Registry {
         let mut policy = self.policy.clone();
         if form.auth.is_none() {
             policy.auth_none = true;
-            form.auth = Some(AuthForm { kind: Some(sources::NONE.to_owned()), ..AuthForm::default() });
+            form.auth =
+                Some(AuthForm { kind: Some(AuthType::None.name().to_owned()), ..AuthForm::default() });
         }
         let row = self.check_new(tenant_id, form, &policy)?;
         sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
@@ -213,13 +226,14 @@ impl Registry {
     /// Replaces a source; a form without a secret keeps the stored one.
     ///
     /// # Errors
-    /// 400, 404, 409 for a taken name.
+    /// 400, 404, 409 for a taken name, 412.
     pub async fn replace_source(
         self: &Arc<Self>,
         tenant_id: i64,
         id: String,
         form: SourceForm,
-    ) -> Result<RegisteredSource> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredSource>> {
         check_same_id(&id, form.id.as_deref())?;
         let mut row = self.check(tenant_id, id, form, &self.policy)?;
         let keys = Arc::clone(&self.keys);
@@ -229,14 +243,15 @@ impl Registry {
                 Box::pin(async move {
                     let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
                     let stored = stored.ok_or_else(no_source)?;
+                    if_match.check(&stored)?;
                     // Names that were equal before this rule stay.
                     if stored.name != row.name {
                         sources::check_name(&row, &repo::sources::names(transaction, tenant_id).await?)?;
                     }
-                    if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
-                        sources::check_secret_stays(&stored, &row)?;
+                    if let Some(field) = missing_secret(&row) {
+                        sources::check_secret_stays(field, &stored, &row)?;
                         let sealed =
-                            validated_settings::keep_sealed(&keys.secrets, tenant_id, stored.clone())?;
+                            validated_settings::keep_sealed(&keys.secrets, tenant_id, field, stored.clone())?;
                         row.client_secret_sealed = Some(sealed);
                     }
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
@@ -248,24 +263,28 @@ impl Registry {
                 })
             })
             .await?;
-        Ok(self.show(tenant_id, row, check))
+        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
     }
 
     /// Removes a source.
     ///
     /// # Errors
-    /// 404, 409 if modules show it.
-    pub async fn remove_source(self: &Arc<Self>, tenant_id: i64, id: String) -> Result<()> {
+    /// 404, 409 if modules show it, 412.
+    pub async fn remove_source(
+        self: &Arc<Self>,
+        tenant_id: i64,
+        id: String,
+        if_match: IfMatch,
+    ) -> Result<()> {
         let key = (tenant_id, id.clone());
         let after = move |registry: &Self, (): &()| registry.loader.forget_source(&key);
         self.change_then(tenant_id, after, move |transaction| {
             Box::pin(async move {
-                let modules = repo::modules::list(transaction, tenant_id).await?;
-                if repo::sources::remove(transaction, tenant_id, &id).await? {
-                    check_unused(&id, &modules)
-                } else {
-                    Err(no_source())
-                }
+                let stored = repo::sources::find(transaction, tenant_id, &id).await?;
+                if_match.check(&stored.ok_or_else(no_source)?)?;
+                check_unused(&id, &repo::modules::list(transaction, tenant_id).await?)?;
+                repo::sources::remove(transaction, tenant_id, &id).await?;
+                Ok(())
             })
         })
         .await
@@ -316,8 +335,8 @@ impl Registry {
     fn check_new(&self, tenant_id: i64, form: SourceForm, policy: &SourcePolicy) -> Result<SourceRow> {
         let id = new_id(form.id.as_deref())?;
         let row = self.check(tenant_id, id, form, policy)?;
-        if row.auth_type == sources::OAUTH2_CLIENT && row.client_secret_sealed.is_none() {
-            return Err(Error::bad_request("auth.clientSecret: is required"));
+        if let Some(field) = missing_secret(&row) {
+            return Err(Error::bad_request(format!("{field}: is required")));
         }
         Ok(row)
     }
@@ -330,7 +349,8 @@ impl Registry {
         policy: &SourcePolicy,
     ) -> Result<SourceRow> {
         let (mut row, secret) = form.into_row(id)?;
-        let given = secret.clone().unwrap_or_default();
+        // A secret to keep was checked when it was sealed.
+        let given = secret.clone().unwrap_or_else(|| SecretString::from("kept"));
         validate(&row, policy, || Ok(given)).map_err(|invalid| Error::bad_request(invalid.to_string()))?;
         if let Some(secret) = secret {
             let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
@@ -352,28 +372,36 @@ impl Registry {
 
 impl Registry {
     /// The vocabulary; empty unless one was put.
-    pub async fn vocabulary(&self, tenant_id: i64) -> Result<RegisteredVocabulary> {
-        repo::vocabularies::find(self.store.reader(), tenant_id).await
+    pub async fn vocabulary(&self, tenant_id: i64) -> Result<Tagged<RegisteredVocabulary>> {
+        Tagged::of(repo::vocabularies::find(self.store.reader(), tenant_id).await?)
     }
 
     /// Replaces the vocabulary.
     ///
     /// # Errors
-    /// 400.
+    /// 400, 412.
     pub async fn replace_vocabulary(
         self: &Arc<Self>,
         tenant_id: i64,
         form: RegisteredVocabulary,
-    ) -> Result<RegisteredVocabulary> {
+        if_match: IfMatch,
+    ) -> Result<Tagged<RegisteredVocabulary>> {
         let vocabulary = form.checked()?;
         self.change(tenant_id, move |transaction| {
             Box::pin(async move {
+                if_match.check(&repo::vocabularies::find(transaction, tenant_id).await?)?;
                 repo::vocabularies::put(transaction, tenant_id, &vocabulary).await?;
-                Ok(vocabulary)
+                Tagged::of(vocabulary)
             })
         })
         .await
     }
+}
+
+/// The field of a secret that the row needs and lacks.
+fn missing_secret(row: &SourceRow) -> Option<&'static str> {
+    let field = AuthType::named(&row.auth_type)?.secret_field()?;
+    row.client_secret_sealed.is_none().then_some(field)
 }
 
 /// # Errors

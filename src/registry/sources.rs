@@ -4,7 +4,10 @@ use std::ops::RangeInclusive;
 
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
-use trawl_connectors::check::{Report, Verdict};
+use trawl_connectors::{
+    DEFAULT_API_KEY_HEADER,
+    check::{Report, Verdict},
+};
 use trawl_search::{
     Weight, normalise,
     sources::external::health::{HealthStatus, Summary},
@@ -37,8 +40,45 @@ pub(super) const GET: &str = "GET";
 pub(super) const POST: &str = "POST";
 pub(super) const TIME: &str = "time";
 pub(super) const RELEVANCE: &str = "relevance";
-pub(super) const NONE: &str = "NONE";
-pub(super) const OAUTH2_CLIENT: &str = "OAUTH2_CLIENT";
+
+/// How a source is convinced of the caller (decisions 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AuthType {
+    None,
+    OAuth2Client,
+    ApiKey,
+    Basic,
+    Bearer,
+}
+
+impl AuthType {
+    const ALL: [Self; 5] = [Self::None, Self::OAuth2Client, Self::ApiKey, Self::Basic, Self::Bearer];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::OAuth2Client => "OAUTH2_CLIENT",
+            Self::ApiKey => "API_KEY",
+            Self::Basic => "BASIC",
+            Self::Bearer => "BEARER",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The field of its secret, if it has one.
+    pub(super) fn secret_field(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::OAuth2Client => Some("auth.clientSecret"),
+            Self::ApiKey => Some("auth.key"),
+            Self::Basic => Some("auth.password"),
+            Self::Bearer => Some("auth.token"),
+        }
+    }
+}
 
 /// The form of an external source (decisions 7.1).
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -77,7 +117,10 @@ pub struct SourceForm {
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AuthForm {
-    /// `OAUTH2_CLIENT`, or `NONE` if the server allows it. Required.
+    /// `OAUTH2_CLIENT`, `API_KEY`, `BASIC`, `BEARER`, or `NONE` if the server allows it. Required.
+    ///
+    /// A PUT without the type's secret keeps the stored one, if the type, the origin of `url`, the origin of `tokenUrl`, `clientId` and
+    /// `username` stay.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// The token endpoint. Required with `OAUTH2_CLIENT`.
@@ -85,8 +128,6 @@ pub struct AuthForm {
     /// The client account. Required with `OAUTH2_CLIENT`.
     pub client_id: Option<String>,
     /// The secret, never shown. Required with `OAUTH2_CLIENT`.
-    ///
-    /// A PUT without it keeps the stored one if the origin of `tokenUrl` and `clientId` stay.
     #[serde(default, deserialize_with = "secret")]
     #[schema(value_type = Option<String>, write_only)]
     pub client_secret: Option<SecretString>,
@@ -94,6 +135,24 @@ pub struct AuthForm {
     pub scope: Option<String>,
     /// The `audience`.
     pub audience: Option<String>,
+    /// The header of the key with `API_KEY`: 1 to 64 of A-Z, a-z, 0-9, - and _; `X-API-Key` if absent.
+    ///
+    /// Headers of the connection and those that trawl sets itself are refused, such as `Host`, `Content-Length` and `Cookie`.
+    pub header: Option<String>,
+    /// The key, never shown: printable ASCII. Required with `API_KEY`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub key: Option<SecretString>,
+    /// The user name without a colon. Required with `BASIC`.
+    pub username: Option<String>,
+    /// The password, never shown. Required with `BASIC`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub password: Option<SecretString>,
+    /// The bearer token, never shown: printable ASCII. Required with `BEARER`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub token: Option<SecretString>,
 }
 
 /// The failure does not repeat the value, which may be a secret.
@@ -173,17 +232,21 @@ impl LastCheck {
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredAuth {
-    /// `OAUTH2_CLIENT` or `NONE`.
+    /// `OAUTH2_CLIENT`, `API_KEY`, `BASIC`, `BEARER` or `NONE`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The token endpoint; null with `NONE`.
+    /// The token endpoint of `OAUTH2_CLIENT`; else null.
     pub token_url: Option<String>,
-    /// The client account; null with `NONE`.
+    /// The client account of `OAUTH2_CLIENT`; else null.
     pub client_id: Option<String>,
     /// The scopes.
     pub scope: Option<String>,
     /// The `audience`.
     pub audience: Option<String>,
+    /// The header of an `API_KEY`; else null.
+    pub header: Option<String>,
+    /// The user name of `BASIC`; else null.
+    pub username: Option<String>,
 }
 
 impl RegisteredSource {
@@ -211,6 +274,8 @@ impl RegisteredSource {
                 client_id: row.client_id,
                 scope: row.scope,
                 audience: row.audience,
+                header: row.api_key_header,
+                username: row.username,
             },
             order: row.result_order,
             timeout_ms: row.timeout_ms,
@@ -256,24 +321,38 @@ impl SourceForm {
         };
         let auth = self.auth.unwrap_or_default();
         row.auth_type = auth.kind.unwrap_or_default();
-        if row.auth_type != OAUTH2_CLIENT {
-            return Ok((row, None));
+        let Some(kind) = AuthType::named(&row.auth_type) else { return Ok((row, None)) };
+        let secret = match kind {
+            AuthType::None => None,
+            AuthType::OAuth2Client => {
+                row.token_url = Some(required("auth.tokenUrl", auth.token_url, URL_BYTES)?);
+                row.client_id = Some(required("auth.clientId", auth.client_id, CREDENTIAL_BYTES)?);
+                row.scope = optional("auth.scope", auth.scope, CREDENTIAL_BYTES)?;
+                row.audience = optional("auth.audience", auth.audience, CREDENTIAL_BYTES)?;
+                auth.client_secret
+            }
+            AuthType::ApiKey => {
+                let header = optional("auth.header", auth.header, CREDENTIAL_BYTES)?;
+                row.api_key_header = Some(header.unwrap_or_else(|| DEFAULT_API_KEY_HEADER.to_owned()));
+                auth.key
+            }
+            AuthType::Basic => {
+                row.username = Some(required("auth.username", auth.username, CREDENTIAL_BYTES)?);
+                auth.password
+            }
+            AuthType::Bearer => auth.token,
+        };
+        if let (Some(field), Some(secret)) = (kind.secret_field(), &secret) {
+            check_secret(field, secret.expose_secret())?;
         }
-        row.token_url = Some(required("auth.tokenUrl", auth.token_url, URL_BYTES)?);
-        row.client_id = Some(required("auth.clientId", auth.client_id, CREDENTIAL_BYTES)?);
-        row.scope = optional("auth.scope", auth.scope, CREDENTIAL_BYTES)?;
-        row.audience = optional("auth.audience", auth.audience, CREDENTIAL_BYTES)?;
-        if let Some(secret) = &auth.client_secret {
-            check_secret(secret.expose_secret())?;
-        }
-        Ok((row, auth.client_secret))
+        Ok((row, secret))
     }
 }
 
-fn check_secret(secret: &str) -> Result<()> {
+fn check_secret(field: &str, secret: &str) -> Result<()> {
     if secret.is_empty() || secret.len() > CREDENTIAL_BYTES || secret.chars().any(char::is_control) {
         return Err(Error::bad_request(format!(
-            "auth.clientSecret: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; omit it to keep the stored one"
+            "{field}: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; omit it to keep the stored one"
         )));
     }
     Ok(())
@@ -309,17 +388,27 @@ pub(super) fn check_name(row: &SourceRow, others: &[(String, String)]) -> Result
 ///
 /// # Errors
 /// 400 that requires the secret.
-pub(super) fn check_secret_stays(stored: &SourceRow, row: &SourceRow) -> Result<()> {
-    let anew = |reason: &str| Err(Error::bad_request(format!("auth.clientSecret: must be given{reason}")));
+pub(super) fn check_secret_stays(field: &str, stored: &SourceRow, row: &SourceRow) -> Result<()> {
+    let anew = |reason: &str| Err(Error::bad_request(format!("{field}: must be given{reason}")));
     if stored.client_secret_sealed.is_none() {
         return anew(", as there is none yet");
     }
-    let origin = |url: &Option<String>| Some(Url::parse(url.as_deref()?).ok()?.origin());
-    if origin(&stored.token_url).is_none_or(|before| origin(&row.token_url) != Some(before)) {
+    if stored.auth_type != row.auth_type {
+        return anew(" anew, as auth.type changes");
+    }
+    let origin = |url: Option<&str>| url.map(|url| Url::parse(url).ok().map(|url| url.origin()));
+    // Tokens go there, too.
+    if origin(Some(&stored.url)) != origin(Some(&row.url)) {
+        return anew(" again, as url moves to another origin");
+    }
+    if origin(stored.token_url.as_deref()) != origin(row.token_url.as_deref()) {
         return anew(" again, as auth.tokenUrl moves to another origin");
     }
     if stored.client_id != row.client_id {
         return anew(" again, as auth.clientId changes");
+    }
+    if stored.username != row.username {
+        return anew(" again, as auth.username changes");
     }
     Ok(())
 }

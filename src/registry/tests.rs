@@ -7,7 +7,6 @@ use trawl_connectors::AddressRules;
 
 use super::{
     repo::sources::SourceRow,
-    sources::OAUTH2_CLIENT,
     validated_settings::{keep_sealed, open, seal, validate},
     *,
 };
@@ -22,7 +21,7 @@ fn row() -> SourceRow {
         name: "Customers".to_owned(),
         url: "https://crm.example/search".to_owned(),
         method: "GET".to_owned(),
-        auth_type: OAUTH2_CLIENT.to_owned(),
+        auth_type: "OAUTH2_CLIENT".to_owned(),
         token_url: Some("https://login.example/token".to_owned()),
         client_id: Some("trawl".to_owned()),
         client_secret_sealed: Some(seal(&KEYS.secrets, 1, "crm", &"hush".into()).unwrap()),
@@ -53,13 +52,22 @@ fn oldest_secret_opens_and_is_sealed_anew_when_kept() {
     let oldest = KEYS.secrets.seal(b"crm", b"hush").unwrap();
     assert_eq!(open(&KEYS.secrets, 1, "crm", &oldest).unwrap().expose_secret(), "hush");
     let stored = SourceRow { client_secret_sealed: Some(oldest.clone()), ..row() };
-    let kept = keep_sealed(&KEYS.secrets, 1, stored).unwrap();
+    let kept = keep_sealed(&KEYS.secrets, 1, "auth.clientSecret", stored).unwrap();
     assert!(open(&KEYS.secrets, 2, "crm", &kept).is_err());
     assert_eq!(open(&KEYS.secrets, 1, "crm", &kept).unwrap().expose_secret(), "hush");
     let again = SourceRow { client_secret_sealed: Some(kept.clone()), ..row() };
-    assert_eq!(keep_sealed(&KEYS.secrets, 1, again).unwrap(), kept, "a bound secret stays as it is");
+    assert_eq!(
+        keep_sealed(&KEYS.secrets, 1, "auth.clientSecret", again).unwrap(),
+        kept,
+        "a bound secret stays as it is"
+    );
     let lost = SourceRow { client_secret_sealed: Some(b"of another master key".to_vec()), ..row() };
-    assert!(keep_sealed(&KEYS.secrets, 1, lost).unwrap_err().message.starts_with("auth.clientSecret: "));
+    assert!(
+        keep_sealed(&KEYS.secrets, 1, "auth.clientSecret", lost)
+            .unwrap_err()
+            .message
+            .starts_with("auth.clientSecret: ")
+    );
 }
 
 #[test]
@@ -74,7 +82,9 @@ fn first_invalid_field_of_a_row_is_named() {
         (SourceRow { method: "PUT".to_owned(), ..row() }, "method: "),
         (SourceRow { result_order: "size".to_owned(), ..row() }, "order: "),
         (SourceRow { auth_type: "NONE".to_owned(), ..row() }, "auth.type: NONE is not allowed"),
-        (SourceRow { auth_type: "BASIC".to_owned(), ..row() }, "auth.type: "),
+        (SourceRow { auth_type: "DIGEST".to_owned(), ..row() }, "auth.type: "),
+        (SourceRow { auth_type: "BASIC".to_owned(), ..row() }, "auth.username: "),
+        (SourceRow { auth_type: "API_KEY".to_owned(), ..row() }, "auth.header: "),
         (SourceRow { token_url: None, ..row() }, "auth.tokenUrl: "),
         (SourceRow { token_url: Some("https://127.0.0.1/".to_owned()), ..row() }, "auth.tokenUrl: leads to"),
         (SourceRow { client_id: None, ..row() }, "auth.clientId: "),
@@ -92,7 +102,8 @@ fn first_invalid_field_of_a_row_is_named() {
 #[test]
 fn debug_output_of_a_form_hides_the_secret() {
     let form =
-        br#"{"name": "x", "auth": {"type": "OAUTH2_CLIENT", "clientId": "trawl", "clientSecret": "hush"}}"#;
+        br#"{"name": "x", "auth": {"type": "OAUTH2_CLIENT", "clientId": "trawl", "clientSecret": "hush",
+                         "key": "hush", "password": "hush", "token": "hush"}}"#;
     let form: SourceForm = crate::json::read_object(form).unwrap();
     let shown = format!("{form:?}");
     assert!(shown.contains("trawl") && !shown.contains("hush"), "{shown}");

@@ -2,18 +2,19 @@
 //!
 //! A row may become invalid by another master key or other server settings.
 
-use std::{fmt, time::Duration};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 use trawl_connectors::{
-    AddressRules, Authentication, ClientCredentials, DeclaredOrder, Method, SourceSettings,
+    AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, ClientCredentials, DeclaredOrder,
+    InvalidCredentials, Method, SourceSettings,
 };
 use trawl_search::sources::external::ClientSettings;
 use url::Url;
 
 use super::{
     repo::sources::SourceRow,
-    sources::{GET, NONE, OAUTH2_CLIENT, POST, RELEVANCE, TIME},
+    sources::{AuthType, GET, POST, RELEVANCE, TIME},
 };
 use crate::{
     auth::keys::{CannotOpen, SealingKey},
@@ -33,17 +34,23 @@ pub struct SourcePolicy {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct InvalidSettings {
-    field: &'static str,
+    field: Cow<'static, str>,
     reason: String,
 }
 
 impl InvalidSettings {
     fn new(field: &'static str, reason: impl Into<String>) -> Self {
-        Self { field, reason: reason.into() }
+        Self { field: field.into(), reason: reason.into() }
     }
 
     pub(super) fn message(&self) -> String {
         format!("its settings are not usable: {self}")
+    }
+}
+
+impl From<InvalidCredentials> for InvalidSettings {
+    fn from(InvalidCredentials { setting, reason }: InvalidCredentials) -> Self {
+        Self { field: format!("auth.{setting}").into(), reason: reason.to_owned() }
     }
 }
 
@@ -84,15 +91,20 @@ pub(super) fn open(
 ///
 /// # Errors
 /// 400 when it does not open.
-pub(super) fn keep_sealed(key: &SealingKey, tenant_id: i64, stored: SourceRow) -> Result<Vec<u8>, Error> {
+pub(super) fn keep_sealed(
+    key: &SealingKey,
+    tenant_id: i64,
+    field: &str,
+    stored: SourceRow,
+) -> Result<Vec<u8>, Error> {
     let sealed = stored.client_secret_sealed.unwrap_or_default();
     if key.open(&seal_context(tenant_id, &stored.id), &sealed).is_ok() {
         return Ok(sealed);
     }
     let secret = open(key, tenant_id, &stored.id, &sealed).map_err(|CannotOpen| {
-        Error::bad_request(
-            "auth.clientSecret: must be given again, as the server's master key cannot open the stored one",
-        )
+        Error::bad_request(format!(
+            "{field}: must be given again, as the server's master key cannot open the stored one"
+        ))
     })?;
     seal(key, tenant_id, &stored.id, &secret).map_err(Error::internal)
 }
@@ -148,26 +160,39 @@ fn authentication(
     policy: &SourcePolicy,
     secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
 ) -> Result<Authentication, InvalidSettings> {
-    match row.auth_type.as_str() {
-        NONE if policy.auth_none => Ok(Authentication::None),
-        NONE => Err(InvalidSettings::new(
+    let Some(kind) = AuthType::named(&row.auth_type) else {
+        let reason = "must be OAUTH2_CLIENT, API_KEY, BASIC, BEARER or NONE";
+        return Err(InvalidSettings::new("auth.type", reason));
+    };
+    let secret = || {
+        secret().map_err(|CannotOpen| {
+            let reason = "cannot be opened with the server's master key; it must be given again";
+            InvalidSettings::new(kind.secret_field().unwrap_or("auth"), reason)
+        })
+    };
+    match kind {
+        AuthType::None if policy.auth_none => Ok(Authentication::None),
+        AuthType::None => Err(InvalidSettings::new(
             "auth.type",
             "NONE is not allowed here: connectors.allow_auth_none is false",
         )),
-        OAUTH2_CLIENT => {
+        AuthType::OAuth2Client => {
             let token_url = address("auth.tokenUrl", row.token_url.as_deref().unwrap_or_default(), policy)?;
             let client_id =
                 row.client_id.clone().ok_or_else(|| InvalidSettings::new("auth.clientId", "is required"))?;
-            let client_secret = secret().map_err(|CannotOpen| {
-                InvalidSettings::new(
-                    "auth.clientSecret",
-                    "cannot be opened with the server's master key; it must be given again",
-                )
-            })?;
+            let client_secret = secret()?;
             let (scope, audience) = (row.scope.clone(), row.audience.clone());
             let credentials = ClientCredentials { token_url, client_id, client_secret, scope, audience };
             Ok(Authentication::OAuth2Client(credentials))
         }
-        _ => Err(InvalidSettings::new("auth.type", "must be OAUTH2_CLIENT or NONE")),
+        AuthType::ApiKey => {
+            let header = row.api_key_header.as_deref().unwrap_or_default();
+            Ok(Authentication::ApiKey(ApiKey::new(header, secret()?)?))
+        }
+        AuthType::Basic => {
+            let username = row.username.as_deref().unwrap_or_default();
+            Ok(Authentication::Basic(BasicCredentials::new(username, secret()?)?))
+        }
+        AuthType::Bearer => Ok(Authentication::Bearer(BearerToken::new(secret()?)?)),
     }
 }

@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 18] = migrations!("sqlite":
+static SQLITE: [Migration; 19] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -42,9 +42,10 @@ static SQLITE: [Migration; 18] = migrations!("sqlite":
     "0016_recency",
     "0017_source_checks",
     "0018_audit_filters",
+    "0019_source_credentials",
 );
 
-static POSTGRES: [Migration; 9] = migrations!("postgres":
+static POSTGRES: [Migration; 10] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -54,6 +55,7 @@ static POSTGRES: [Migration; 9] = migrations!("postgres":
     "0016_recency",
     "0017_source_checks",
     "0018_audit_filters",
+    "0019_source_credentials",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

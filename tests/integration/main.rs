@@ -7,6 +7,7 @@ mod admin {
     mod index;
     mod modules;
     mod operator_search;
+    mod preconditions;
     mod settings;
     mod signing_keys;
     mod slow_searches;
@@ -139,6 +140,7 @@ mod pages {
         mod adding_sources;
         mod drafts;
         mod operations;
+        mod simultaneous;
         mod states;
         mod views;
         mod vocabulary;
@@ -228,6 +230,7 @@ mod search {
     mod recency;
     mod relaxation;
     mod response_cache;
+    mod source_credentials;
     mod source_tokens;
     mod suggestions;
     mod suspension;

@@ -48,6 +48,33 @@ async fn new_enterprise_has_built_in_modules_and_its_own_code() {
 }
 
 #[tokio::test]
+async fn code_of_an_enterprise_is_chosen_by_operators_only() {
+    let app = TestApp::start().await;
+    let operator = app.operator().await.caller;
+    let form = json!({"enterpriseName": "Acme", "eCode": "acme-2.de"});
+    assert_eq!(register(&operator, form.clone()).await, "acme-2.de");
+    assert_eq!(
+        operator.on("acme-2.de").post_empty("/modules").await.ok().items().len(),
+        DEFAULT_MODULES.len()
+    );
+    let path = "/v1/enterprises/register";
+    operator.post(path, &form).await.fails(409, "eCode: is taken");
+    for wrong in ["a b", "a/1", "ä", &"x".repeat(65)] {
+        let form = json!({"enterpriseName": "Acme", "eCode": wrong});
+        operator.post(path, &form).await.fails(400, "eCode: ");
+    }
+    // A taken code and a free one are refused alike.
+    let domain = domain(&app, "home", &[]).await.caller;
+    for code in ["acme-2.de", "free"] {
+        let form = json!({"enterpriseName": "Acme", "eCode": code});
+        domain.post(path, &form).await.fails(403, "eCode: only an admin application may choose it");
+    }
+    assert_eq!(register(&domain, json!({"enterpriseName": "Acme", "eCode": ""})).await.len(), 8);
+    decided(&operator, "delete", "acme-2.de").await;
+    assert_eq!(register(&operator, form).await, "acme-2.de", "the code is free again");
+}
+
+#[tokio::test]
 async fn invalid_enterprise_fields_are_refused_by_name() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;

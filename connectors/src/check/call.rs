@@ -4,8 +4,6 @@ use serde::Serialize;
 
 use crate::token::Token;
 
-pub(super) const WRONG_AUTHORIZATION: &str = "Bearer trawl-check-wrong-token";
-
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Parameters<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,9 +20,13 @@ impl<'p> Parameters<'p> {
     }
 }
 
+/// Credentials of one call.
 #[derive(Clone)]
-pub(super) enum CallToken {
+pub(super) enum CallCredentials {
     None,
-    Valid(Arc<Token>),
-    Invalid,
+    /// From the token endpoint.
+    Token(Arc<Token>),
+    /// As registered, without a token endpoint.
+    Fixed,
+    Wrong,
 }

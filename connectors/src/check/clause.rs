@@ -167,11 +167,11 @@ clauses! {
         "Keywords of 256 characters are understood",
         "a success";
     AuthRequired "auth-required" []
-        "A call without a token is refused",
+        "A call without credentials is refused",
         "HTTP 401";
     AuthWrongToken "auth-wrong-token" [AuthRequired]
-        "A call with a wrong token is refused",
-        "HTTP 401, on which trawl fetches a new token";
+        "A call with wrong credentials is refused",
+        "HTTP 401, on which trawl fetches a new token, if there is a token endpoint";
     AuthScope "auth-scope" [AuthRequired, AuthWrongToken]
         "A token without the scope is refused",
         "HTTP 403 or 401";

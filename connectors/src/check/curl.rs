@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 
 use url::form_urlencoded;
 
-use super::call::{CallToken, Parameters, WRONG_AUTHORIZATION};
-use crate::settings::{ClientCredentials, Method, SourceSettings};
+use super::call::{CallCredentials, Parameters};
+use crate::credentials::WRONG_BEARER;
+use crate::settings::{Authentication, ClientCredentials, Method, SourceSettings};
 use crate::text::is_unfit;
 
 /// curl expands brackets and braces.
@@ -24,18 +25,14 @@ pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String 
     parts.join(" ")
 }
 
-/// `$TOKEN` stands for the token.
+/// Variables stand for secrets: `$TOKEN`, `$API_KEY`, `$USERNAME` and `$PASSWORD`.
 pub(super) fn describe_search(
     settings: &SourceSettings,
     parameters: Parameters<'_>,
-    token: &CallToken,
+    credentials: &CallCredentials,
 ) -> String {
     let url = quote_word(settings.url.as_str());
-    let authorization = match token {
-        CallToken::None => None,
-        CallToken::Valid(_) => Some("-H \"Authorization: Bearer $TOKEN\"".to_owned()),
-        CallToken::Invalid => Some(format!("-H 'Authorization: {WRONG_AUTHORIZATION}'")),
-    };
+    let authorization = describe_credentials(&settings.authentication, credentials);
     let mut parts = Vec::new();
     match settings.method {
         Method::Get => {
@@ -55,6 +52,28 @@ pub(super) fn describe_search(
         }
     }
     parts.join(" ")
+}
+
+fn describe_credentials(authentication: &Authentication, credentials: &CallCredentials) -> Option<String> {
+    let bearer = || "-H \"Authorization: Bearer $TOKEN\"".to_owned();
+    match credentials {
+        CallCredentials::None => None,
+        CallCredentials::Token(_) => Some(bearer()),
+        CallCredentials::Fixed => match authentication {
+            Authentication::None | Authentication::OAuth2Client(_) => None,
+            // The name has no character that a shell expands.
+            Authentication::ApiKey(key) => Some(format!("-H \"{}: $API_KEY\"", key.header_name())),
+            Authentication::Basic(_) => Some("-u \"$USERNAME:$PASSWORD\"".to_owned()),
+            Authentication::Bearer(_) => Some(bearer()),
+        },
+        CallCredentials::Wrong => Some(match authentication.fixed() {
+            Some(fixed) => {
+                let value = fixed.wrong_value();
+                format!("-H '{}: {}'", fixed.header().name, value.to_str().unwrap_or_default())
+            }
+            None => format!("-H 'Authorization: {WRONG_BEARER}'"),
+        }),
+    }
 }
 
 /// Encodes a value that a terminal would obey.
@@ -94,7 +113,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::settings::Authentication;
 
     fn settings(method: Method) -> SourceSettings {
         SourceSettings {
@@ -109,7 +127,7 @@ mod tests {
 
     fn words(method: Method, cursor: &str) -> Vec<String> {
         let parameters = Parameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
-        let line = describe_search(&settings(method), parameters, &CallToken::None);
+        let line = describe_search(&settings(method), parameters, &CallCredentials::None);
         assert!(!line.contains(is_unfit), "{line:?}");
         shlex::split(&line).unwrap()
     }

@@ -39,7 +39,7 @@ struct FollowedPages {
 impl Session<'_> {
     pub(super) async fn check_pages(&mut self, order: DeclaredOrder, keyword: &str, first: &CheckedPage) {
         let parameters = |limit| Parameters::first_page(keyword, limit);
-        let exchange = self.probe.call(parameters(LARGE_LIMIT), &self.token).await;
+        let exchange = self.probe.call(parameters(LARGE_LIMIT), &self.credentials).await;
         // The contract names no highest limit.
         let (large_limit, before) = match self.read(&exchange, Some(LARGE_LIMIT)) {
             Ok(page) => (LARGE_LIMIT, page),
@@ -58,7 +58,7 @@ impl Session<'_> {
         };
         self.follow(keyword, &mut followed).await;
         let repeated = self.repeat_second_page(keyword, &followed).await;
-        let exchange = self.probe.call(parameters(large_limit), &self.token).await;
+        let exchange = self.probe.call(parameters(large_limit), &self.credentials).await;
         match self.read(&exchange, Some(large_limit)) {
             Ok(after) => followed.large.1 = Some(after),
             Err(seen) => {

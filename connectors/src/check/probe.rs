@@ -4,15 +4,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
-use reqwest::header::HeaderValue;
+use reqwest::header::{AUTHORIZATION, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::call::{CallToken, Parameters, WRONG_AUTHORIZATION};
+use super::call::{CallCredentials, Parameters};
 use super::clause::Clause;
 use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
 use crate::client::{contract_request, finish_request};
+use crate::credentials::{CredentialHeader, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::redaction::redact;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
@@ -56,17 +57,16 @@ impl Probe {
         settings.check_limits()?;
         let http = Http::new(SOURCE, &settings.url, rules, CONNECTIONS)?;
         let record = Mutex::new(Record::default());
-        if let Authentication::OAuth2Client(credentials) = &settings.authentication {
-            lock(&record).secrets.extend([credentials.client_secret.clone(), credentials.pair().into()]);
-        }
+        let secrets = match &settings.authentication {
+            Authentication::OAuth2Client(client) => vec![client.client_secret.clone(), client.pair().into()],
+            other => other.fixed().map(|fixed| fixed.secrets()).unwrap_or_default(),
+        };
+        lock(&record).secrets.extend(secrets);
         Ok(Self { settings: settings.clone(), rules: rules.clone(), http, record })
     }
 
-    pub(super) fn credentials(&self) -> Option<&ClientCredentials> {
-        match &self.settings.authentication {
-            Authentication::None => None,
-            Authentication::OAuth2Client(credentials) => Some(credentials),
-        }
+    pub(super) fn authentication(&self) -> &Authentication {
+        &self.settings.authentication
     }
 
     pub(super) async fn fetch_token(
@@ -80,14 +80,14 @@ impl Probe {
         Ok(token)
     }
 
-    pub(super) async fn call(&self, parameters: Parameters<'_>, token: &CallToken) -> Exchange {
-        let curl = curl::describe_search(&self.settings, parameters, token);
+    pub(super) async fn call(&self, parameters: Parameters<'_>, credentials: &CallCredentials) -> Exchange {
+        let curl = curl::describe_search(&self.settings, parameters, credentials);
         let begun = Instant::now();
         let late = || {
             let seen = format!("no complete answer within {} ms", self.settings.timeout.as_millis());
             Err((Clause::InTime, seen))
         };
-        let exchange = self.exchange(parameters, token);
+        let exchange = self.exchange(parameters, credentials);
         let outcome = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
         let took = begun.elapsed();
         if outcome.as_ref().is_ok_and(|reply| reply.status == 200) {
@@ -99,17 +99,23 @@ impl Probe {
     async fn exchange(
         &self,
         parameters: Parameters<'_>,
-        token: &CallToken,
+        credentials: &CallCredentials,
     ) -> Result<Reply, (Clause, String)> {
         let fail = |clause, error: TransportError| (clause, error.into_source_error(SOURCE).to_string());
-        let wrong = HeaderValue::from_static(WRONG_AUTHORIZATION);
-        let authorization = match token {
-            CallToken::None => None,
-            CallToken::Valid(token) => Some(&token.header),
-            CallToken::Invalid => Some(&wrong),
+        let fixed = self.settings.authentication.fixed();
+        let header = match credentials {
+            CallCredentials::None => None,
+            CallCredentials::Token(token) => Some(token.header.clone()),
+            CallCredentials::Fixed => fixed.map(|fixed| fixed.header().clone()),
+            CallCredentials::Wrong => Some(match fixed {
+                Some(fixed) => CredentialHeader::new(fixed.header().name.clone(), fixed.wrong_value()),
+                None => CredentialHeader::new(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
+            }),
         };
-        let make =
-            || finish_request(contract_request(&self.http, self.settings.method, &parameters), authorization);
+        let make = || {
+            let request = contract_request(&self.http, self.settings.method, &parameters);
+            finish_request(request, header.as_ref())
+        };
         let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
                 TransportError::Timeout => Clause::InTime,

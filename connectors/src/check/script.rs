@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 
-use super::call::{CallToken, Parameters};
+use super::call::{CallCredentials, Parameters};
 use super::clause::Clause;
 use super::curl;
 use super::multi_page::MULTI_PAGE_CLAUSES;
@@ -10,7 +10,7 @@ use super::page::{CheckedPage, show};
 use super::probe::{Exchange, Probe};
 use super::session::{DEFAULT_LIMIT, Decide, Session};
 use super::verdicts::Verdicts;
-use crate::settings::{ClientCredentials, DeclaredOrder};
+use crate::settings::{Authentication, ClientCredentials, DeclaredOrder};
 
 /// If the operator names no keyword.
 const COMMON_WORDS: [&str; 9] = ["a", "e", "the", "1", "report", "test", "的", "会议", "工作"];
@@ -35,8 +35,8 @@ pub(super) async fn run(
     verdicts: &mut Verdicts,
     decide: &mut Decide<'_>,
 ) {
-    let Some(token) = fetch_call_token(probe, verdicts).await else { return };
-    let mut session = Session { probe, verdicts, decide, token };
+    let Some(credentials) = find_credentials(probe, verdicts).await else { return };
+    let mut session = Session { probe, verdicts, decide, credentials };
     session.settle(&[Clause::Token]);
     let Some((keyword, first)) = session.search_first(keyword).await else { return };
     session.settle(&LAYERS);
@@ -50,18 +50,27 @@ pub(super) async fn run(
     session.check_concurrency(&keyword).await;
 }
 
-async fn fetch_call_token(probe: &Probe, verdicts: &mut Verdicts) -> Option<CallToken> {
-    let Some(credentials) = probe.credentials() else {
-        for clause in [Clause::Token, Clause::AuthRequired, Clause::AuthWrongToken, Clause::AuthScope] {
-            verdicts.unknown(clause, "the source was called without credentials");
+async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<CallCredentials> {
+    let credentials = match probe.authentication() {
+        Authentication::None => {
+            for clause in [Clause::Token, Clause::AuthRequired, Clause::AuthWrongToken, Clause::AuthScope] {
+                verdicts.unknown(clause, "the source was called without credentials");
+            }
+            return Some(CallCredentials::None);
         }
-        return Some(CallToken::None);
+        Authentication::OAuth2Client(credentials) => credentials,
+        Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
+            for clause in [Clause::Token, Clause::AuthScope] {
+                verdicts.unknown(clause, "the credentials are registered, and come from no token endpoint");
+            }
+            return Some(CallCredentials::Fixed);
+        }
     };
     let curl = curl::describe_token_request(credentials);
     match probe.fetch_token(credentials).await {
         Ok(token) => {
             verdicts.pass(Clause::Token, "a bearer token", &curl);
-            Some(CallToken::Valid(token))
+            Some(CallCredentials::Token(token))
         }
         Err(error) => {
             verdicts.fail(Clause::Token, error.to_string(), &curl);
@@ -76,14 +85,14 @@ impl Session<'_> {
         let words = keyword.map_or_else(|| COMMON_WORDS.to_vec(), |keyword| vec![keyword]);
         let parameters = |word| Parameters::first_page(word, DEFAULT_LIMIT);
         let (first, others) = words.split_first()?;
-        let exchange = self.probe.call(parameters(first), &self.token).await;
+        let exchange = self.probe.call(parameters(first), &self.credentials).await;
         let page = self.record_first(&exchange)?;
         let mut best = ((*first).to_owned(), page);
         for word in others {
             if has_second_page(&best.1) {
                 break;
             }
-            let exchange = self.probe.call(parameters(word), &self.token).await;
+            let exchange = self.probe.call(parameters(word), &self.credentials).await;
             // Failures of other common words belong to the keyword clauses.
             if let Ok(page) = self.read(&exchange, Some(DEFAULT_LIMIT))
                 && (has_second_page(&page) || page.rows.len() > best.1.rows.len())
@@ -153,7 +162,7 @@ impl Session<'_> {
         }
         self.settle(&[Clause::KeywordUnknown]);
         let missing = Parameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
-        let exchange = self.probe.call(missing, &self.token).await;
+        let exchange = self.probe.call(missing, &self.credentials).await;
         self.verdicts.enter(Clause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
         self.settle(&[Clause::KeywordRequired]);
     }
@@ -179,15 +188,19 @@ impl Session<'_> {
     }
 
     async fn check_credentials(&mut self, keyword: &str) {
-        let Some(credentials) = self.probe.credentials() else { return };
+        let authentication = self.probe.authentication();
+        if matches!(authentication, Authentication::None) {
+            return;
+        }
         let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
-        for (clause, token) in
-            [(Clause::AuthRequired, CallToken::None), (Clause::AuthWrongToken, CallToken::Invalid)]
+        for (clause, credentials) in
+            [(Clause::AuthRequired, CallCredentials::None), (Clause::AuthWrongToken, CallCredentials::Wrong)]
         {
-            let exchange = self.probe.call(parameters, &token).await;
+            let exchange = self.probe.call(parameters, &credentials).await;
             self.verdicts.enter(clause, judge_status(&exchange, &[401]), &exchange.curl);
             self.settle(&[clause]);
         }
+        let Authentication::OAuth2Client(credentials) = authentication else { return };
         match self.fetch_token_without_scope(credentials).await {
             Err(why) => self.verdicts.unknown(Clause::AuthScope, why),
             Ok(token) => {
@@ -198,7 +211,10 @@ impl Session<'_> {
         self.settle(&[Clause::AuthScope]);
     }
 
-    async fn fetch_token_without_scope(&self, credentials: &ClientCredentials) -> Result<CallToken, String> {
+    async fn fetch_token_without_scope(
+        &self,
+        credentials: &ClientCredentials,
+    ) -> Result<CallCredentials, String> {
         let registered =
             credentials.scope.as_deref().ok_or("no scope is registered, so none can be missing")?;
         let is_registered = |scope: &str| registered.split_whitespace().any(|registered| registered == scope);
@@ -209,7 +225,7 @@ impl Session<'_> {
         let granted =
             token.scope.as_deref().ok_or("the token endpoint does not state which scopes it granted")?;
         if lacks(granted) {
-            return Ok(CallToken::Valid(token));
+            return Ok(CallCredentials::Token(token));
         }
         let other = granted
             .split_whitespace()
@@ -218,7 +234,7 @@ impl Session<'_> {
         let lesser = ClientCredentials { scope: Some(other.to_owned()), ..credentials.clone() };
         let token = self.probe.fetch_token(&lesser).await.map_err(failed)?;
         if token.scope.as_deref().is_none_or(lacks) {
-            Ok(CallToken::Valid(token))
+            Ok(CallCredentials::Token(token))
         } else {
             Err(format!("the token endpoint always grants `{registered}`"))
         }
@@ -226,7 +242,7 @@ impl Session<'_> {
 
     async fn check_concurrency(&mut self, keyword: &str) {
         let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
-        let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.token));
+        let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.credentials));
         let mut failures = 0;
         let mut first = None;
         let mut curl = String::new();

@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::call::{CallToken, Parameters};
+use super::call::{CallCredentials, Parameters};
 use super::clause::Clause;
 use super::page::{CheckedPage, assess};
 use super::probe::{Exchange, Probe, Reply};
@@ -18,7 +18,7 @@ pub(super) struct Session<'s> {
     pub(super) probe: &'s Probe,
     pub(super) verdicts: &'s mut Verdicts,
     pub(super) decide: &'s mut Decide<'s>,
-    pub(super) token: CallToken,
+    pub(super) credentials: CallCredentials,
 }
 
 impl Session<'_> {
@@ -64,7 +64,7 @@ impl Session<'_> {
         purpose: Clause,
         parameters: Parameters<'_>,
     ) -> Option<(CheckedPage, String)> {
-        let exchange = self.probe.call(parameters, &self.token).await;
+        let exchange = self.probe.call(parameters, &self.credentials).await;
         match self.read(&exchange, parameters.limit) {
             Ok(page) => Some((page, exchange.curl)),
             Err(seen) => {

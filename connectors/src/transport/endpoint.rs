@@ -22,7 +22,7 @@ impl Endpoint {
         let (name, code) = (self.name, status.as_u16());
         match code {
             401 | 403 => SourceError::Unauthorized(format!(
-                "{name} refused the credentials with HTTP {code}: check the client and what it may do"
+                "{name} refused the credentials with HTTP {code}: check them and what they allow"
             )),
             429 => SourceError::Unavailable {
                 reason: format!("{name} asked for fewer requests (HTTP 429)"),

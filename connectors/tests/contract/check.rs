@@ -1,8 +1,8 @@
 use futures::StreamExt;
 use trawl_connectors::check::{Check, CheckSettings, Decided, Finding, Report, Verdict};
-use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
+use trawl_connectors::{AddressRules, ApiKey, Authentication, BearerToken, DeclaredOrder, Method};
 
-use crate::support::{settings_of, timeout_of};
+use crate::support::{HttpCaller, settings_of, timeout_of};
 use crate::zoo;
 
 /// Each check must end within its minute on a busy machine.
@@ -69,6 +69,26 @@ async fn every_fault_breaks_only_its_clause() {
         .collect()
         .await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn fixed_credentials_are_checked_and_never_shown() {
+    let source = zoo::start_healthy().await;
+    let mut settings = settings(&source, Method::Get);
+    let caller = HttpCaller::with(source).await;
+    let token = caller.access_token();
+
+    settings.source.authentication = Authentication::Bearer(BearerToken::new(token.into()).unwrap());
+    let report = run(settings.clone()).await;
+    assert!(report.passed, "{report:#?}");
+    assert_eq!(clauses_with(&report, Verdict::Unknown), ["token", "auth-scope"]);
+    assert!(format!("{report:?}").contains("Bearer $TOKEN") && !format!("{report:?}").contains(token));
+
+    settings.source.authentication = Authentication::ApiKey(ApiKey::new("X-API-Key", token.into()).unwrap());
+    let report = run(settings).await;
+    assert_eq!(clauses_with(&report, Verdict::Fail), ["status"], "the source wants a bearer token");
+    let shown = format!("{report:?}");
+    assert!(shown.contains("x-api-key: $API_KEY") && !shown.contains(token), "{shown}");
 }
 
 #[tokio::test]

@@ -57,6 +57,10 @@ impl HttpCaller {
         started
     }
 
+    pub(crate) fn access_token(&self) -> &str {
+        &self.token
+    }
+
     pub(crate) async fn search(&self, parameters: &[(&str, &str)]) -> Response {
         self.search_with(Some(&self.token), parameters).await
     }

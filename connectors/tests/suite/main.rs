@@ -9,6 +9,8 @@ mod callback;
 #[cfg(test)]
 mod compression;
 #[cfg(test)]
+mod credentials;
+#[cfg(test)]
 mod document;
 #[cfg(test)]
 mod failure;

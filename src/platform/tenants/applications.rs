@@ -17,6 +17,7 @@ use crate::{
         tenants,
     },
     error::{Error, Result},
+    http::precondition::{EntityTag, IfMatch, Tagged},
     identity::scopes::Scope,
     platform::tenants::TenantsState,
     store::{Cached, Transaction, now_millis},
@@ -88,9 +89,13 @@ pub async fn list(state: &TenantsState, caller: &Caller) -> Result<Vec<Registere
 }
 
 /// One application.
-pub async fn find(state: &TenantsState, caller: &Caller, client_id: &str) -> Result<RegisteredApplication> {
+pub async fn find(
+    state: &TenantsState,
+    caller: &Caller,
+    client_id: &str,
+) -> Result<Tagged<RegisteredApplication>> {
     let row = repo::find(state.store.reader(), caller.tenant.id, client_id).await?;
-    shown(state, caller, row.ok_or_else(unknown)?)
+    tagged(state, caller, row.ok_or_else(unknown)?)
 }
 
 /// Registers an application; 409 at the limit.
@@ -135,18 +140,20 @@ pub async fn create(
     })
 }
 
-/// Also applies to issued tokens. 409 for locking out the caller.
+/// Also applies to issued tokens. 409 for locking out the caller, 412 if `if_match` does not hold.
 pub async fn change(
     state: &TenantsState,
     caller: &Arc<Caller>,
     client_id: String,
     form: ApplicationForm,
-) -> Result<RegisteredApplication> {
+    if_match: IfMatch,
+) -> Result<Tagged<RegisteredApplication>> {
     let calling = Arc::clone(caller);
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
             let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
+            if_match.check(&known.settings())?;
             let before = ValidatedApplication::try_from(&known)?;
             let after = form.over(&before)?;
             if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
@@ -175,11 +182,16 @@ pub async fn change(
         })
     });
     let row = job.await?;
-    shown(state, caller, row)
+    tagged(state, caller, row)
 }
 
-/// Removes an application and its tokens; 409 for the caller's own.
-pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: String) -> Result<()> {
+/// Removes an application and its tokens; 409 for the caller's own, 412 if `if_match` does not hold.
+pub async fn remove(
+    state: &TenantsState,
+    caller: &Arc<Caller>,
+    client_id: String,
+    if_match: IfMatch,
+) -> Result<()> {
     if *caller.client_id == *client_id {
         return Err(Error::conflict("an application cannot remove itself"));
     }
@@ -190,9 +202,9 @@ pub async fn remove(state: &TenantsState, caller: &Arc<Caller>, client_id: Strin
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
-            if !repo::remove(transaction, tenant.id, &client_id).await? {
-                return Err(unknown());
-            }
+            let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
+            if_match.check(&known.settings())?;
+            repo::remove(transaction, tenant.id, &client_id).await?;
             let deed = Deed::new("delete", "application", client_id);
             audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
             let tenant_id = tenant.id;
@@ -238,6 +250,15 @@ pub async fn rotate(
     });
     let previous_secret_until = job.await?;
     Ok(RotatedSecret { client_id, client_secret: text(&secret), previous_secret_until })
+}
+
+fn tagged(
+    state: &TenantsState,
+    caller: &Caller,
+    row: ApplicationRow,
+) -> Result<Tagged<RegisteredApplication>> {
+    let tag = EntityTag::of(&row.settings())?;
+    Ok(Tagged { tag, object: shown(state, caller, row)? })
 }
 
 fn shown(state: &TenantsState, caller: &Caller, row: ApplicationRow) -> Result<RegisteredApplication> {

@@ -13,6 +13,7 @@ use crate::{
         tenants::{self, NewTenant, Tenant},
     },
     error::{Error, Result},
+    identity::tenant::check_code,
     platform::{groups, tenants::TenantsState},
     registry,
     store::{Cached, Transaction},
@@ -55,6 +56,9 @@ pub struct EnterpriseForm {
     /// Whether other domain applications may manage it; default true.
     #[serde(skip_serializing)]
     pub is_allow_manage: Option<bool>,
+    /// The code, chosen by an operator: 1 to 64 letters, digits, `-`, `_` or `.`; generated if absent.
+    #[serde(skip_serializing)]
+    pub e_code: Option<String>,
 }
 
 impl EnterpriseForm {
@@ -75,21 +79,39 @@ impl EnterpriseForm {
             contact_name: line("contactName", self.contact_name)?,
             contact_phone: line("contactPhone", self.contact_phone)?,
             is_allow_manage: self.is_allow_manage,
+            e_code: self.e_code.filter(|code| !code.is_empty()),
         })
     }
 }
 
 /// Returns the eCode. The domain application may act on it at once.
+///
+/// 403 for a code chosen by another than an operator, 409 if it is taken.
 pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: EnterpriseForm) -> Result<String> {
     let form = form.checked()?;
     let name = form.enterprise_name.clone().ok_or_else(|| {
         Error::bad_request(format!("enterpriseName: is required, at most {TEXT_BYTES} bytes of UTF-8"))
     })?;
+    if let Some(code) = &form.e_code {
+        check_code(code).map_err(|reason| Error::bad_request(format!("eCode: {reason}")))?;
+        // Else domain applications would learn which codes other tenants have.
+        if caller.kind != Kind::Admin {
+            return Err(Error::forbidden("eCode: only an admin application may choose it; omit it"));
+        }
+    }
     let profile = serde_json::to_string(&form).map_err(Error::internal)?;
     let allow_manage = form.is_allow_manage.unwrap_or(true);
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let code = free_code(transaction).await?;
+            if let Some(code) = &form.e_code
+                && tenants::find_by_code(transaction, code).await?.is_some()
+            {
+                return Err(Error::conflict("eCode: is taken by another tenant; choose another"));
+            }
+            let code = match form.e_code {
+                Some(code) => code,
+                None => free_code(transaction).await?,
+            };
             let registered_by = Some(caller.client_id.to_string());
             let new = NewTenant { code, name, profile, allow_manage, registered_by };
             let tenant = tenants::insert(transaction, new).await?;

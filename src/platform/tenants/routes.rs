@@ -29,7 +29,11 @@ pub struct EnterpriseQuery {
 /// Registers an enterprise with built-in modules and returns its tenant code.
 #[operation(
     tag = "tenants", request_body = EnterpriseForm,
-    responses((status = 200, description = "The new eCode", body = Envelope<String>), Refusals, BodyRefusals)
+    responses(
+        (status = 200, description = "The new eCode", body = Envelope<String>),
+        Refusals, BodyRefusals,
+        (status = 409, description = "The chosen eCode is taken", body = FailureEnvelope),
+    )
 )]
 pub async fn register_enterprise(
     State(state): State<TenantsState>,

@@ -10,6 +10,7 @@ use crate::{
     audit::{self, Actor, Deed},
     auth::{caller::Caller, tenants},
     error::{Error, Result},
+    http::precondition::IfMatch,
     platform::{shared::patch::check_id_of, tenants::TenantsState},
     store::{self, Cached, Connection, FromRow, sql},
 };
@@ -177,16 +178,18 @@ pub async fn find(state: &TenantsState, code: &str) -> Result<TenantSettings> {
     read(state.store.reader(), code).await
 }
 
-/// Changes settings and returns all.
+/// Changes settings and returns all; 412 if `if_match` does not hold.
 pub async fn change(
     state: &TenantsState,
     caller: Arc<Caller>,
     code: String,
     form: SettingsForm,
+    if_match: IfMatch,
 ) -> Result<TenantSettings> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let before = read(transaction, &code).await?;
+            if_match.check(&before)?;
             let after = form.over(&before)?;
             let fields = changed(&before, &after);
             if fields.is_empty() {

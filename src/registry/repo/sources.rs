@@ -1,12 +1,14 @@
 //! Rows of external sources.
 
+use serde::Serialize;
+
 use crate::{
     error::Result,
     store::{Connection, FromRow, RowResult, Transaction, sql},
 };
 
-/// The row of an external source; its settings may be invalid.
-#[derive(Clone, Default, PartialEq, Eq, FromRow)]
+/// The row of an external source; its settings may be invalid. Serialised for its entity tag alone.
+#[derive(Clone, Default, PartialEq, Eq, FromRow, Serialize)]
 pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) id: String,
     pub(in crate::registry) name: String,
@@ -15,9 +17,12 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) auth_type: String,
     pub(in crate::registry) token_url: Option<String>,
     pub(in crate::registry) client_id: Option<String>,
+    /// The secret of any type.
     pub(in crate::registry) client_secret_sealed: Option<Vec<u8>>,
     pub(in crate::registry) scope: Option<String>,
     pub(in crate::registry) audience: Option<String>,
+    pub(in crate::registry) api_key_header: Option<String>,
+    pub(in crate::registry) username: Option<String>,
     pub(in crate::registry) result_order: String,
     pub(in crate::registry) timeout_ms: i64,
     pub(in crate::registry) page_size: i64,
@@ -101,15 +106,15 @@ pub(in crate::registry) async fn put(
     let statement = sql(
         "INSERT INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
-         weight, hedging) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         weight, hedging, api_key_header, username) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET name = excluded.name, url = excluded.url, \
          method = excluded.method, auth_type = excluded.auth_type, token_url = excluded.token_url, \
          client_id = excluded.client_id, client_secret_sealed = excluded.client_secret_sealed, \
          scope = excluded.scope, audience = excluded.audience, result_order = excluded.result_order, \
          timeout_ms = excluded.timeout_ms, page_size = excluded.page_size, \
          max_concurrency = excluded.max_concurrency, enabled = excluded.enabled, weight = excluded.weight, \
-         hedging = excluded.hedging",
+         hedging = excluded.hedging, api_key_header = excluded.api_key_header, username = excluded.username",
         [
             row.id.into(),
             tenant_id.into(),
@@ -129,6 +134,8 @@ pub(in crate::registry) async fn put(
             row.enabled.into(),
             row.weight.into(),
             row.hedging.into(),
+            row.api_key_header.into(),
+            row.username.into(),
         ],
     );
     statement.execute(transaction).await?;

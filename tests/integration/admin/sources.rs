@@ -28,7 +28,13 @@ fn crm() -> Value {
 }
 
 fn shown(mut source: Value) -> Value {
-    source["auth"].as_object_mut().unwrap().remove("clientSecret");
+    let auth = source["auth"].as_object_mut().unwrap();
+    for secret in ["clientSecret", "key", "password", "token"] {
+        auth.remove(secret);
+    }
+    for field in ["tokenUrl", "clientId", "scope", "audience", "header", "username"] {
+        auth.entry(field).or_insert(Value::Null);
+    }
     source["health"] = json!({"status": "unknown", "message": null, "suspended": null, "latencyMs": null});
     source["lastCheck"] = Value::Null;
     source
@@ -58,7 +64,10 @@ async fn source_is_created_shown_replaced_and_removed() {
     assert_eq!(id.len(), 36);
     let expected = json!({
         "id": id, "name": "Wiki", "url": "http://127.0.0.1:1/", "method": "GET",
-        "auth": {"type": "NONE", "tokenUrl": null, "clientId": null, "scope": null, "audience": null},
+        "auth": {
+            "type": "NONE", "tokenUrl": null, "clientId": null, "scope": null, "audience": null, "header": null,
+            "username": null,
+        },
         "order": "time", "timeoutMs": 2_000, "pageSize": 20, "maxConcurrency": 8, "enabled": true,
         "weight": 1.0, "hedging": false,
         "health": {"status": "unknown", "message": null, "suspended": null, "latencyMs": null},
@@ -137,7 +146,8 @@ async fn invalid_source_fields_are_refused_by_name() {
     ];
     let auth = [
         ("type", Value::Null, "auth.type: "),
-        ("type", json!("BASIC"), "auth.type: "),
+        ("type", json!("DIGEST"), "auth.type: must be OAUTH2_CLIENT, API_KEY, BASIC, BEARER or NONE"),
+        ("type", json!("BASIC"), "auth.username: "),
         ("tokenUrl", Value::Null, "auth.tokenUrl: "),
         ("tokenUrl", json!("nowhere"), "auth.tokenUrl: "),
         ("tokenUrl", json!("http://login.example/token"), "auth.tokenUrl: must be https"),
@@ -220,6 +230,9 @@ async fn secret_is_kept_and_sent_nowhere_else() {
     put(with_auth(kept.clone(), "clientSecret", Value::Null)).await.ok();
     put(with_auth(kept.clone(), "tokenUrl", "https://login.example/other?path=1")).await.ok();
     put(with_auth(kept.clone(), "tokenUrl", "https://login.example:443/token")).await.ok();
+    put(with(kept.clone(), "url", "https://crm.example/other")).await.ok();
+    let moved = put(with(kept.clone(), "url", "https://elsewhere.example/search")).await;
+    moved.fails(400, "auth.clientSecret: must be given again, as url moves to another origin");
     for (field, elsewhere) in [
         ("tokenUrl", "https://elsewhere.example/token"),
         ("tokenUrl", "https://login.example:444/token"),
@@ -234,6 +247,77 @@ async fn secret_is_kept_and_sent_nowhere_else() {
     }
     put(with(crm(), "auth", json!({"type": "NONE"}))).await.ok();
     put(kept).await.fails(400, "auth.clientSecret: must be given, as there is none");
+}
+
+/// The types without a token endpoint, each with its secret's field.
+fn fixed_credentials() -> [(Value, &'static str); 3] {
+    [
+        (json!({"type": "API_KEY", "header": "X-Crm-Key", "key": "very secret"}), "key"),
+        (json!({"type": "BASIC", "username": "trawl", "password": "very secret"}), "password"),
+        (json!({"type": "BEARER", "token": "very secret"}), "token"),
+    ]
+}
+
+#[tokio::test]
+async fn fixed_secret_is_kept_and_sent_nowhere_else() {
+    let (_app, operator) = TestApp::start_operated().await;
+    let put = async |source: Value| operator.put("/admin/v1/sources/crm", &source).await;
+    let all = fixed_credentials();
+    for (place, (auth, field)) in all.iter().enumerate() {
+        let whole = with(crm(), "auth", auth.clone());
+        let mut kept = whole.clone();
+        kept["auth"].as_object_mut().unwrap().remove(*field);
+        operator.post(SOURCES, &kept).await.fails(400, &format!("auth.{field}: is required"));
+        let made = operator.post(SOURCES, &whole).await.ok();
+        assert_eq!(made.data(), &shown(whole.clone()));
+        assert_eq!(put(kept.clone()).await.ok().data(), &shown(whole.clone()));
+        put(with(kept.clone(), "url", "https://crm.example:443/other")).await.ok();
+
+        let named = format!("auth.{field}: must be given");
+        let elsewhere = with(kept.clone(), "url", "https://elsewhere.example/search");
+        put(elsewhere.clone()).await.fails(400, &named);
+        let (mut other, other_field) = all[(place + 1) % all.len()].clone();
+        other.as_object_mut().unwrap().remove(other_field);
+        let refused = put(with(kept.clone(), "auth", other)).await;
+        refused.fails(400, &format!("auth.{other_field}: must be given anew, as auth.type changes"));
+        if *field == "password" {
+            let renamed = put(with_auth(kept.clone(), "username", "mei")).await;
+            assert!(renamed.fails(400, &named).message().contains("auth.username"));
+        }
+        let stored = operator.get("/admin/v1/sources/crm").await.ok();
+        assert_eq!(stored.data()["url"], "https://crm.example:443/other", "a refusal changed it");
+        put(with_auth(elsewhere, field, "another")).await.ok();
+        operator.delete("/admin/v1/sources/crm").await.ok();
+    }
+}
+
+#[tokio::test]
+async fn invalid_fixed_credentials_are_refused_by_name() {
+    let (_app, operator) = TestApp::start_operated().await;
+    let [(key, _), (basic, _), (bearer, _)] = fixed_credentials();
+    let long = "x".repeat(4_097);
+    for (auth, field, values) in [
+        (
+            &key,
+            "header",
+            &["Host", "content-length", "Cookie", "Connection", "a b", "very:secret", &long][..],
+        ),
+        (&key, "key", &["", "very\u{7}secret", "very\nsecret", "vëry secret", " very secret", &long]),
+        (&basic, "username", &["", "very:secret", "very\u{7}secret", &long]),
+        (&basic, "password", &["", "very\u{7}secret", "very\r\nsecret", &long]),
+        (&bearer, "token", &["", "very\u{7}secret", "vëry secret", "very secret ", &long]),
+    ] {
+        for value in values {
+            let source = with_auth(with(crm(), "auth", auth.clone()), field, *value);
+            let refused = operator.post(SOURCES, &source).await.fails(400, &format!("auth.{field}: "));
+            assert!(!refused.text.contains("very") && !refused.text.contains("vëry"), "{}", refused.text);
+        }
+        let listed = with_auth(with(crm(), "auth", auth.clone()), field, json!(["very secret"]));
+        let refused = operator.post(SOURCES, &listed).await.fails(400, &format!("auth.{field}: "));
+        assert!(!refused.text.contains("very"), "{}", refused.text);
+    }
+    let default = with_auth(with(crm(), "auth", key), "header", Value::Null);
+    assert_eq!(operator.post(SOURCES, &default).await.ok().data()["auth"]["header"], "X-API-Key");
 }
 
 #[tokio::test]

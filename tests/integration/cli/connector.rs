@@ -87,6 +87,45 @@ async fn broken_clause_is_reported_with_a_call_that_reproduces_it() {
 }
 
 #[tokio::test]
+async fn each_kind_of_credentials_is_taken_from_a_file_and_never_printed() {
+    const SECRET: &str = "very-secret-0123456789";
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("secret");
+    std::fs::write(&file, format!("{SECRET}\n")).unwrap();
+    let file = file.to_str().unwrap();
+    for (options, placeholder) in [
+        (&["--api-key-file", file][..], "x-api-key: $API_KEY"),
+        (&["--api-key-file", file, "--api-key-header", "X-Key"], "x-key: $API_KEY"),
+        (&["--username", "trawl", "--password-file", file], "-u \"$USERNAME:$PASSWORD\""),
+        (&["--bearer-token-file", file], "Bearer $TOKEN"),
+    ] {
+        // The reference source refuses them all.
+        let source = sources::start_healthy().await;
+        let url = source.url.as_str();
+        let output =
+            run(trawl(&[&["connector", "check", url, "--keyword", KEYWORD][..], options].concat())).await;
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(placeholder) && said.contains("HTTP 401"), "{said}");
+        assert!(!said.contains(SECRET), "{said}");
+    }
+    for (options, named) in [
+        (&["--api-key-file", file, "--api-key-header", "Host"][..], "--api-key-header: must not be a header"),
+        (&["--username", "a:b", "--password-file", file], "--username: "),
+        (&["--username", "a"], "--password-file"),
+        (&["--bearer-token-file", "/nonexistent"], "--bearer-token-file: cannot read"),
+        (&["--bearer-token-file", file, "--no-auth"], "--no-auth"),
+        (&[], "--no-auth"),
+    ] {
+        let output =
+            run(trawl(&[&["connector", "check", "http://127.0.0.1:1/"][..], options].concat())).await;
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(named), "{options:?}: {said}");
+    }
+}
+
+#[tokio::test]
 async fn secrets_and_tokens_are_never_printed() {
     let credentials = |source: &sources::Running| ClientCredentials {
         client_secret: "not-the-secret-9f2c".into(),

@@ -194,7 +194,7 @@ async fn refused_scope_or_audience_is_unauthorized() {
 async fn missing_scope_is_unauthorized_without_a_renewal() {
     let misspelt = |credentials: &mut ClientCredentials| credentials.scope = Some("serach".to_owned());
     let setup = ProtectedSearch::start_with(usual_settings(), JWT_AUDIENCE, misspelt).await;
-    setup.assert_unauthorized(&["the source refused", "403", "what it may do"]).await;
+    setup.assert_unauthorized(&["the source refused", "403", "what they allow"]).await;
     assert_eq!(setup.provider.token_requests().await, ["basic 200"]);
     assert_eq!(setup.source.answered(403), 2);
 }

@@ -35,6 +35,7 @@ pub(crate) struct ReceivedSearch {
     pub(crate) limit: usize,
     pub(crate) cursor: String,
     pub(crate) authorization: String,
+    pub(crate) api_key: String,
     pub(crate) traceparent: String,
     pub(crate) tracestate: String,
 }
@@ -242,6 +243,7 @@ async fn read(request: Request) -> ReceivedSearch {
         limit: text("limit").parse().unwrap_or(10),
         cursor: text("cursor"),
         authorization: header("authorization"),
+        api_key: header("x-api-key"),
         traceparent: header("traceparent"),
         tracestate: header("tracestate"),
     }

@@ -36,6 +36,9 @@ function ownSentence(failure) {
     if (failure.status === 401) {
         return t("console.signed-out");
     }
+    if (failure.status === 412) {
+        return t("console.changed-meanwhile");
+    }
     if (failure.status === 429) {
         return t("console.too-many");
     }

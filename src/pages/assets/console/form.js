@@ -14,13 +14,13 @@ import { icon } from "./icons.js";
  *     boolean}[]}
  *     options.groups a group whose `when` is false is neither shown nor sent
  * @param {string} options.action the button's label
- * @param {(values: object, changed: object) => Promise<void>} options.send receives all values by field name, and those
- *     that
- *     changed since the form was made
+ * @param {(values: object, changed: object, isOver: boolean) => Promise<void>} options.send receives all values by field
+ *     name, those that changed since the form was made, and whether they replace what another operator saved meanwhile
+ * @param {() => void} [options.reload] shows what another operator saved meanwhile, in place of the form
  * @param {(Node | null)[]} [options.beside] nodes beside the button
  * @param {(name: string) => boolean} [options.elsewhere] handles an error of a field that this form does not have
  */
-export function makeForm({ groups, action, send, beside = [], elsewhere = () => false }) {
+export function makeForm({ groups, action, send, reload, beside = [], elsewhere = () => false }) {
     const fields = new Map();
     const summary = element("div", { class: "notice alarm", role: "alert", tabindex: "-1", hidden: true });
     const parts = groups.map(({ legend, lead, fields: described, when }) => {
@@ -81,11 +81,24 @@ export function makeForm({ groups, action, send, beside = [], elsewhere = () => 
         say([{ field, message: text, lang }]);
     };
 
+    /** Lets the operator choose between what was entered and what another saved meanwhile. */
+    const offerBoth = () => {
+        say([{ message: t("form.changed-meanwhile"), lang: null }]);
+        summary.append(element(
+            "div", { class: "actions" },
+            element("button", { type: "button", click: reload }, t("form.load-theirs")),
+            element("button", { type: "button", click: () => submit(true) }, t("form.save-over")),
+        ));
+    };
+
     let isSending = false;
     form.addEventListener("input", settle);
     form.addEventListener("change", settle);
-    form.addEventListener("submit", async (event) => {
+    form.addEventListener("submit", (event) => {
         event.preventDefault();
+        submit(false);
+    });
+    async function submit(isOver) {
         if (isSending) {
             return;
         }
@@ -99,9 +112,11 @@ export function makeForm({ groups, action, send, beside = [], elsewhere = () => 
         button.setAttribute("aria-disabled", "true");
         form.setAttribute("aria-busy", "true");
         try {
-            await send(values(), changed());
+            await send(values(), changed(), isOver);
         } catch (failure) {
-            if (failure.name !== "AbortError") {
+            if (failure.status === 412 && reload) {
+                offerBoth();
+            } else if (failure.name !== "AbortError") {
                 refuse(failure);
             }
         } finally {
@@ -109,7 +124,7 @@ export function makeForm({ groups, action, send, beside = [], elsewhere = () => 
             button.removeAttribute("aria-disabled");
             form.removeAttribute("aria-busy");
         }
-    });
+    }
     settle();
     form.isDirty = () => Object.entries(all()).some(([name, value]) => differs(name, value));
     return { node: form, values, refuse, settle, field: (name) => fields.get(name) };

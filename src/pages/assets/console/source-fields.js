@@ -1,3 +1,4 @@
+import { element, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 
 /** Name and address; `source` is a registered one or a draft. */
@@ -16,27 +17,52 @@ export function addressFields(source = {}) {
     ];
 }
 
-/** Authentication: the second group is for OAuth only. */
+/** The types of credentials; each has a text `source.auth-TYPE`. */
+const AUTH_TYPES = ["OAUTH2_CLIENT", "API_KEY", "BASIC", "BEARER", "NONE"];
+
+/** The secrets of all types, which no form shows and no draft keeps. */
+const SECRETS = ["clientSecret", "key", "password", "token"];
+
+/** Authentication: the first group chooses the type, each further one is for one type only. */
 export function accessGroups(source = {}) {
     const auth = source.auth ?? {};
-    // There is no secret to keep.
-    const isKept = Boolean(source.id) && auth.type === "OAUTH2_CLIENT";
+    const group = (type, ...fields) => ({ when: (values) => values["auth.type"] === type, fields });
+    const secret = (type, name, label) => {
+        // A new source has no secret to keep.
+        const isKept = Boolean(source.id) && auth.type === type;
+        return { name: `auth.${name}`, kind: "secret", label, required: !isKept, hint: t(isKept ? "source.secret-kept" : "source.secret-hint") };
+    };
     return [
         { legend: t("source.access"), fields: [{
             name: "auth.type", kind: "choice", label: t("source.auth"), value: auth.type ?? "OAUTH2_CLIENT", hint: t("source.auth-hint"),
-            options: [["OAUTH2_CLIENT", t("source.auth-oauth")], ["NONE", t("source.auth-none")]],
+            options: AUTH_TYPES.map((type) => [type, t(`source.auth-${type}`)]),
         }] },
-        { when: (values) => values["auth.type"] === "OAUTH2_CLIENT", fields: [
+        group(
+            "OAUTH2_CLIENT",
             { name: "auth.tokenUrl", kind: "url", label: t("source.token-url"), value: auth.tokenUrl, required: true },
             { name: "auth.clientId", label: t("source.client-id"), value: auth.clientId, required: true },
-            {
-                name: "auth.clientSecret", kind: "secret", label: t("source.client-secret"), required: !isKept,
-                hint: t(isKept ? "source.secret-kept" : "source.secret-hint"),
-            },
+            secret("OAUTH2_CLIENT", "clientSecret", t("source.client-secret")),
             { name: "auth.scope", label: t("source.scope"), value: auth.scope, hint: t("source.scope-hint") },
             { name: "auth.audience", label: t("source.audience"), value: auth.audience },
-        ] },
+        ),
+        group(
+            "API_KEY",
+            { name: "auth.header", label: t("source.key-header"), value: auth.header ?? "X-API-Key", required: true, hint: t("source.key-header-hint") },
+            secret("API_KEY", "key", t("source.key")),
+        ),
+        group(
+            "BASIC",
+            { name: "auth.username", label: t("source.username"), value: auth.username, required: true },
+            secret("BASIC", "password", t("source.password")),
+        ),
+        group("BEARER", secret("BEARER", "token", t("source.token"))),
     ];
+}
+
+/** The type of credentials, and what of them is no secret. */
+export function accessText({ auth }) {
+    const known = { OAUTH2_CLIENT: auth.clientId, API_KEY: auth.header, BASIC: auth.username }[auth.type];
+    return element("span", {}, t(`source.auth-${auth.type}`), known && ", ", known && isolate(known));
 }
 
 export function limitFields(source = {}) {
@@ -64,11 +90,15 @@ export function toSource(values) {
     return source;
 }
 
-/** The body of a PUT: a registered source with changed fields. */
+/** A source to register, without its secrets. */
+export function withoutSecrets({ auth, ...source }) {
+    return { ...source, auth: Object.fromEntries(Object.entries(auth).filter(([name]) => !SECRETS.includes(name))) };
+}
+
+/** The body of a PUT: a registered source with changed fields. The server ignores those of other types of credentials. */
 export function changedSource(source, changed) {
     const { auth, ...rest } = toSource(changed);
-    const access = { ...source.auth, ...auth };
-    return { ...formOf(source), ...rest, auth: access.type === "NONE" ? { type: "NONE" } : access };
+    return { ...formOf(source), ...rest, auth: { ...source.auth, ...auth } };
 }
 
 /** The writable fields of a source, for a PUT; its secret stays. */

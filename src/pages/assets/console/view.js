@@ -44,8 +44,12 @@ export class View extends HTMLElement {
 
     /** Reads an object and writes it back: `alter` gets the current state, which another operator may have changed. */
     async change(path, alter) {
-        const { data } = await this.call("GET", path);
-        return this.call("PUT", path, { body: alter(data) });
+        return this.save(path, await this.call("GET", path), alter);
+    }
+
+    /** Writes an object back as `loaded`; fails with 412 if another operator has changed it since. */
+    save(path, { data, etag }, alter) {
+        return this.call("PUT", path, { body: alter(data), match: etag });
     }
 
     /** Asks for confirmation; leaving the view declines. */

@@ -19,18 +19,19 @@ export class Failure extends Error {
 const SESSION_HEADER = { "x-trawl-session": "1" };
 
 /**
- * Calls an operation; returns the envelope of a success.
+ * Calls an operation; returns the envelope of a success, and beside it the `etag` of an answer that has one.
  *
  * @param {string} method
  * @param {string} path
- * @param {{query?: Record<string, unknown>, body?: unknown, tenant?: string, signal?: AbortSignal, limit?: number}}
+ * @param {{query?: Record<string, unknown>, body?: unknown, match?: string, tenant?: string, signal?: AbortSignal,
+ *     limit?: number}}
  *     [options]
- *     `limit` is a timeout in milliseconds
+ *     `match` is the `etag` that the object must still have, `limit` a timeout in milliseconds
  * @returns {Promise<any>}
  */
 export async function call(method, path, options = {}) {
     const response = await send(method, path, "application/json", options);
-    return read(response);
+    return { ...await read(response), etag: response.headers.get("etag") };
 }
 
 /**
@@ -129,7 +130,7 @@ function learnClock(response, asked) {
     }
 }
 
-async function send(method, path, accept, { query = {}, body, tenant, signal, limit }) {
+async function send(method, path, accept, { query = {}, body, match, tenant, signal, limit }) {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
         if (value !== undefined && value !== null && value !== "") {
@@ -144,6 +145,9 @@ async function send(method, path, accept, { query = {}, body, tenant, signal, li
     }
     if (tenant) {
         headers["indicated-e-code"] = tenant;
+    }
+    if (match) {
+        headers["if-match"] = match;
     }
     const ends = [signal, limit && AbortSignal.timeout(limit)].filter(Boolean);
     const asked = Date.now();

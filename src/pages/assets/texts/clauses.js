@@ -45,8 +45,8 @@ export default {
     "keyword-specials": ["支持含 & + % / \" \\ 的搜索词", "成功"],
     "keyword-spaces": ["支持含空格的搜索词", "成功"],
     "keyword-long": ["支持 256 个字符的搜索词", "成功"],
-    "auth-required": ["不带令牌的调用会被拒绝", "HTTP 401"],
-    "auth-wrong-token": ["令牌错误的调用会被拒绝", "HTTP 401，trawl 会据此获取新令牌"],
+    "auth-required": ["不带凭据的调用会被拒绝", "HTTP 401"],
+    "auth-wrong-token": ["凭据错误的调用会被拒绝", "HTTP 401；有令牌端点时，trawl 会据此获取新令牌"],
     "auth-scope": ["缺少权限范围的令牌会被拒绝", "HTTP 403 或 401"],
     "concurrency": ["能够同时响应十个调用", "十次成功"],
 };

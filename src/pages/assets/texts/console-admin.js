@@ -157,6 +157,10 @@ export default {
     "tenants.register": ["Register", "注册"],
     "tenants.registered": ["The enterprise is registered; its code is {code}.", "企业已注册，编码为 {code}。"],
     "tenants.code": ["Code", "编码"],
+    "tenants.code-hint": [
+        "1 to 64 letters, digits, -, _ or .; it never changes. Left empty, the server chooses one.",
+        "1 到 64 个字母、数字、-、_ 或 .，之后不可更改；留空则由服务器生成。",
+    ],
     "tenants.name": ["Name", "名称"],
     "tenants.created": ["Created", "创建时间"],
     "tenants.act-on": ["Act on it", "切换到此企业"],

@@ -15,6 +15,7 @@ use crate::{
     http::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
         extract::{JsonObject, QueryParameters},
+        precondition::IfMatch,
     },
     platform::{
         favorites::{FavoritesState, rules::Owner},
@@ -195,7 +196,7 @@ pub async fn set_label_limit(
                 Error::bad_request(format!("count: must be a whole number, 0 to {MOST_LABELS_OF_A_FAVORITE}"))
             })?;
             let form = SettingsForm { label_limit: Some(limit), ..SettingsForm::default() };
-            settings::change(&tenants, caller, code, form).await
+            settings::change(&tenants, caller, code, form, IfMatch::default()).await
         }
     };
     // The tenant was removed after authentication.

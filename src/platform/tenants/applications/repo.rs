@@ -1,3 +1,5 @@
+use serde::Serialize;
+
 use super::forms::ValidatedApplication;
 use crate::{
     auth::applications::LoginClient,
@@ -21,6 +23,13 @@ pub(super) struct ApplicationRow {
     pub(super) created_at: i64,
     pub(super) last_used_at: Option<i64>,
     pub(super) previous_secret_until: Option<i64>,
+}
+
+impl ApplicationRow {
+    /// What operators change; its use does not change its entity tag.
+    pub(super) fn settings(&self) -> impl Serialize {
+        (&self.name, &self.bound, &self.scopes, self.is_disabled, &self.redirect_uris)
+    }
 }
 
 impl TryFrom<&ApplicationRow> for ValidatedApplication {

@@ -3,6 +3,7 @@ use serde_json::{Value, json};
 use crate::util::{
     console::Operated,
     external::{ExternalSystem, with},
+    items::many,
     session::WebSession,
     web::Page,
     zoo::{self as sources, KEYWORD, Running},
@@ -159,5 +160,55 @@ async fn broken_source_shows_the_failing_clause() {
     page.click_text("仍然启用").await;
     page.find("[name=module]").await;
     assert_eq!(registered(&all.mei).await["enabled"], true);
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn source_with_an_api_key_is_registered_in_the_console() {
+    let all = Operated::start().await;
+    let system = ExternalSystem::start(many("x", "harbour", 12, 1)).await;
+    let page = Page::open(&all.mei, "/console?view=add-source").await;
+    page.fill("name", "Archive").await;
+    page.fill("url", system.registration("x")["url"].as_str().unwrap()).await;
+    page.submit().await;
+    page.find("[name=\"auth.type\"]").await;
+    let offered = page.run(
+        "return [...document.querySelector('[name=\"auth.type\"]').options].map((one) => one.value)",
+        &[],
+    );
+    assert_eq!(offered.await, json!(["OAUTH2_CLIENT", "API_KEY", "BASIC", "BEARER", "NONE"]));
+    page.choose("auth.type", "API_KEY").await;
+    let shown = "[...document.querySelectorAll('form.form [name^=\"auth.\"]')].filter((one) => one.checkVisibility()).map((one) => one.name)";
+    assert_eq!(
+        page.run(&format!("return {shown}"), &[]).await,
+        json!(["auth.type", "auth.header", "auth.key"])
+    );
+    page.fill("auth.key", "very-secret-0123").await;
+    page.fill("keyword", "harbour").await;
+    page.submit().await;
+    page.wait_for_text("clauses passed").await;
+    assert!(!page.shows_text("very-secret-0123").await);
+    assert!(system.requests().iter().any(|asked| asked.api_key == "very-secret-0123"));
+    let stored = page.run("return JSON.stringify([{...sessionStorage}, {...localStorage}])", &[]).await;
+    assert!(!stored.as_str().unwrap().contains("very-secret"), "{stored}");
+
+    let source = all.mei.get("/admin/v1/sources").await.ok().items()[0].clone();
+    let id = source["id"].as_str().unwrap();
+    assert_eq!(
+        (&source["auth"]["type"], &source["auth"]["header"]),
+        (&json!("API_KEY"), &json!("X-API-Key"))
+    );
+    // The key stays without being typed; another host needs it again.
+    page.go(&format!("/console?view=sources&id={id}&step=edit")).await;
+    page.find("[name=\"auth.header\"]").await;
+    page.fill("auth.header", "X-Other-Key").await;
+    page.submit().await;
+    page.wait_for_text("Saved.").await;
+    page.wait_for_text("API key in a header, ").await;
+    page.go(&format!("/console?view=sources&id={id}&step=edit")).await;
+    page.find("[name=url]").await;
+    page.fill("url", "https://elsewhere.example/search").await;
+    page.submit().await;
+    page.wait_until("document.querySelector('[name=\"auth.key\"]')?.ariaInvalid === 'true'").await;
     page.close().await;
 }

@@ -269,8 +269,13 @@ async fn enterprise_is_selected_frozen_unfrozen_and_deleted() {
 
     page.click_text("Register an enterprise").await;
     page.fill("enterpriseName", "Gamma & Sons").await;
+    page.fill("eCode", "acme").await;
+    page.submit().await;
+    page.wait_until("document.querySelector('[name=eCode]').ariaInvalid === 'true'").await;
+    page.fill("eCode", "gamma").await;
     page.submit().await;
     page.wait_for_text("The enterprise is registered").await;
+    assert_eq!(all.mei.get("/admin/v1/tenants/gamma").await.ok().data()["name"], "Gamma & Sons");
     page.wait_for_text("Gamma & Sons").await;
     page.go("/console?view=audit&tenant=acme").await;
     page.click("#all-tenants").await;

@@ -40,6 +40,8 @@ async fn vocabulary_is_edited_as_lines_and_saved() {
     all.mei.put(VOCABULARY, &json!({"neverCorrect": ["other"], "synonyms": [["a|b", "c"]]})).await.ok();
     page.fill("oneWay", "CRM => customers").await;
     page.submit().await;
+    page.wait_for_text("Somebody else saved this meanwhile").await;
+    page.click_text("Save mine over it").await;
     page.wait_for_text("Saved").await;
     let stored = all.mei.get(VOCABULARY).await.ok();
     assert_eq!(stored.data()["neverCorrect"], json!(["other"]));

@@ -6,7 +6,7 @@ import { Check } from "../check.js";
 import { saveDraft, readDraft } from "../drafts.js";
 import { cancelLink, makeForm } from "../form.js";
 import { addToModuleForm } from "../add-to-module.js";
-import { accessGroups, addressFields, formOf, limitFields, toSource } from "../source-fields.js";
+import { accessGroups, addressFields, formOf, limitFields, toSource, withoutSecrets } from "../source-fields.js";
 import { icon } from "../icons.js";
 import { stateBadge } from "../source-state.js";
 import { View } from "../view.js";
@@ -87,7 +87,7 @@ class AddSource extends View {
             send: async ({ keyword, ...values }) => {
                 const { auth: _, ...first } = this.#draft;
                 const wanted = { ...first, ...toSource(values), enabled: false };
-                this.#keep({ ...wanted, auth: { ...wanted.auth, clientSecret: undefined } });
+                this.#keep(withoutSecrets(wanted));
                 const { data } = await this.call("POST", "/admin/v1/sources", { body: wanted });
                 this.#keep(null);
                 checksToRun.set(data.id, keyword ?? "");

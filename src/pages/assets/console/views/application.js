@@ -30,7 +30,7 @@ class Application extends View {
         if (this.place.id === NEW) {
             this.#create();
         } else {
-            this.loading(async () => (await this.call("GET", this.#path)).data, (application) => this.#show(application));
+            this.loading(() => this.call("GET", this.#path), (loaded) => this.#show(loaded));
         }
     }
 
@@ -70,7 +70,8 @@ class Application extends View {
         this.#render(t("applications.add"), [], form.node);
     }
 
-    #show(application) {
+    #show(loaded) {
+        const application = loaded.data;
         const form = makeForm({
             groups: [
                 { fields: [{ name: "name", label: t("applications.name"), value: application.name }] },
@@ -78,14 +79,16 @@ class Application extends View {
                 { fields: [scopesField(application.scopes, application.kind), redirectsField(application.redirectUris)] },
             ],
             action: t("console.save"),
-            send: async (_, changed) => {
+            reload: () => this.open(),
+            send: async (_, changed, isOver) => {
                 // Absent fields stay; an empty text, unlike null, clears one.
-                await this.#change({ ...changed, name: "name" in changed ? changed.name ?? "" : undefined });
+                const body = { ...changed, name: "name" in changed ? changed.name ?? "" : undefined };
+                await this.#change(body, isOver ? await this.call("GET", this.#path) : loaded);
             },
         });
-        const toggle = element("button", { type: "button", click: () => this.#toggle(application) }, t(application.disabled ? "sources.enable" : "sources.disable"));
+        const toggle = element("button", { type: "button", click: () => this.#toggle(loaded) }, t(application.disabled ? "sources.enable" : "sources.disable"));
         const rotate = element("button", { type: "button", click: () => this.#rotate(application) }, t("applications.rotate"));
-        const remove = element("button", { type: "button", class: "grave", click: () => this.#remove(application) }, t("console.remove"));
+        const remove = element("button", { type: "button", class: "grave", click: () => this.#remove(loaded) }, t("console.remove"));
         const facts = [
             [t("applications.client-id"), element("code", {}, application.clientId)],
             [t("applications.kind"), [t(`kind.${application.kind}`), application.public && `, ${t("applications.public")}`]],
@@ -102,19 +105,20 @@ class Application extends View {
         );
     }
 
-    async #change(body) {
-        await this.call("PUT", this.#path, { body });
+    async #change(body, loaded) {
+        await this.save(this.#path, loaded, () => body);
         await this.go(this.place, { said: t("console.saved"), replace: true });
     }
 
-    async #toggle({ name, disabled }) {
+    async #toggle(loaded) {
+        const { name, disabled } = loaded.data;
         if (!await this.console.confirmLeave()) {
             return;
         }
         const go = disabled || await this.ask({
             title: t("sources.disable-title", { name }), text: t("applications.disable-text"), action: t("sources.disable"), grave: true,
         });
-        await this.#doing(go, () => this.#change({ disabled: !disabled }));
+        await this.#doing(go, () => this.#change({ disabled: !disabled }, loaded));
     }
 
     async #rotate({ name }) {
@@ -129,10 +133,10 @@ class Application extends View {
         });
     }
 
-    async #remove({ name }) {
+    async #remove({ data: { name }, etag }) {
         const go = await this.ask({ title: t("sources.remove-title", { name }), text: t("applications.remove-text"), action: t("console.remove"), grave: true });
         await this.#doing(go, async () => {
-            await this.call("DELETE", this.#path);
+            await this.call("DELETE", this.#path, { match: etag });
             await this.go({ view: "applications" }, { said: t("console.removed", { name }) });
         });
     }

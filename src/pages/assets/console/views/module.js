@@ -10,20 +10,25 @@ const NEW = "+";
 const DUPLICATES = ["keep", "byId", "byAction"];
 
 class Module extends View {
+    get #path() {
+        return `/admin/v1/modules/${encodeURIComponent(this.place.id)}`;
+    }
+
     open() {
         const { id } = this.place;
         this.heading = t("nav.modules");
         this.loading(async () => {
             const [modules, sources] = await Promise.all([this.call("GET", "/admin/v1/modules"), this.call("GET", "/admin/v1/sources")]);
-            const module = modules.data.find((one) => one.id === id) ?? null;
-            if (!module && id !== NEW) {
+            const isKnown = modules.data.some((module) => module.id === id);
+            if (!isKnown && id !== NEW) {
                 throw Object.assign(new Error(t("modules.gone")), { status: 404, isOwn: true });
             }
-            return { module, modules: modules.data, sources: sources.data };
+            return { loaded: isKnown ? await this.call("GET", this.#path) : null, modules: modules.data, sources: sources.data };
         }, (data) => this.#show(data));
     }
 
-    #show({ module, modules, sources }) {
+    #show({ loaded, modules, sources }) {
+        const module = loaded?.data;
         const back = this.console.href({ view: "modules" });
         const chosen = sourceList(module?.sources ?? [], sources, modules);
         const form = makeForm({
@@ -50,9 +55,11 @@ class Module extends View {
                 },
             ] }],
             action: t(module ? "console.save" : "modules.create"), beside: [cancelLink(back)],
-            send: async (values, changed) => {
+            reload: () => this.open(),
+            send: async (values, changed, isOver) => {
                 if (module) {
-                    await this.change(`/admin/v1/modules/${encodeURIComponent(module.id)}`, (now) => withValues(formOf(now), changed));
+                    const alter = (now) => withValues(formOf(now), changed);
+                    await (isOver ? this.change(this.#path, alter) : this.save(this.#path, loaded, alter));
                 } else {
                     const { data: now } = await this.call("GET", "/admin/v1/modules");
                     await this.call("POST", "/admin/v1/modules", { body: withValues({ orderNo: nextOrder(now) }, values) });

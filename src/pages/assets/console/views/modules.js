@@ -108,7 +108,9 @@ class Modules extends View {
             return;
         }
         try {
-            await this.call("DELETE", `/admin/v1/modules/${encodeURIComponent(id)}`);
+            const path = `/admin/v1/modules/${encodeURIComponent(id)}`;
+            const { etag } = await this.call("GET", path);
+            await this.call("DELETE", path, { match: etag });
             await this.#load();
             this.#show();
             this.console.showNotice(t("console.removed", { name }));

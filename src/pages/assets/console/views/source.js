@@ -7,7 +7,7 @@ import { poll } from "../polling.js";
 import { morph } from "../morph.js";
 import { plots } from "../plot.js";
 import { addToModuleForm } from "../add-to-module.js";
-import { accessGroups, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
+import { accessGroups, accessText, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
 import { icon } from "../icons.js";
 import { explainState, lastCheck, stateBadge } from "../source-state.js";
 import { View } from "../view.js";
@@ -23,15 +23,15 @@ class Source extends View {
     open() {
         this.heading = t("nav.sources");
         const step = STEPS[this.place.step];
-        this.loading(async () => (await this.call("GET", this.#path)).data, (source) => {
+        this.loading(() => this.call("GET", this.#path), (loaded) => {
             if (step === "#edit") {
-                return this.#edit(source);
+                return this.#edit(loaded);
             } else if (step === "#check") {
-                return this.#check(source);
+                return this.#check(loaded.data);
             } else if (step === "#put") {
-                return this.#put(source);
+                return this.#put(loaded.data);
             }
-            return this.#show(source);
+            return this.#show(loaded);
         });
     }
 
@@ -43,7 +43,8 @@ class Source extends View {
         return element("p", { class: "above" }, element("a", { href: this.#href() }, icon("back"), t("source.back")));
     }
 
-    #show(source) {
+    #show(loaded) {
+        const source = loaded.data;
         const failed = element("div");
         const state = element("div", { class: "panels of-source" });
         const deeds = element("div", { class: "actions" });
@@ -52,18 +53,18 @@ class Source extends View {
         const remove = element("button", {
             type: "button", class: "grave", "aria-describedby": "shown-in", click: () => this.#remove(known),
         }, t("console.remove"));
-        let known = source;
+        let known = loaded;
         const live = poll({
             signal: this.signal,
             load: async (options) => {
                 const [now, health, modules] = await Promise.all([
                     this.call("GET", this.#path, options), this.call("GET", `${this.#path}/health`, options), this.call("GET", "/admin/v1/modules", options),
                 ]);
-                return { source: now.data, health: health.data, modules: modules.data };
+                return { now, source: now.data, health: health.data, modules: modules.data };
             },
             show: (data) => {
-                known = data.source;
-                toggle.textContent = t(known.enabled ? "sources.disable" : "sources.enable");
+                known = data.now;
+                toggle.textContent = t(known.data.enabled ? "sources.disable" : "sources.enable");
                 this.#showRemovable(remove, data);
                 morph(state, this.#state(data), this.#hour(data.health), this.#settings(data));
             },
@@ -126,7 +127,7 @@ class Source extends View {
         const facts = [
             [t("source.id"), element("code", {}, source.id)],
             [t("source.url"), element("span", { class: "address" }, `${source.method} `, isolate(source.url))],
-            [t("source.auth"), source.auth.type === "NONE" ? t("source.auth-none") : element("span", {}, `${t("source.auth-oauth")}, `, isolate(source.auth.clientId))],
+            [t("source.auth"), accessText(source)],
             [t("source.order"), t(`order.${source.order}`)],
             [t("source.timeout"), duration(source.timeoutMs)], [t("source.page-size"), number(source.pageSize)],
             [t("source.concurrency"), number(source.maxConcurrency)], [t("source.weight"), number(source.weight)],
@@ -141,7 +142,8 @@ class Source extends View {
         );
     }
 
-    async #toggle(source) {
+    async #toggle(loaded) {
+        const source = loaded.data;
         const enabled = !source.enabled;
         const go = enabled || await this.ask({
             title: t("sources.disable-title", { name: source.name }), text: t("sources.disable-text"), action: t("sources.disable"),
@@ -150,14 +152,14 @@ class Source extends View {
             return;
         }
         try {
-            await this.change(this.#path, (now) => ({ ...formOf(now), enabled }));
+            await this.save(this.#path, loaded, (now) => ({ ...formOf(now), enabled }));
             this.console.showNotice(t(enabled ? "sources.enabled-said" : "sources.disabled-said", { name: source.name }));
         } catch (failure) {
             this.console.showError(failure);
         }
     }
 
-    async #remove(source) {
+    async #remove({ data: source, etag }) {
         const go = await this.ask({
             title: t("sources.remove-title", { name: source.name }), text: t("sources.remove-text"), action: t("console.remove"), grave: true,
         });
@@ -165,22 +167,25 @@ class Source extends View {
             return;
         }
         try {
-            await this.call("DELETE", this.#path);
+            await this.call("DELETE", this.#path, { match: etag });
             await this.go({ view: "sources" }, { said: t("console.removed", { name: source.name }) });
         } catch (failure) {
             this.console.showError(failure);
         }
     }
 
-    #edit(source) {
+    #edit(loaded) {
+        const source = loaded.data;
         const form = makeForm({
             groups: [
                 { legend: t("source.what"), fields: addressFields(source) }, ...accessGroups(source),
                 { legend: t("source.limits"), fields: limitFields(source) },
             ],
             action: t("console.save"), beside: [cancelLink(this.#href())],
-            send: async (_, changed) => {
-                await this.change(this.#path, (now) => changedSource(now, changed));
+            reload: () => this.open(),
+            send: async (_, changed, isOver) => {
+                const alter = (now) => changedSource(now, changed);
+                await (isOver ? this.change(this.#path, alter) : this.save(this.#path, loaded, alter));
                 await this.go({ view: "sources", id: source.id }, { said: t("console.saved") });
             },
         });

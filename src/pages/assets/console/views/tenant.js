@@ -21,7 +21,7 @@ class Tenant extends View {
         if (this.place.id === NEW) {
             this.#register();
         } else {
-            this.loading(async () => (await this.call("GET", this.#path)).data, (tenant) => this.#show(tenant));
+            this.loading(() => this.call("GET", this.#path), (loaded) => this.#show(loaded));
         }
     }
 
@@ -36,6 +36,7 @@ class Tenant extends View {
                 ...PROFILE.map((name) => ({
                     name, kind: LONG.includes(name) ? "long" : "text", label: t(`profile.${name}`), required: name === "enterpriseName",
                 })),
+                { name: "eCode", label: t("tenants.code"), hint: t("tenants.code-hint") },
                 { name: "isAllowManage", kind: "check", label: t("tenants.allow-manage"), hint: t("tenants.allow-manage-hint"), value: true },
             ] }],
             action: t("tenants.register"), beside: [cancelLink(this.console.href({ view: "tenants" }))],
@@ -48,7 +49,8 @@ class Tenant extends View {
         this.#render(t("tenants.add"), [], form.node);
     }
 
-    #show(tenant) {
+    #show(loaded) {
+        const tenant = loaded.data;
         // It would lock the operator out.
         const isOwn = tenant.eCode === this.console.session.tenant.code;
         const freeze = element("button", { type: "button", disabled: isOwn && !tenant.frozen, click: () => this.#freeze(tenant) },
@@ -64,10 +66,12 @@ class Tenant extends View {
                 { name: "administrators", kind: "lines", label: t("tenants.administrators"), value: tenant.administrators, hint: t("tenants.administrators-hint") },
             ] }],
             action: t("console.save"), beside: [cancelLink(this.console.href({ view: "tenants" }))],
-            send: async (_, changed) => {
+            reload: () => this.open(),
+            send: async (_, changed, isOver) => {
                 // Absent fields stay; an empty text, unlike null, clears one.
                 const loginSuffix = "loginSuffix" in changed ? changed.loginSuffix ?? "" : undefined;
-                await this.call("PUT", this.#path, { body: { ...changed, loginSuffix } });
+                const base = isOver ? await this.call("GET", this.#path) : loaded;
+                await this.save(this.#path, base, () => ({ ...changed, loginSuffix }));
                 await this.go(this.place, { said: t("console.saved"), replace: true });
             },
         });

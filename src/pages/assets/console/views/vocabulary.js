@@ -8,10 +8,11 @@ const PATH = "/admin/v1/vocabulary";
 class Vocabulary extends View {
     open() {
         this.heading = t("nav.vocabulary");
-        this.loading(async () => (await this.call("GET", PATH)).data, (vocabulary) => this.#show(vocabulary));
+        this.loading(() => this.call("GET", PATH), (loaded) => this.#show(loaded));
     }
 
-    #show(vocabulary) {
+    #show(loaded) {
+        const vocabulary = loaded.data;
         const field = (name) => {
             const fixed = !canBeLines(name, vocabulary[name]);
             return {
@@ -22,10 +23,12 @@ class Vocabulary extends View {
         const form = makeForm({
             groups: [{ fields: Object.keys(PARTS).map(field) }],
             action: t("console.save"),
-            send: async (texts, changed) => {
+            reload: () => this.open(),
+            send: async (texts, changed, isOver) => {
                 const parts = Object.entries(changed).map(([name, text]) => [name, PARTS[name].read(text).entries]);
                 try {
-                    await this.change(PATH, (now) => ({ ...now, ...Object.fromEntries(parts) }));
+                    const alter = (now) => ({ ...now, ...Object.fromEntries(parts) });
+                    await (isOver ? this.change(PATH, alter) : this.save(PATH, loaded, alter));
                 } catch (failure) {
                     failure.message = withLine(failure.message, texts);
                     throw failure;

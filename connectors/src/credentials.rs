@@ -1,0 +1,270 @@
+//! Credentials that are equal in every call. `Debug` hides their secrets.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+
+/// Header of an API key whose source names none.
+pub const DEFAULT_API_KEY_HEADER: &str = "X-API-Key";
+
+const MAX_HEADER_NAME_BYTES: usize = 64;
+
+/// Headers that trawl or the connection sets, or that change which answer is sent.
+///
+/// `Cookie` is among them: a source changes a cookie by `Set-Cookie`, which trawl does not follow.
+const RESERVED_HEADERS: [&str; 28] = [
+    "accept",
+    "accept-charset",
+    "accept-encoding",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "cookie",
+    "expect",
+    "forwarded",
+    "host",
+    "if-match",
+    "if-modified-since",
+    "if-none-match",
+    "if-range",
+    "if-unmodified-since",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "range",
+    "te",
+    "traceparent",
+    "tracestate",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
+/// Why credentials cannot be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{setting} {reason}")]
+pub struct InvalidCredentials {
+    /// Setting's name.
+    pub setting: &'static str,
+    /// The problem and the correct form, without the value.
+    pub reason: &'static str,
+}
+
+/// Header that holds credentials.
+#[derive(Clone, Debug)]
+pub(crate) struct CredentialHeader {
+    pub(crate) name: HeaderName,
+    pub(crate) value: HeaderValue,
+}
+
+impl CredentialHeader {
+    /// Hides the value from `Debug` and from compression tables.
+    pub(crate) fn new(name: HeaderName, mut value: HeaderValue) -> Self {
+        value.set_sensitive(true);
+        Self { name, value }
+    }
+}
+
+/// API key in a header of the source's choice.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    header: CredentialHeader,
+    key: SecretString,
+}
+
+impl ApiKey {
+    /// # Errors
+    /// A reserved or malformed header name; a key that no header can hold.
+    pub fn new(header: &str, key: SecretString) -> Result<Self, InvalidCredentials> {
+        let invalid = |reason| InvalidCredentials { setting: "header", reason };
+        let is_name = (1..=MAX_HEADER_NAME_BYTES).contains(&header.len())
+            && header.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
+        if !is_name {
+            return Err(invalid("must be 1 to 64 of A-Z, a-z, 0-9, - and _, such as X-API-Key"));
+        }
+        if RESERVED_HEADERS.iter().any(|reserved| header.eq_ignore_ascii_case(reserved)) {
+            return Err(invalid(
+                "must not be a header that trawl or the connection sets itself; name another, such as X-API-Key",
+            ));
+        }
+        let malformed = |_| invalid("must be the name of a header, such as X-API-Key");
+        let name = HeaderName::try_from(header).map_err(malformed)?;
+        let value = header_value("key", key.expose_secret(), "")?;
+        Ok(Self { header: CredentialHeader::new(name, value), key })
+    }
+
+    pub(crate) fn header_name(&self) -> &HeaderName {
+        &self.header.name
+    }
+}
+
+/// User name and password (RFC 7617), in UTF-8.
+#[derive(Clone, Debug)]
+pub struct BasicCredentials {
+    header: CredentialHeader,
+    pair: SecretString,
+    password: SecretString,
+}
+
+impl BasicCredentials {
+    /// # Errors
+    /// A name with a colon; control characters.
+    pub fn new(username: &str, password: SecretString) -> Result<Self, InvalidCredentials> {
+        if username.is_empty()
+            || username.contains(|character: char| character == ':' || character.is_control())
+        {
+            let reason = "must not be empty, and hold neither a colon nor control characters";
+            return Err(InvalidCredentials { setting: "username", reason });
+        }
+        let secret = password.expose_secret();
+        if secret.is_empty() || secret.contains(char::is_control) {
+            let reason = "must not be empty, and hold no control characters";
+            return Err(InvalidCredentials { setting: "password", reason });
+        }
+        let pair = format!("{username}:{secret}");
+        let value = header_value("password", &BASE64_STANDARD.encode(&pair), "Basic ")?;
+        Ok(Self { header: CredentialHeader::new(AUTHORIZATION, value), pair: pair.into(), password })
+    }
+}
+
+/// Bearer token without a token endpoint (RFC 6750).
+#[derive(Clone, Debug)]
+pub struct BearerToken {
+    header: CredentialHeader,
+    token: SecretString,
+}
+
+impl BearerToken {
+    /// # Errors
+    /// A token that no header can hold.
+    pub fn new(token: SecretString) -> Result<Self, InvalidCredentials> {
+        let value = header_value("token", token.expose_secret(), "Bearer ")?;
+        Ok(Self { header: CredentialHeader::new(AUTHORIZATION, value), token })
+    }
+}
+
+/// Credentials that are equal in every call.
+pub(crate) trait FixedCredentials: Sync {
+    fn header(&self) -> &CredentialHeader;
+    /// Spellings to redact, besides the encodings that redaction knows.
+    fn secrets(&self) -> Vec<SecretString>;
+    /// What no source accepts, in the same header.
+    fn wrong_value(&self) -> HeaderValue;
+}
+
+impl FixedCredentials for ApiKey {
+    fn header(&self) -> &CredentialHeader {
+        &self.header
+    }
+
+    fn secrets(&self) -> Vec<SecretString> {
+        vec![self.key.clone()]
+    }
+
+    fn wrong_value(&self) -> HeaderValue {
+        HeaderValue::from_static("trawl-check-wrong-key")
+    }
+}
+
+impl FixedCredentials for BasicCredentials {
+    fn header(&self) -> &CredentialHeader {
+        &self.header
+    }
+
+    fn secrets(&self) -> Vec<SecretString> {
+        vec![self.password.clone(), self.pair.clone()]
+    }
+
+    fn wrong_value(&self) -> HeaderValue {
+        // trawl-check:wrong
+        HeaderValue::from_static("Basic dHJhd2wtY2hlY2s6d3Jvbmc=")
+    }
+}
+
+impl FixedCredentials for BearerToken {
+    fn header(&self) -> &CredentialHeader {
+        &self.header
+    }
+
+    fn secrets(&self) -> Vec<SecretString> {
+        vec![self.token.clone()]
+    }
+
+    fn wrong_value(&self) -> HeaderValue {
+        HeaderValue::from_static(WRONG_BEARER)
+    }
+}
+
+/// A token that no source accepts.
+pub(crate) const WRONG_BEARER: &str = "Bearer trawl-check-wrong-token";
+
+/// Spaces at an end would be lost on the way.
+fn header_value(
+    setting: &'static str,
+    secret: &str,
+    scheme: &str,
+) -> Result<HeaderValue, InvalidCredentials> {
+    let reason = "must be printable ASCII that neither begins nor ends with a space";
+    let invalid = InvalidCredentials { setting, reason };
+    let is_printable = secret.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if secret.is_empty() || !is_printable || secret.trim() != secret {
+        return Err(invalid);
+    }
+    HeaderValue::try_from(format!("{scheme}{secret}")).map_err(|_| invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn header_of_an_api_key_is_refused_where_it_is_reserved_or_malformed() {
+        for header in ["X-API-Key", "authorization", "Ocp-Apim-Subscription-Key", "api_key"] {
+            assert!(ApiKey::new(header, "hush".into()).is_ok(), "{header}");
+        }
+        let long = "x".repeat(65);
+        for header in
+            ["", "Host", "cookie", "CONTENT-LENGTH", "Transfer-Encoding", "a b", "a:b", "é", "$(id)", &long]
+        {
+            assert_eq!(ApiKey::new(header, "hush".into()).unwrap_err().setting, "header", "{header}");
+        }
+    }
+
+    #[test]
+    fn secret_that_cannot_be_sent_is_refused_without_its_text() {
+        for wrong in ["", " hush", "hush ", "hu\nsh", "hu\0sh", "hüsh"] {
+            for error in [
+                ApiKey::new("X-API-Key", wrong.into()).unwrap_err(),
+                BearerToken::new(wrong.into()).unwrap_err(),
+            ] {
+                assert!(["key", "token"].contains(&error.setting), "{error}");
+                assert!(wrong.is_empty() || !error.to_string().contains(wrong), "{error}");
+            }
+        }
+        for (username, password, setting) in [
+            ("", "hush", "username"),
+            ("a:b", "hush", "username"),
+            ("a", "", "password"),
+            ("a", "hu\r\nsh", "password"),
+        ] {
+            assert_eq!(BasicCredentials::new(username, password.into()).unwrap_err().setting, setting);
+        }
+    }
+
+    #[test]
+    fn debug_output_hides_every_secret() {
+        let shown = format!(
+            "{:?} {:?} {:?}",
+            ApiKey::new("X-API-Key", "hush".into()).unwrap(),
+            BasicCredentials::new("mei", "hush".into()).unwrap(),
+            BearerToken::new("hush".into()).unwrap(),
+        );
+        for secret in ["hush", "mei", &BASE64_STANDARD.encode("mei:hush")] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+    }
+}
