@@ -24,6 +24,14 @@ const TYPE: &str = "const box = document.querySelector('#box');
 const ROWS: &str = "return [...document.querySelectorAll('.results .row')].filter((row) => row.checkVisibility()).map((row) =>
     [row.dataset.item.slice(row.dataset.item.indexOf('/') + 1), row.querySelector('h3').textContent])";
 
+async fn type_question(stage: &Stage, keyword: &str, most: usize) -> Vec<[String; 2]> {
+    stage.browser.ask(&TYPE.replace("KEYWORD", &json!(keyword).to_string())).await;
+    stage.wait_until(&seen(".results .row, .results .empty")).await;
+    let mut rows: Vec<_> = serde_json::from_value(stage.browser.ask(ROWS).await).unwrap_or_default();
+    rows.truncate(most);
+    rows
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn typed_questions_have_their_answer_among_the_first_rows() {
     let stage = Stage::start(Look { language: "en", scheme: "light", size: [1280, 800] }).await;
@@ -38,14 +46,15 @@ async fn typed_questions_have_their_answer_among_the_first_rows() {
             };
             stage.open(&path, &seen(is_there)).await;
         }
-        stage.browser.ask(&TYPE.replace("KEYWORD", &json!(keyword).to_string())).await;
-        stage.wait_until(&seen(".results .row, .results .empty")).await;
-        let rows: Vec<[String; 2]> =
-            serde_json::from_value(stage.browser.ask(ROWS).await).unwrap_or_default();
-        let is_first = rows.iter().take(FIRST).flatten().any(|text| text.starts_with(expected));
-        if !is_first {
-            failures
-                .push(format!("{module} {keyword}: {expected}, not {:?}", &rows[..rows.len().min(FIRST)]));
+        let most = if module.is_empty() { TOP } else { FIRST };
+        let mut rows = type_question(&stage, keyword, most).await;
+        let is_answer = |row: &[String; 2]| row.iter().any(|text| text.starts_with(expected));
+        if !rows.iter().any(is_answer) {
+            // The best results do not wait for a slow contract system.
+            rows = type_question(&stage, keyword, most).await;
+        }
+        if !rows.iter().any(is_answer) {
+            failures.push(format!("{module} {keyword}: {expected}, not {rows:?}"));
         }
     }
     assert!(failures.is_empty(), "{failures:#?}");
