@@ -24,8 +24,7 @@ const TYPE: &str = "const box = document.querySelector('#box');
 const ROWS: &str = "return [...document.querySelectorAll('.results .row')].filter((row) => row.checkVisibility()).map((row) =>
     [row.dataset.item.slice(row.dataset.item.indexOf('/') + 1), row.querySelector('h3').textContent])";
 
-async fn type_question(stage: &Stage, keyword: &str, most: usize) -> Vec<[String; 2]> {
-    stage.browser.ask(&TYPE.replace("KEYWORD", &json!(keyword).to_string())).await;
+async fn first_rows(stage: &Stage, most: usize) -> Vec<[String; 2]> {
     stage.wait_until(&seen(".results .row, .results .empty")).await;
     let mut rows: Vec<_> = serde_json::from_value(stage.browser.ask(ROWS).await).unwrap_or_default();
     rows.truncate(most);
@@ -47,11 +46,13 @@ async fn typed_questions_have_their_answer_among_the_first_rows() {
             stage.open(&path, &seen(is_there)).await;
         }
         let most = if module.is_empty() { TOP } else { FIRST };
-        let mut rows = type_question(&stage, keyword, most).await;
+        stage.browser.ask(&TYPE.replace("KEYWORD", &json!(keyword).to_string())).await;
+        let mut rows = first_rows(&stage, most).await;
         let is_answer = |row: &[String; 2]| row.iter().any(|text| text.starts_with(expected));
         if !rows.iter().any(is_answer) {
             // The best results do not wait for a slow contract system.
-            rows = type_question(&stage, keyword, most).await;
+            stage.browser.client.refresh().await.unwrap();
+            rows = first_rows(&stage, most).await;
         }
         if !rows.iter().any(is_answer) {
             failures.push(format!("{module} {keyword}: {expected}, not {rows:?}"));
