@@ -119,8 +119,8 @@ pub struct SourceForm {
 pub struct AuthForm {
     /// `OAUTH2_CLIENT`, `API_KEY`, `BASIC`, `BEARER`, or `NONE` if the server allows it. Required.
     ///
-    /// A PUT without the type's secret keeps the stored one, if the type, the origin of `url`, the origin of `tokenUrl`, `clientId` and
-    /// `username` stay.
+    /// A PUT without the secret keeps the stored one for the same type, place and account: the type, the origins of `url` and `tokenUrl`,
+    /// `clientId` and `username` must stay.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// The token endpoint. Required with `OAUTH2_CLIENT`.
@@ -135,9 +135,9 @@ pub struct AuthForm {
     pub scope: Option<String>,
     /// The `audience`.
     pub audience: Option<String>,
-    /// The header of the key with `API_KEY`: 1 to 64 of A-Z, a-z, 0-9, - and _; `X-API-Key` if absent.
+    /// The header of an `API_KEY`; `X-API-Key` if absent.
     ///
-    /// Headers of the connection and those that trawl sets itself are refused, such as `Host`, `Content-Length` and `Cookie`.
+    /// 1 to 64 of A-Z, a-z, 0-9, - and _. Headers of the connection, and headers that trawl sets, are refused: `Host`, `Cookie` and others.
     pub header: Option<String>,
     /// The key, never shown: printable ASCII. Required with `API_KEY`.
     #[serde(default, deserialize_with = "secret")]

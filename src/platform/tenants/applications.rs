@@ -140,7 +140,9 @@ pub async fn create(
     })
 }
 
-/// Also applies to issued tokens. 409 for locking out the caller, 412 if `if_match` does not hold.
+/// Also applies to issued tokens.
+///
+/// 409 for locking out the caller, 412 if `if_match` does not hold.
 pub async fn change(
     state: &TenantsState,
     caller: &Arc<Caller>,
@@ -185,7 +187,9 @@ pub async fn change(
     tagged(state, caller, row)
 }
 
-/// Removes an application and its tokens; 409 for the caller's own, 412 if `if_match` does not hold.
+/// Removes an application and its tokens.
+///
+/// 409 for the caller's own, 412 if `if_match` does not hold.
 pub async fn remove(
     state: &TenantsState,
     caller: &Arc<Caller>,

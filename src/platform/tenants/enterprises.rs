@@ -56,7 +56,9 @@ pub struct EnterpriseForm {
     /// Whether other domain applications may manage it; default true.
     #[serde(skip_serializing)]
     pub is_allow_manage: Option<bool>,
-    /// The code, chosen by an operator: 1 to 64 letters, digits, `-`, `_` or `.`; generated if absent.
+    /// The operator's choice of the code; generated if absent.
+    ///
+    /// 1 to 64 letters, digits, `-`, `_` or `.`.
     #[serde(skip_serializing)]
     pub e_code: Option<String>,
 }

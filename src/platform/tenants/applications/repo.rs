@@ -26,7 +26,7 @@ pub(super) struct ApplicationRow {
 }
 
 impl ApplicationRow {
-    /// What operators change; its use does not change its entity tag.
+    /// The parts that operators change, for its entity tag.
     pub(super) fn settings(&self) -> impl Serialize {
         (&self.name, &self.bound, &self.scopes, self.is_disabled, &self.redirect_uris)
     }
