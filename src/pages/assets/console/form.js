@@ -30,7 +30,7 @@ export function makeForm({ groups, action, send, reload, beside = [], elsewhere 
             return one.node;
         });
         const node = element("fieldset", {}, legend && element("legend", {}, legend), lead && element("p", { class: "hint" }, lead), ...made);
-        return { node, when };
+        return { node, when, gap: new Comment() };
     });
     const button = element("button", { type: "submit", class: "main" }, action);
     const form = element(
@@ -39,9 +39,12 @@ export function makeForm({ groups, action, send, reload, beside = [], elsewhere 
     );
 
     const all = () => Object.fromEntries([...fields].map(([name, field]) => [name, field.value()]));
+    // Other groups leave the document, as browsers take several secrets for several forms.
     const settle = () => {
-        for (const { node, when } of parts) {
-            node.hidden = node.disabled = when ? !when(all()) : false;
+        for (const { node, when, gap } of parts) {
+            node.disabled = when ? !when(all()) : false;
+            const [off, on] = node.disabled ? [node, gap] : [gap, node];
+            off.replaceWith(on);
         }
     };
     const values = () => Object.fromEntries(
