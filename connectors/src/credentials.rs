@@ -152,7 +152,7 @@ pub(crate) trait FixedCredentials: Sync {
     fn header(&self) -> &CredentialHeader;
     /// Spellings to redact, besides the encodings that redaction knows.
     fn secrets(&self) -> Vec<SecretString>;
-    /// What no source accepts, in the same header.
+    /// A value that no source accepts, for the same header.
     fn wrong_value(&self) -> HeaderValue;
 }
 
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn header_of_an_api_key_is_refused_where_it_is_reserved_or_malformed() {
+    fn reserved_or_malformed_header_of_a_key_is_refused() {
         for header in ["X-API-Key", "authorization", "Ocp-Apim-Subscription-Key", "api_key"] {
             assert!(ApiKey::new(header, "hush".into()).is_ok(), "{header}");
         }

@@ -87,7 +87,7 @@ async fn broken_clause_is_reported_with_a_call_that_reproduces_it() {
 }
 
 #[tokio::test]
-async fn each_kind_of_credentials_is_taken_from_a_file_and_never_printed() {
+async fn credentials_of_each_kind_are_read_and_never_printed() {
     const SECRET: &str = "very-secret-0123456789";
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("secret");

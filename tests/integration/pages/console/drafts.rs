@@ -59,6 +59,7 @@ async fn concurrent_changes_of_another_operator_are_kept() {
     let changed = with(with(system.registration("x"), "timeoutMs", 1234), "enabled", true);
     operator.put("/admin/v1/sources/x", &changed).await.ok();
     page.submit().await;
+    page.click_text("Save mine over it").await;
     page.wait_for_text("Saved.").await;
     let source = operator.get("/admin/v1/sources/x").await.ok().data().clone();
     assert_eq!(
@@ -84,6 +85,7 @@ async fn concurrent_changes_of_another_operator_are_kept() {
     let now = operator.get(&path).await.ok().data().clone();
     operator.put(&path, &with(with(now, "orderNo", 77), "name", "Messages of the day")).await.ok();
     page.submit().await;
+    page.click_text("Save mine over it").await;
     page.wait_for_text("Saved.").await;
     let now = operator.get(&path).await.ok().data().clone();
     assert_eq!(
