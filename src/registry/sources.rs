@@ -119,8 +119,7 @@ pub struct SourceForm {
 pub struct AuthForm {
     /// `OAUTH2_CLIENT`, `API_KEY`, `BASIC`, `BEARER`, or `NONE` if the server allows it. Required.
     ///
-    /// A PUT without the secret keeps the stored one for the same type, place and account: the type, the origins of `url` and `tokenUrl`,
-    /// `clientId` and `username` must stay.
+    /// A PUT without the secret keeps the stored one. The type, the origins of `url` and `tokenUrl`, `clientId` and `username` must stay.
     #[serde(rename = "type")]
     pub kind: Option<String>,
     /// The token endpoint. Required with `OAUTH2_CLIENT`.
