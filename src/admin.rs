@@ -2,6 +2,7 @@
 
 pub mod applications;
 pub mod audit;
+pub mod figures;
 pub mod index;
 pub mod keys;
 pub mod modules;
@@ -14,7 +15,7 @@ pub mod vocabulary;
 
 use std::sync::Arc;
 
-use trawl_search::slow::SlowSearches;
+use trawl_search::{clock::Clock, slow::SlowSearches};
 
 use crate::{config::Config, indexer::IndexControl, registry::Registry, replicas::Replicas, store::Store};
 
@@ -27,4 +28,5 @@ pub struct AdminState {
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) index: Arc<IndexControl>,
     pub(crate) slow_searches: Arc<SlowSearches>,
+    pub(crate) clock: Arc<dyn Clock>,
 }

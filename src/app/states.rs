@@ -183,6 +183,7 @@ impl FromRef<Arc<App>> for AdminState {
             replicas: Arc::clone(&app.replicas),
             index: Arc::clone(&app.index),
             slow_searches: Arc::clone(&app.slow_searches),
+            clock: Arc::clone(&app.clock),
         }
     }
 }

@@ -190,6 +190,7 @@ static OPERATIONS: &[Route] = table! {
     PUT "/admin/v1/vocabulary" application(Admin).writes() => admin::vocabulary::replace_vocabulary;
     POST "/admin/v1/search" application(Admin).writes() => search::operator::search_as_operator;
     GET "/admin/v1/searches/slow" application(Admin) => admin::searches::list_slow_searches;
+    GET "/admin/v1/figures" application(Admin) => admin::figures::show_figures;
     GET "/admin/v1/applications" application(Admin).for_operators() => admin::applications::list_applications;
     POST "/admin/v1/applications" application(Admin).writes().for_operators() => admin::applications::create_application;
     GET "/admin/v1/applications/{clientId}" application(Admin).for_operators() => admin::applications::find_application;

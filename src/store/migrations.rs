@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 19] = migrations!("sqlite":
+static SQLITE: [Migration; 20] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -43,9 +43,10 @@ static SQLITE: [Migration; 19] = migrations!("sqlite":
     "0017_source_checks",
     "0018_audit_filters",
     "0019_source_credentials",
+    "0020_figures",
 );
 
-static POSTGRES: [Migration; 10] = migrations!("postgres":
+static POSTGRES: [Migration; 11] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -56,6 +57,7 @@ static POSTGRES: [Migration; 10] = migrations!("postgres":
     "0017_source_checks",
     "0018_audit_filters",
     "0019_source_credentials",
+    "0020_figures",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -4,6 +4,7 @@
 mod admin {
     mod applications;
     mod audit;
+    mod figures;
     mod index;
     mod modules;
     mod operator_search;
@@ -139,6 +140,7 @@ mod pages {
     mod console {
         mod adding_sources;
         mod drafts;
+        mod figures;
         mod operations;
         mod simultaneous;
         mod states;

@@ -140,6 +140,7 @@ impl AllModules {
                     _ => named,
                 };
                 let result = named.map(SearchPage::with_pinned_first);
+                context.record(&answer.module, &result);
                 return Some(ModuleAnswer { result, ..answer });
             }
             let next = match &self.stage {

@@ -24,6 +24,7 @@ const LINES = {
     modules: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
     vocabulary: "M5 4h6a2 2 0 0 1 1 2 2 2 0 0 1 1-2h6v15h-6a2 2 0 0 0-1 1 2 2 0 0 0-1-1H5zM12 6v14",
     searches: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5 20.5 20.5",
+    figures: "M4 4v16h16M7 15l4-5 3 3 6-7",
     try: "M5 4l14 8-14 8z",
     applications: "M4 5h16v14H4zM4 9h16M7 7v.1M9.5 7v.1",
     tenants: "M5 21V4h9v17M14 9h5v12M8 8h3M8 12h3M8 16h3M3 21h18",

@@ -27,6 +27,7 @@ const ELEMENTS = {
     "module": ["console-module", () => import("./views/module.js")],
     "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
     "try": ["console-try", () => import("./views/try.js")],
+    "figures": ["console-figures", () => import("./views/figures.js")],
     "searches": ["console-searches", () => import("./views/searches.js")],
     "applications": ["console-applications", () => import("./views/applications.js")],
     "application": ["console-application", () => import("./views/application.js")],

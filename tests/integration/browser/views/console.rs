@@ -44,6 +44,9 @@ async fn overview(stage: &Stage, judge: &mut impl Judge) {
         show(stage, &format!("view={view}"), "main table").await;
         judge.look_at(stage, name).await;
     }
+    stage.app.app.maintenance.make_round().await.unwrap();
+    show(stage, "view=figures", "console-figures svg").await;
+    judge.look_at(stage, "console-figures").await;
     show(stage, "view=try", "console-try form").await;
     fill_in(stage, "keyword", "harbour").await;
     click(stage, "console-try form button.main").await;
