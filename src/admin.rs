@@ -4,6 +4,7 @@ pub mod applications;
 pub mod audit;
 pub mod figures;
 pub mod index;
+pub mod insights;
 pub mod keys;
 pub mod modules;
 pub mod replicas;

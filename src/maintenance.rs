@@ -1,6 +1,6 @@
 //! Background maintenance that belongs to no request.
 //!
-//! One task works on rows: removed tenants, groups and folders, outdated documents, usage times, figures, expired data. A second
+//! One task works on rows: removed tenants, groups and folders, outdated documents, usage times, expired data. A second
 //! task removes unreferenced contents and leftovers of uploads, because their store may be slow or unavailable.
 
 use std::{
@@ -21,7 +21,7 @@ use crate::{
     index_progress::BulkGate,
     platform::{
         files::{expired_uploads, reindexing},
-        folders, groups, robots,
+        folders, groups, insights, robots,
         tenants::removal,
     },
     replicas::{Lease, Leases},
@@ -141,12 +141,13 @@ enum Job {
     Uploads,
     Audit,
     Figures,
+    Insights,
     Leases,
     Histories,
     Files,
 }
 
-const PARTS: [Job; 13] = [
+const PARTS: [Job; 14] = [
     Job::Tenants,
     Job::Groups,
     Job::Folders,
@@ -158,6 +159,7 @@ const PARTS: [Job; 13] = [
     Job::Uploads,
     Job::Audit,
     Job::Figures,
+    Job::Insights,
     Job::Leases,
     Job::Histories,
     Job::Files,
@@ -251,6 +253,7 @@ impl Jobs {
                 Job::Uploads => expired_uploads::remove_old(store, self.upload_hours).await?,
                 Job::Audit => records::remove_old(store, self.keep_days).await?,
                 Job::Figures => figures::fold_portion(store, self.clock.now()).await?,
+                Job::Insights => insights::service::remove_old(store, self.clock.now()).await?,
                 Job::Leases => self.leases.remove_orphans().await.map(|()| true)?,
                 Job::Histories => robots::backfill::follow_portion(store).await?,
                 Job::Files => reindexing::follow_portion(store).await?,

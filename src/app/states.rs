@@ -18,6 +18,7 @@ use crate::{
         files::{FilesState, signed_urls::SignedUrlsState},
         folders::FoldersState,
         groups::GroupsState,
+        insights::InsightsState,
         items::ItemsState,
         robots::RobotsState,
         search::SearchState,
@@ -107,6 +108,12 @@ impl FromRef<Arc<App>> for RobotsState {
             public_url: Arc::clone(&app.public_url),
             robot_limits: Arc::clone(&app.robot_limits),
         }
+    }
+}
+
+impl FromRef<Arc<App>> for InsightsState {
+    fn from_ref(app: &Arc<App>) -> Self {
+        Self { store: app.store.clone(), clock: Arc::clone(&app.clock) }
     }
 }
 

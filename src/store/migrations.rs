@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 20] = migrations!("sqlite":
+static SQLITE: [Migration; 21] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -44,9 +44,10 @@ static SQLITE: [Migration; 20] = migrations!("sqlite":
     "0018_audit_filters",
     "0019_source_credentials",
     "0020_figures",
+    "0021_insights",
 );
 
-static POSTGRES: [Migration; 11] = migrations!("postgres":
+static POSTGRES: [Migration; 12] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -58,6 +59,7 @@ static POSTGRES: [Migration; 11] = migrations!("postgres":
     "0018_audit_filters",
     "0019_source_credentials",
     "0020_figures",
+    "0021_insights",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

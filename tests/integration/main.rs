@@ -6,6 +6,7 @@ mod admin {
     mod audit;
     mod figures;
     mod index;
+    mod insights;
     mod modules;
     mod operator_search;
     mod preconditions;
@@ -151,6 +152,7 @@ mod pages {
     mod search {
         mod addresses;
         mod demo_questions;
+        mod finished_searches;
         mod hostile_content;
         mod list;
         mod outages;

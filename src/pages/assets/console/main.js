@@ -25,6 +25,7 @@ const ELEMENTS = {
     "add-source": ["console-add-source", () => import("./views/add-source.js")],
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
+    "insights": ["console-insights", () => import("./views/insights.js")],
     "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
     "try": ["console-try", () => import("./views/try.js")],
     "figures": ["console-figures", () => import("./views/figures.js")],

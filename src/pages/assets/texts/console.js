@@ -68,6 +68,7 @@ export default {
     "nav.overview": ["Overview", "概览"],
     "nav.sources": ["Sources", "数据源"],
     "nav.modules": ["Modules", "模块"],
+    "nav.insights": ["What people look for", "大家在搜什么"],
     "nav.vocabulary": ["Vocabulary", "词汇"],
     "nav.try": ["Try a search", "试搜"],
     "nav.figures": ["Figures", "统计"],
