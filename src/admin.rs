@@ -2,7 +2,9 @@
 
 pub mod applications;
 pub mod audit;
+pub mod figures;
 pub mod index;
+pub mod insights;
 pub mod keys;
 pub mod modules;
 pub mod replicas;
@@ -14,7 +16,7 @@ pub mod vocabulary;
 
 use std::sync::Arc;
 
-use trawl_search::slow::SlowSearches;
+use trawl_search::{clock::Clock, slow::SlowSearches};
 
 use crate::{config::Config, indexer::IndexControl, registry::Registry, replicas::Replicas, store::Store};
 
@@ -27,4 +29,5 @@ pub struct AdminState {
     pub(crate) replicas: Arc<Replicas>,
     pub(crate) index: Arc<IndexControl>,
     pub(crate) slow_searches: Arc<SlowSearches>,
+    pub(crate) clock: Arc<dyn Clock>,
 }

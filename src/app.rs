@@ -13,6 +13,7 @@ use trawl_connectors::{AddressRules, InvalidHost, SettingsError};
 use trawl_search::{
     Coordinator, CursorKey, ModuleDirectory,
     clock::{Clock, SystemClock},
+    figures::Figures,
     slow::SlowSearches,
 };
 
@@ -76,6 +77,8 @@ pub struct App {
     pub coordinator: Arc<Coordinator>,
     /// Recent slow searches.
     pub slow_searches: Arc<SlowSearches>,
+    /// Clock of suspensions, figures and insights.
+    pub clock: Arc<dyn Clock>,
     /// Progress of the full-text index.
     pub index_progress: watch::Receiver<Progress>,
     /// Control of the full-text index.
@@ -160,7 +163,7 @@ impl App {
         Self::start_by(Arc::new(SystemClock), config, metrics, rebuild_index).await
     }
 
-    /// Like [`App::start`], with this clock for suspensions of sources.
+    /// Like [`App::start`], with this clock for suspensions, figures and insights.
     pub async fn start_by(
         clock: Arc<dyn Clock>,
         config: Config,
@@ -189,6 +192,7 @@ impl App {
             &policy.addresses,
             &config.tasks,
         )?;
+        let figures = Arc::new(Figures::new(Arc::clone(&clock)));
         let registry = Arc::new(Registry::new(
             store.clone(),
             indexer.served(),
@@ -196,17 +200,15 @@ impl App {
             policy,
             config.cache,
             config.suspension,
-            clock,
+            Arc::clone(&clock),
         ));
-        let search = &config.search;
-        let directory = Arc::clone(&registry) as Arc<dyn ModuleDirectory>;
-        let cursor_key = Arc::clone(&keys) as Arc<dyn CursorKey>;
-        let coordinator = Coordinator::new(directory, cursor_key, search.at_once, search.source_pages);
+        let coordinator = coordinator(&config, &registry, &keys, &figures);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
         let authenticator =
             Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
-        let upkeep = start_maintenance(&config, &store, &authenticator, &indexer, &contents, &replicas);
+        let kept = (&authenticator, &figures, &clock);
+        let upkeep = start_maintenance(&config, &store, kept, &indexer, &contents, &replicas);
         let texts = Texts::start(
             store.clone(),
             Arc::clone(&opened.store),
@@ -244,6 +246,7 @@ impl App {
             registry,
             coordinator: Arc::new(coordinator),
             slow_searches: Arc::new(SlowSearches::new(config.search.slow_ms)),
+            clock,
             index_progress: indexer.progress(),
             index: indexer.control(),
             bulk: BulkGate::new(store.positions(), indexer.progress()),
@@ -288,10 +291,22 @@ async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Ar
     Replicas::join(store, &config.replica(), &SharedSettings::new(shared)).await.map(Arc::new)
 }
 
+fn coordinator(
+    config: &Config,
+    registry: &Arc<Registry>,
+    keys: &Arc<Keys>,
+    figures: &Arc<Figures>,
+) -> Coordinator {
+    let (at_once, source_pages) = (config.search.at_once, config.search.source_pages);
+    let directory = Arc::clone(registry) as Arc<dyn ModuleDirectory>;
+    let cursor_key = Arc::clone(keys) as Arc<dyn CursorKey>;
+    Coordinator::new(directory, cursor_key, at_once, source_pages, Arc::clone(figures))
+}
+
 fn start_maintenance(
     config: &Config,
     store: &Store,
-    authenticator: &Authenticator,
+    (authenticator, figures, clock): (&Authenticator, &Arc<Figures>, &Arc<dyn Clock>),
     indexer: &Indexer,
     contents: &Arc<Contents>,
     replicas: &Replicas,
@@ -301,6 +316,8 @@ fn start_maintenance(
         usage: Arc::clone(authenticator.usage()),
         sessions: Arc::clone(authenticator.sessions()),
         tokens: Arc::clone(authenticator.tokens()),
+        figures: Arc::clone(figures),
+        clock: Arc::clone(clock),
         keep_days: config.audit.keep_days,
         upload_hours: config.storage.upload_hours,
         bulk: BulkGate::new(store.positions(), indexer.progress()),

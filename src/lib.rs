@@ -10,6 +10,7 @@ pub mod cli;
 pub mod config;
 pub mod demo;
 pub mod error;
+pub mod figures;
 pub mod http;
 pub mod identity;
 pub mod index_progress;

@@ -10,16 +10,18 @@ use std::{
 
 use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
+use trawl_search::{clock::Clock, figures::Figures};
 
 use crate::{
     audit::records,
     auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     blobs::contents::{self, Contents},
     error::{Error, Result},
+    figures,
     index_progress::BulkGate,
     platform::{
         files::{expired_uploads, reindexing},
-        folders, groups, robots,
+        folders, groups, insights, robots,
         tenants::removal,
     },
     replicas::{Lease, Leases},
@@ -44,6 +46,8 @@ pub(crate) struct Jobs {
     pub(crate) usage: Arc<Usage>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) tokens: Arc<Tokens>,
+    pub(crate) figures: Arc<Figures>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) keep_days: u32,
     pub(crate) upload_hours: u32,
     pub(crate) bulk: BulkGate,
@@ -79,7 +83,7 @@ impl Maintenance {
         rows.and(self.jobs.make_contents(None).await)
     }
 
-    /// Stops after the current portion and saves usage times. The rest follows after the next start.
+    /// Stops after the current portion and saves usage times and figures. The rest follows after the next start.
     pub async fn stop(&self) {
         self.jobs.stop.cancel();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
@@ -89,7 +93,7 @@ impl Maintenance {
             }
         }
         if let Err(error) = self.jobs.write_usage().await {
-            tracing::warn!(%error, "usage times could not be saved");
+            tracing::warn!(%error, "usage times or figures could not be saved");
         }
     }
 }
@@ -136,12 +140,14 @@ enum Job {
     Revocations,
     Uploads,
     Audit,
+    Figures,
+    Insights,
     Leases,
     Histories,
     Files,
 }
 
-const PARTS: [Job; 12] = [
+const PARTS: [Job; 14] = [
     Job::Tenants,
     Job::Groups,
     Job::Folders,
@@ -152,6 +158,8 @@ const PARTS: [Job; 12] = [
     Job::Revocations,
     Job::Uploads,
     Job::Audit,
+    Job::Figures,
+    Job::Insights,
     Job::Leases,
     Job::Histories,
     Job::Files,
@@ -244,6 +252,8 @@ impl Jobs {
                 Job::Revocations => revoked_tokens::remove_expired(store).await?,
                 Job::Uploads => expired_uploads::remove_old(store, self.upload_hours).await?,
                 Job::Audit => records::remove_old(store, self.keep_days).await?,
+                Job::Figures => figures::fold_portion(store, self.clock.now()).await?,
+                Job::Insights => insights::service::remove_old(store, self.clock.now()).await?,
                 Job::Leases => self.leases.remove_orphans().await.map(|()| true)?,
                 Job::Histories => robots::backfill::follow_portion(store).await?,
                 Job::Files => reindexing::follow_portion(store).await?,
@@ -267,7 +277,8 @@ impl Jobs {
 
     async fn write_usage(&self) -> Result<()> {
         let applications = self.usage.write_down(&self.store).await;
-        applications.and(self.sessions.write_down(&self.store).await)
+        let sessions = self.sessions.write_down(&self.store).await;
+        applications.and(sessions).and(figures::write_down(&self.store, &self.figures).await)
     }
 
     async fn remove_tenants(&self) -> Result<bool> {

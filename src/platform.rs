@@ -11,6 +11,7 @@ pub mod favorites;
 pub mod files;
 pub mod folders;
 pub mod groups;
+pub mod insights;
 pub mod items;
 pub mod robots;
 pub mod search;

@@ -25,6 +25,7 @@ use crate::{
     error::{Error, Result},
     explanation,
     facets::{self, Facets, ModuleTotals},
+    figures::Figures,
     highlight,
     module::{Module, ModuleDirectory, SearchableModule, TenantModules},
     pinned::Pinned,
@@ -48,6 +49,7 @@ pub struct Coordinator {
     cursor_key: Arc<dyn CursorKey>,
     permits: Arc<Semaphore>,
     source_pages: usize,
+    figures: Arc<Figures>,
 }
 
 impl Coordinator {
@@ -57,8 +59,9 @@ impl Coordinator {
         cursor_key: Arc<dyn CursorKey>,
         at_once: usize,
         source_pages: usize,
+        figures: Arc<Figures>,
     ) -> Self {
-        Self { directory, cursor_key, permits: Arc::new(Semaphore::new(at_once)), source_pages }
+        Self { directory, cursor_key, permits: Arc::new(Semaphore::new(at_once)), source_pages, figures }
     }
 
     /// Answers one page of one module.
@@ -72,7 +75,9 @@ impl Coordinator {
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
         let context = self.context(&modules, viewer, parameters, deadline);
-        context.answer(module, &page).await.map(SearchPage::with_pinned_first)
+        let result = context.answer(module, &page).await.map(SearchPage::with_pinned_first);
+        context.record(&module.module, &result);
+        result
     }
 
     /// Searches every module of the viewer's tenant (decisions 5.9).
@@ -113,6 +118,8 @@ impl Coordinator {
             cursor_key: Arc::clone(&self.cursor_key),
             spelling: Arc::clone(modules.spelling()),
             source_pages: self.source_pages,
+            figures: Arc::clone(&self.figures),
+            started: Instant::now(),
             search: Arc::new(SearchContext::new(viewer, parameters, vocabulary, deadline)),
         }
     }
@@ -135,10 +142,16 @@ struct PageContext {
     cursor_key: Arc<dyn CursorKey>,
     spelling: Arc<Spelling>,
     source_pages: usize,
+    figures: Arc<Figures>,
+    started: Instant,
     search: Arc<SearchContext>,
 }
 
 impl PageContext {
+    fn record(&self, module: &Module, result: &Result<SearchPage, Failure>) {
+        self.figures.record(self.search.viewer.tenant_id, &module.id, self.started.elapsed(), result);
+    }
+
     /// Corrects words that are found nowhere. If nothing is found so, it searches for fewer words (decisions 5.7, 12.1).
     async fn answer(&self, module: &SearchableModule, page: &PageRequest) -> Result<SearchPage, Failure> {
         if matches!(page.start, PageStart::Cursor(_)) || self.search.parameters.exact {

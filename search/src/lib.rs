@@ -15,6 +15,7 @@ mod error;
 mod explanation;
 mod facets;
 mod fan_out;
+pub mod figures;
 mod highlight;
 pub mod latencies;
 mod loop_guard;

@@ -18,6 +18,7 @@ use crate::{
         files::{FilesState, signed_urls::SignedUrlsState},
         folders::FoldersState,
         groups::GroupsState,
+        insights::InsightsState,
         items::ItemsState,
         robots::RobotsState,
         search::SearchState,
@@ -110,6 +111,12 @@ impl FromRef<Arc<App>> for RobotsState {
     }
 }
 
+impl FromRef<Arc<App>> for InsightsState {
+    fn from_ref(app: &Arc<App>) -> Self {
+        Self { store: app.store.clone(), clock: Arc::clone(&app.clock) }
+    }
+}
+
 impl FromRef<Arc<App>> for ItemsState {
     fn from_ref(app: &Arc<App>) -> Self {
         Self {
@@ -183,6 +190,7 @@ impl FromRef<Arc<App>> for AdminState {
             replicas: Arc::clone(&app.replicas),
             index: Arc::clone(&app.index),
             slow_searches: Arc::clone(&app.slow_searches),
+            clock: Arc::clone(&app.clock),
         }
     }
 }

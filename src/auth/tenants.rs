@@ -52,7 +52,7 @@ pub async fn find_only(connection: &Connection) -> store::Result<Option<Tenant>>
 
 async fn find(connection: &Connection, condition: &str, value: Value) -> store::Result<Option<Tenant>> {
     let text = format!(
-        "SELECT id, code, name, is_frozen, allow_manage, registered_by FROM tenants \
+        "SELECT id, code, name, is_frozen, allow_manage, registered_by, search_insights FROM tenants \
          WHERE {condition} AND removed_at IS NULL"
     );
     sql(text, [value]).fetch_optional::<Tenant>(connection).await
@@ -85,7 +85,7 @@ pub async fn insert(transaction: &Transaction, new: NewTenant) -> store::Result<
     );
     let id = statement.fetch_value(transaction).await?;
     let NewTenant { code, name, allow_manage, registered_by, .. } = new;
-    Ok(Tenant { id, code, name, is_frozen: false, allow_manage, registered_by })
+    Ok(Tenant { id, code, name, is_frozen: false, allow_manage, registered_by, search_insights: false })
 }
 
 /// Freezes or unfreezes a tenant.

@@ -15,6 +15,8 @@ pub struct Tenant {
     pub allow_manage: bool,
     /// The registering application's client id; `None` for the command line.
     pub registered_by: Option<String>,
+    /// Whether finished searches of its people are counted.
+    pub search_insights: bool,
 }
 
 /// Checks a tenant code: 1 to 64 letters, digits, `-`, `_` or `.`.

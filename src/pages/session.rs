@@ -76,11 +76,14 @@ pub struct SessionPerson {
 
 /// The signed-in person's tenant.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct SessionTenant {
     /// The eCode.
     code: String,
     /// Enterprise name.
     name: String,
+    /// Whether the search page reports finished searches.
+    search_insights: bool,
 }
 
 /// The ways to sign in.
@@ -182,7 +185,11 @@ async fn describe(auth: &AuthState, caller: &Caller) -> Result<SessionHere> {
             name: person.name.clone(),
             picture: picture.map(|picture| public_address(&auth.public_url, &picture)),
         },
-        tenant: SessionTenant { code: caller.tenant.code.clone(), name: caller.tenant.name.clone() },
+        tenant: SessionTenant {
+            code: caller.tenant.code.clone(),
+            name: caller.tenant.name.clone(),
+            search_insights: caller.tenant.search_insights,
+        },
         operator: auth.authenticator.sessions().is_operator(&person.login_id, &caller.tenant),
     })
 }

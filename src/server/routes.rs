@@ -26,8 +26,8 @@ use crate::{
     },
     pages::session,
     platform::{
-        badges, blacklist, contents, departments, devices, favorites, files, folders, groups, items, robots,
-        search, tasks, tenants, users, work_status,
+        badges, blacklist, contents, departments, devices, favorites, files, folders, groups, insights,
+        items, robots, search, tasks, tenants, users, work_status,
     },
 };
 
@@ -90,6 +90,7 @@ static OPERATIONS: &[Route] = table! {
     // Contents and search
     PUT "/v1/contents/{moduleCode}" application(ContentsWrite).writes() => contents::routes::put_contents;
     POST "/v1/contents/{moduleCode}/delete" application(ContentsWrite).writes() => contents::routes::delete_contents;
+    POST "/v1/contents/searches" either(ContentsRead).writes() => insights::routes::report_search;
     GET "/v1/contents/{moduleCode}/{id}" either(ContentsRead) => items::routes::show_item;
     POST "/modules" either(ContentsRead) => search::routes::list_modules;
     POST "/contents/search" either(ContentsRead) => search::routes::post_search;
@@ -190,6 +191,8 @@ static OPERATIONS: &[Route] = table! {
     PUT "/admin/v1/vocabulary" application(Admin).writes() => admin::vocabulary::replace_vocabulary;
     POST "/admin/v1/search" application(Admin).writes() => search::operator::search_as_operator;
     GET "/admin/v1/searches/slow" application(Admin) => admin::searches::list_slow_searches;
+    GET "/admin/v1/figures" application(Admin) => admin::figures::show_figures;
+    GET "/admin/v1/insights" application(Admin) => admin::insights::show_insights;
     GET "/admin/v1/applications" application(Admin).for_operators() => admin::applications::list_applications;
     POST "/admin/v1/applications" application(Admin).writes().for_operators() => admin::applications::create_application;
     GET "/admin/v1/applications/{clientId}" application(Admin).for_operators() => admin::applications::find_application;

@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 19] = migrations!("sqlite":
+static SQLITE: [Migration; 21] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -43,9 +43,11 @@ static SQLITE: [Migration; 19] = migrations!("sqlite":
     "0017_source_checks",
     "0018_audit_filters",
     "0019_source_credentials",
+    "0020_figures",
+    "0021_insights",
 );
 
-static POSTGRES: [Migration; 10] = migrations!("postgres":
+static POSTGRES: [Migration; 12] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -56,6 +58,8 @@ static POSTGRES: [Migration; 10] = migrations!("postgres":
     "0017_source_checks",
     "0018_audit_filters",
     "0019_source_credentials",
+    "0020_figures",
+    "0021_insights",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -14,7 +14,7 @@ const LAYERS: &[&[&str]] = &[
     &["config"],
     &["telemetry", "store"],
     &["replicas"],
-    &["http", "audit"],
+    &["http", "audit", "figures"],
     &["auth"],
     &["registry"],
     &["blobs"],

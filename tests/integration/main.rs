@@ -4,7 +4,9 @@
 mod admin {
     mod applications;
     mod audit;
+    mod figures;
     mod index;
+    mod insights;
     mod modules;
     mod operator_search;
     mod preconditions;
@@ -139,6 +141,7 @@ mod pages {
     mod console {
         mod adding_sources;
         mod drafts;
+        mod figures;
         mod operations;
         mod simultaneous;
         mod states;
@@ -149,6 +152,7 @@ mod pages {
     mod search {
         mod addresses;
         mod demo_questions;
+        mod finished_searches;
         mod hostile_content;
         mod list;
         mod outages;

@@ -140,6 +140,9 @@ impl AllModules {
                     _ => named,
                 };
                 let result = named.map(SearchPage::with_pinned_first);
+                if answer.place.is_some() {
+                    context.record(&answer.module, &result);
+                }
                 return Some(ModuleAnswer { result, ..answer });
             }
             let next = match &self.stage {

@@ -12,6 +12,7 @@ use std::{iter, time::Duration};
 use self::sources::MadeItem;
 use super::*;
 use crate::{
+    clock::SystemClock,
     duplicates::Duplicates,
     request::Filters,
     source::Source,
@@ -61,7 +62,9 @@ impl TestSearch {
         };
         let deadline = Instant::now() + self.timeout;
         let search = Arc::new(SearchContext::new(viewer(), parameters, Arc::default(), deadline));
-        PageContext { cursor_key, spelling: Arc::default(), source_pages, search }
+        let figures = Arc::new(Figures::new(Arc::new(SystemClock)));
+        let started = Instant::now();
+        PageContext { cursor_key, spelling: Arc::default(), source_pages, figures, started, search }
     }
 }
 

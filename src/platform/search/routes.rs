@@ -77,7 +77,7 @@ pub async fn get_search(
     responses(
         (status = 200, description = "Titles, names and authors of built-in content, and modules: first those that begin with \
             `prefix`, then those with a word that does. Each text once; people and departments also by pinyin. Recent \
-            keywords are not among them, as the server keeps none.",
+            keywords are not among them.",
             body = Envelope<Vec<Suggestion>>),
         Refusals,
         (status = 404, description = "There is no such module", body = FailureEnvelope),

@@ -11,7 +11,7 @@ use crate::{
     auth::{caller::Caller, tenants},
     error::{Error, Result},
     http::precondition::IfMatch,
-    platform::{shared::patch::check_id_of, tenants::TenantsState},
+    platform::{insights, shared::patch::check_id_of, tenants::TenantsState},
     store::{self, Cached, Connection, FromRow, sql},
 };
 
@@ -24,6 +24,7 @@ pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
 const MOST_ADMINISTRATORS: usize = 100;
 
 /// Tenant with profile and settings.
+#[expect(clippy::struct_excessive_bools, reason = "the documented object has them")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TenantSettings {
@@ -52,6 +53,8 @@ pub struct TenantSettings {
     pub label_limit: i64,
     /// User ids of folder administrators.
     pub administrators: Vec<String>,
+    /// Whether finished searches of its people are counted by keyword, without the people.
+    pub search_insights: bool,
 }
 
 /// Settings to change; absent or null fields stay.
@@ -70,6 +73,8 @@ pub struct SettingsForm {
     pub label_limit: Option<i64>,
     /// Up to 100 user ids of folder administrators, future users' too.
     pub administrators: Option<Vec<String>>,
+    /// Whether finished searches are counted by keyword; false removes all counts.
+    pub search_insights: Option<bool>,
 }
 
 impl SettingsForm {
@@ -97,6 +102,7 @@ impl SettingsForm {
                 None => known.administrators.clone(),
                 Some(ids) => check_administrators(ids)?,
             },
+            search_insights: self.search_insights.unwrap_or(known.search_insights),
             ..known.clone()
         })
     }
@@ -140,6 +146,7 @@ fn changed(before: &TenantSettings, after: &TenantSettings) -> Vec<&'static str>
         ("subjectQuotaBytes", before.subject_quota_bytes != after.subject_quota_bytes),
         ("labelLimit", before.label_limit != after.label_limit),
         ("administrators", before.administrators != after.administrators),
+        ("searchInsights", before.search_insights != after.search_insights),
     ];
     changes.into_iter().filter(|(_, changed)| *changed).map(|(field, _)| field).collect()
 }
@@ -197,7 +204,7 @@ pub async fn change(
             }
             let statement = sql(
                 "UPDATE tenants SET login_suffix = ?, allow_outer_members = ?, quota_bytes = ?, \
-                   subject_quota_bytes = ?, label_limit = ?, administrators = ? WHERE code = ?",
+                   subject_quota_bytes = ?, label_limit = ?, administrators = ?, search_insights = ? WHERE code = ?",
                 [
                     after.login_suffix.as_deref().into(),
                     after.allow_outer_members.into(),
@@ -205,6 +212,7 @@ pub async fn change(
                     after.subject_quota_bytes.into(),
                     after.label_limit.into(),
                     serde_json::to_string(&after.administrators).map_err(Error::internal)?.into(),
+                    after.search_insights.into(),
                     code.as_str().into(),
                 ],
             );
@@ -212,8 +220,11 @@ pub async fn change(
             let tenant = tenants::find_by_code(transaction, &code).await?.ok_or_else(unknown)?;
             let deed = Deed::new("change", "tenant", code).with("fields", fields);
             audit::record(transaction, &Actor::caller(&caller), &tenant, vec![deed]).await?;
-            if before.administrators != after.administrators {
-                // Folder ownership changes at once.
+            if before.search_insights && !after.search_insights {
+                insights::service::remove_all(transaction, tenant.id).await?;
+            }
+            if before.administrators != after.administrators || before.search_insights != after.search_insights {
+                // Folder ownership and the tenant of callers change at once.
                 transaction.invalidate(Cached::Identities(tenant.id));
             }
             Ok(after)
@@ -222,6 +233,7 @@ pub async fn change(
     job.await
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
 #[derive(FromRow)]
 struct SettingsRow {
     code: String,
@@ -236,12 +248,13 @@ struct SettingsRow {
     subject_quota_bytes: i64,
     label_limit: i64,
     administrators: String,
+    search_insights: bool,
 }
 
 async fn read(connection: &Connection, code: &str) -> Result<TenantSettings> {
     let statement = sql(
         "SELECT code, name, is_frozen, created_at, allow_manage, profile, login_suffix, allow_outer_members, quota_bytes, \
-           subject_quota_bytes, label_limit, administrators FROM tenants WHERE code = ? AND removed_at IS NULL",
+           subject_quota_bytes, label_limit, administrators, search_insights FROM tenants WHERE code = ? AND removed_at IS NULL",
         [code.into()],
     );
     let row: store::Result<Option<SettingsRow>> = statement.fetch_optional::<SettingsRow>(connection).await;
@@ -259,6 +272,7 @@ async fn read(connection: &Connection, code: &str) -> Result<TenantSettings> {
         subject_quota_bytes: row.subject_quota_bytes,
         label_limit: row.label_limit,
         administrators: serde_json::from_str(&row.administrators).map_err(Error::internal)?,
+        search_insights: row.search_insights,
     })
 }
 

@@ -26,7 +26,7 @@ async fn registered_details_are_read_back() {
     }
     let expected = json!({
         "eCode": code, "name": "Acme", "frozen": false, "createdAt": tenant["createdAt"], "isAllowManage": false,
-        "profile": profile, "loginSuffix": null, "allowOuterMembers": false, "quotaBytes": 0, "subjectQuotaBytes": 0,
+        "profile": profile, "loginSuffix": null, "allowOuterMembers": false, "searchInsights": false, "quotaBytes": 0, "subjectQuotaBytes": 0,
         "labelLimit": 10, "administrators": [],
     });
     assert_eq!(tenant, expected);

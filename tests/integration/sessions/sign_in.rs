@@ -32,7 +32,7 @@ async fn sign_in_sets_a_cookie_hidden_from_scripts() {
     assert_eq!(
         session.info().await,
         json!({
-            "signedIn": true, "tenant": {"code": "acme", "name": "acme"}, "operator": false,
+            "signedIn": true, "tenant": {"code": "acme", "name": "acme", "searchInsights": false}, "operator": false,
             "person": {"userId": "mei", "loginId": "mei", "name": "User mei", "picture": null},
         })
     );

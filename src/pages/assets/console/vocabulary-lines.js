@@ -57,6 +57,11 @@ export const PARTS = {
     pinned: PINNED,
 };
 
+/** The beginning of a line for a word. */
+export function beginLine(name, word) {
+    return `${word} ${name === "synonyms" ? "|" : ARROW} `;
+}
+
 /** Whether the entries of a part survive as lines: no term holds a `|`, for example. */
 export function canBeLines(name, entries) {
     const { write, read } = PARTS[name];

@@ -6,9 +6,10 @@
 import { element, fill, isFocusLost } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { Recent } from "../shared/recent.js";
-import { isStart, readAddress, writeAddress } from "./address.js";
+import { filtersOf, isStart, readAddress, writeAddress } from "./address.js";
 import { Beside } from "./beside.js";
 import { emptyResult } from "./empty-result.js";
+import { FinishedSearches } from "./finished-searches.js";
 import { Modules, Announcer, head } from "./frame.js";
 import { helpDialog } from "./help.js";
 import { listen } from "./keyboard.js";
@@ -56,6 +57,8 @@ export class SearchPage extends HTMLElement {
         });
         // The back/forward cache is outdated.
         globalThis.addEventListener("pageshow", ({ persisted }) => persisted && this.#session.leave(() => location.reload()));
+        globalThis.addEventListener("pagehide", () => this.finished?.leave());
+        document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && this.finished?.leave());
         setInterval(() => updateTimes(this, Date.now()), MINUTE);
         this.#session.load(error);
     }
@@ -86,7 +89,10 @@ export class SearchPage extends HTMLElement {
             keepPosition: () => this.#position.keep(),
             asked: () => this.#notice.expectMore(),
             modules: () => this.#modules.load(),
-            opened: (name) => this.opened.add(name),
+            opened: (name) => {
+                this.opened.add(name);
+                this.finished?.open(name);
+            },
             signedOut: (again) => this.#session.refuse(again),
         });
         this.dataset.view = isStart(this.#place) ? "start" : "results";
@@ -107,6 +113,7 @@ export class SearchPage extends HTMLElement {
 
     /** Removes everything before another person can see it. */
     #clear() {
+        this.finished = null;
         this.start?.stop();
         this.results?.stop();
         this.beside.look.close();
@@ -119,6 +126,7 @@ export class SearchPage extends HTMLElement {
         const [tenant, person] = [session.tenant?.code ?? "", session.person.userId];
         this.recent = new Recent(tenant, person);
         this.opened = new Recent(tenant, person, "items");
+        this.finished = session.tenant?.searchInsights ? new FinishedSearches() : null;
         this.saving = new Saving(new SavedSearches(tenant, person), {
             place: () => this.#latestPlace(),
             name: () => this.#box.text || this.results.list.heading.textContent,
@@ -146,7 +154,12 @@ export class SearchPage extends HTMLElement {
         this.results.filters.element.append(this.saving.button);
         this.main.append(this.start.element, this.results.element, this.saving.dialog);
         this.main.before(this.nav.element);
-        this.main.addEventListener("click", ({ target }) => target.closest(".open") && this.#remember(this.#place.q));
+        this.main.addEventListener("click", ({ target }) => {
+            if (target.closest(".open")) {
+                this.#remember(this.#place.q);
+                this.finished?.open(target.closest("[data-item]")?.dataset.item);
+            }
+        });
         fill(this.head.who, personMenu(session, {
             forget: () => this.#forget(),
             leave: () => this.#session.signOut(),
@@ -233,6 +246,7 @@ export class SearchPage extends HTMLElement {
         const place = this.#place;
         const { overview, list } = this.results;
         this.#isShown = true;
+        this.finished?.search(place.q);
         this.beside.show();
         this.#announcer.clear();
         const isAtStart = isStart(place);
@@ -344,6 +358,7 @@ export class SearchPage extends HTMLElement {
     #enter() {
         this.#remember(this.#box.text);
         this.#type();
+        this.finished?.enter();
         if (matchMedia("(pointer: coarse)").matches) {
             // A phone's keyboard covers the results.
             this.#box.input.blur();
@@ -356,11 +371,17 @@ export class SearchPage extends HTMLElement {
         const place = { ...this.#latestPlace(), ...changed };
         this.#remember(place.q);
         this.#go(place);
+        this.finished?.enter();
     }
 
     #found(found) {
         this.#session.succeed();
         this.#announcer.count(found);
+        const { module, exact } = this.#place;
+        // Fewer sources or words may find nothing by themselves.
+        if (found.count > 0 || !(found.gap || module || exact || filtersOf(this.#place))) {
+            this.finished?.answer(found.count > 0);
+        }
         if (!this.#place.module) {
             this.#position.restore();
         }

@@ -24,9 +24,10 @@ const SESSION_HEADER = { "x-trawl-session": "1" };
  * @param {string} method
  * @param {string} path
  * @param {{query?: Record<string, unknown>, body?: unknown, match?: string, tenant?: string, signal?: AbortSignal,
- *     limit?: number}}
+ *     limit?: number, keepalive?: boolean}}
  *     [options]
- *     `match` is the `etag` that the object must still have, `limit` a timeout in milliseconds
+ *     `match` is the `etag` that the object must still have, `limit` a timeout in milliseconds; with `keepalive` the call
+ *     outlives the page
  * @returns {Promise<any>}
  */
 export async function call(method, path, options = {}) {
@@ -130,7 +131,7 @@ function learnClock(response, asked) {
     }
 }
 
-async function send(method, path, accept, { query = {}, body, match, tenant, signal, limit }) {
+async function send(method, path, accept, { query = {}, body, match, tenant, signal, limit, keepalive }) {
     const parameters = new URLSearchParams();
     for (const [name, value] of Object.entries(query)) {
         if (value !== undefined && value !== null && value !== "") {
@@ -153,7 +154,7 @@ async function send(method, path, accept, { query = {}, body, match, tenant, sig
     const asked = Date.now();
     try {
         const response = await fetch(address, {
-            method, headers, signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0], cache: "no-store", credentials: "same-origin",
+            method, headers, signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0], cache: "no-store", credentials: "same-origin", keepalive,
             body: body === undefined ? undefined : JSON.stringify(body),
         });
         learnClock(response, asked);

@@ -1,9 +1,10 @@
 use fantoccini::Locator;
+use serde_json::json;
 
 use super::Judge;
 use crate::util::{
     external::Reply,
-    stage::{OPERATOR, PERSON, Stage, seen},
+    stage::{OPERATOR, PERSON, Stage, TENANT, seen},
 };
 
 const DIALOG: &str = "dialog[open]";
@@ -44,6 +45,14 @@ async fn overview(stage: &Stage, judge: &mut impl Judge) {
         show(stage, &format!("view={view}"), "main table").await;
         judge.look_at(stage, name).await;
     }
+    stage.app.app.maintenance.make_round().await.unwrap();
+    show(stage, "view=figures", "console-figures svg").await;
+    judge.look_at(stage, "console-figures").await;
+    show(stage, "view=insights", "console-insights .empty").await;
+    judge.look_at(stage, "console-insights-off").await;
+    insights(stage).await;
+    show(stage, "view=insights", "console-insights table").await;
+    judge.look_at(stage, "console-insights").await;
     show(stage, "view=try", "console-try form").await;
     fill_in(stage, "keyword", "harbour").await;
     click(stage, "console-try form button.main").await;
@@ -151,6 +160,23 @@ async fn ended(stage: &Stage, judge: &mut impl Judge) {
     click(stage, "console-module form button.main").await;
     stage.wait_for_element("dialog[open].again").await;
     judge.look_at(stage, "console-session-ended").await;
+}
+
+/// Some words of this week.
+async fn insights(stage: &Stage) {
+    let operator = stage.app.operator().await.caller;
+    operator.put(&format!("/admin/v1/tenants/{TENANT}"), &json!({"searchInsights": true})).await.ok();
+    let (day, tenant_id) = (24 * 3_600_000, stage.company.tenant_id);
+    let week = (trawl::store::now_millis() - 4 * day).div_euclid(7 * day) * 7 * day + 4 * day;
+    for (word, searches, without_results, openings) in
+        [("annual leave", 41, 0, 30), ("umbrella policy", 12, 12, 0), ("forklift licence", 9, 1, 0)]
+    {
+        let row = format!(
+            "INSERT INTO insights (tenant_id, week, keyword, searches, without_results, openings, people) \
+             VALUES ({tenant_id}, {week}, '{word}', {searches}, {without_results}, {openings}, 127)"
+        );
+        stage.app.execute(&row).await;
+    }
 }
 
 async fn show(stage: &Stage, place: &str, selector: &str) {

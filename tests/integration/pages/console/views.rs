@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 21] = [
+const VIEWS: [(&str, &str); 23] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -25,8 +25,10 @@ const VIEWS: [(&str, &str); 21] = [
     ("add-source-check", "?view=add-source&id=y&step=check"),
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
+    ("insights", "?view=insights"),
     ("vocabulary", "?view=vocabulary"),
     ("try", "?view=try"),
+    ("figures", "?view=figures"),
     ("searches", "?view=searches"),
     ("applications", "?view=applications"),
     ("application", "?view=applications&id=%2B"),

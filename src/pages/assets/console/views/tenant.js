@@ -60,6 +60,7 @@ class Tenant extends View {
             groups: [{ legend: t("tenants.settings"), fields: [
                 { name: "loginSuffix", label: t("tenants.login-suffix"), value: tenant.loginSuffix, hint: t("tenants.login-suffix-hint") },
                 { name: "allowOuterMembers", kind: "check", label: t("tenants.outer"), value: tenant.allowOuterMembers, hint: t("tenants.outer-hint") },
+                { name: "searchInsights", kind: "check", label: t("tenants.insights"), value: tenant.searchInsights, hint: t("tenants.insights-hint") },
                 bytesField("quotaBytes", t("tenants.quota"), tenant.quotaBytes),
                 bytesField("subjectQuotaBytes", t("tenants.subject-quota"), tenant.subjectQuotaBytes),
                 { name: "labelLimit", kind: "number", label: t("tenants.labels"), value: tenant.labelLimit, min: 0, max: 1000, required: true },

@@ -3,6 +3,7 @@ import { language, number, t } from "../../shared/language.js";
 import { copyButton } from "../dialog.js";
 import { explain } from "../failure.js";
 import { makeField } from "../field.js";
+import { takeHanded } from "../handed-word.js";
 import { duration } from "../format.js";
 import { table } from "../table.js";
 import { View } from "../view.js";
@@ -31,8 +32,9 @@ class Try extends View {
     #show(modules, sources) {
         this.#modules = modules;
         this.#sources = new Map(sources.map(({ id, name }) => [id, name]));
+        const handed = takeHanded();
         const described = [
-            { name: "keyword", label: t("try.keyword"), required: true },
+            { name: "keyword", label: t("try.keyword"), required: true, value: handed?.word },
             { name: "module", kind: "choice", label: t("try.module"), options: modules.map(({ id, name, code }) => [id, name === code ? code : `${name} (${code})`]) },
             { name: "source", kind: "choice", label: t("try.source"), options: [["", t("try.all-sources")]] },
             { name: "order", kind: "choice", label: t("try.order"), value: "relevance", options: ["relevance", "time"].map((name) => [name, t(`order.${name}`)]) },
@@ -46,6 +48,9 @@ class Try extends View {
         form.querySelector("[name=module]").addEventListener("change", () => this.#offerSources());
         this.render(t("nav.try"), { lead: t("try.lead") }, form, this.#said, this.#result);
         this.#offerSources();
+        if (handed) {
+            this.#run();
+        }
     }
 
     /** Offers the sources of the chosen module. */

@@ -1,7 +1,8 @@
 import { t } from "../../shared/language.js";
 import { makeForm } from "../form.js";
+import { takeHanded } from "../handed-word.js";
 import { View } from "../view.js";
-import { canBeLines, PARTS, withLine } from "../vocabulary-lines.js";
+import { beginLine, canBeLines, PARTS, withLine } from "../vocabulary-lines.js";
 
 const PATH = "/admin/v1/vocabulary";
 
@@ -37,6 +38,16 @@ class Vocabulary extends View {
             },
         });
         this.render(t("nav.vocabulary"), { lead: t("vocabulary.lead") }, form.node);
+        this.#begin(takeHanded());
+    }
+
+    /** Begins a line with a word that another view handed over. */
+    #begin(handed) {
+        const area = handed?.part && this.querySelector(`[name=${handed.part}]`);
+        if (area && !area.readOnly) {
+            area.value = [area.value, beginLine(handed.part, handed.word)].filter(Boolean).join("\n");
+            area.focus();
+        }
     }
 }
 
