@@ -90,7 +90,7 @@ static OPERATIONS: &[Route] = table! {
     // Contents and search
     PUT "/v1/contents/{moduleCode}" application(ContentsWrite).writes() => contents::routes::put_contents;
     POST "/v1/contents/{moduleCode}/delete" application(ContentsWrite).writes() => contents::routes::delete_contents;
-    POST "/v1/contents/searches" either(ContentsRead).writes() => insights::routes::report_search;
+    POST "/contents/searches" either(ContentsRead).writes() => insights::routes::report_search;
     GET "/v1/contents/{moduleCode}/{id}" either(ContentsRead) => items::routes::show_item;
     POST "/modules" either(ContentsRead) => search::routes::list_modules;
     POST "/contents/search" either(ContentsRead) => search::routes::post_search;

@@ -1,4 +1,4 @@
-//! `POST /v1/contents/searches`.
+//! `POST /contents/searches`.
 
 use axum::extract::State;
 use serde::Deserialize;

@@ -8,7 +8,7 @@ use crate::util::{
     items::{NEW_YEAR, user},
 };
 
-const REPORT: &str = "/v1/contents/searches";
+const REPORT: &str = "/contents/searches";
 const TENANT: &str = "/admin/v1/tenants/acme";
 const WEEK: Duration = Duration::from_hours(7 * 24);
 

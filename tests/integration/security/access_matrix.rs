@@ -149,7 +149,7 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/contents/search",
         "/contents/search/all",
         "/contents/suggest",
-        "/v1/contents/searches",
+        "/contents/searches",
         "/open/v1/devices",
         "/open/v1/devices/bind",
         "/open/v1/devices/unbind",

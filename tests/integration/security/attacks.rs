@@ -103,7 +103,7 @@ fn good_body(path: &str) -> Option<Value> {
         "/v1/organizations/sync" => json!([department("new", "")]),
         "/v1/users/status/update" => json!([{"userId": "acme-person", "code": "01"}]),
         "/v1/contents/{moduleCode}" => json!([item("new", "harbour", NEW_YEAR)]),
-        "/v1/contents/searches" => json!({"keyword": "harbour", "found": true}),
+        "/contents/searches" => json!({"keyword": "harbour", "found": true}),
         "/api/todo/create" => todo(&Uuid::new_v4().to_string(), "sign", "acme-person"),
         "/api/todo/batch_create" => json!([todo(&Uuid::new_v4().to_string(), "sign", "acme-person")]),
         "/api/todo/complete" => json!({"todoTaskId": Uuid::nil().to_string()}),

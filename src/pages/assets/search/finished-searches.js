@@ -63,6 +63,6 @@ export class FinishedSearches {
         this.#isReported = true;
         const body = { keyword: this.#keyword, found: this.#found, opened };
         // A lost report is no trouble of the person.
-        call("POST", "/v1/contents/searches", { body, keepalive: true }).catch(() => {});
+        call("POST", "/contents/searches", { body, keepalive: true }).catch(() => {});
     }
 }

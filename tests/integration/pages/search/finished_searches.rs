@@ -15,7 +15,7 @@ const KEEP_REPORTS: &str = "
     window.setTimeout = (act, wait, ...given) => later(act, wait === 3_000 ? 0 : wait, ...given);
     const plain = fetch;
     window.fetch = (address, options) => {
-        if (String(address).endsWith('v1/contents/searches')) {
+        if (String(address).endsWith('/contents/searches')) {
             reports.push(JSON.parse(options.body));
             sessionStorage.reports = JSON.stringify(reports);
         }
@@ -113,7 +113,7 @@ async fn console_turns_counting_on_and_shows_words_as_text_with_links() {
     all.app.sync(&company.caller, "users", &Value::from(people)).await;
     for number in 0..8 {
         let person = all.app.user(&company, &format!("p{number}")).await;
-        person.post("/v1/contents/searches", &json!({"keyword": HOSTILE, "found": false})).await.ok();
+        person.post("/contents/searches", &json!({"keyword": HOSTILE, "found": false})).await.ok();
     }
     page.go("/console?view=insights&step=1").await;
     page.wait_until(&format!(
