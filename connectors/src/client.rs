@@ -13,7 +13,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
-use crate::credentials::CredentialHeader;
+use crate::credentials::{CredentialHeader, FixedCredentials};
 use crate::error::{SourceError, refuses_the_call};
 use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
 use crate::token::TokenCache;
@@ -71,7 +71,7 @@ impl SourceClient {
             }
             other => {
                 let fixed = other.fixed();
-                let secrets = fixed.map(|fixed| fixed.secrets()).unwrap_or_default();
+                let secrets = fixed.map(FixedCredentials::secrets).unwrap_or_default();
                 Credentials::Fixed(fixed.map(|fixed| fixed.header().clone()), secrets)
             }
         };

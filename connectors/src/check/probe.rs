@@ -13,7 +13,7 @@ use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
 use crate::client::{contract_request, finish_request};
-use crate::credentials::{CredentialHeader, WRONG_BEARER};
+use crate::credentials::{CredentialHeader, FixedCredentials, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::redaction::redact;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
@@ -59,7 +59,7 @@ impl Probe {
         let record = Mutex::new(Record::default());
         let secrets = match &settings.authentication {
             Authentication::OAuth2Client(client) => vec![client.client_secret.clone(), client.pair().into()],
-            other => other.fixed().map(|fixed| fixed.secrets()).unwrap_or_default(),
+            other => other.fixed().map(FixedCredentials::secrets).unwrap_or_default(),
         };
         lock(&record).secrets.extend(secrets);
         Ok(Self { settings: settings.clone(), rules: rules.clone(), http, record })
