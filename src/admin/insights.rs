@@ -27,7 +27,7 @@ pub struct InsightsQuery {
     weeks: Option<i64>,
 }
 
-/// What people of a tenant look for.
+/// The keywords that people of a tenant look for.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct InsightsShown {

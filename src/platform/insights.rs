@@ -1,6 +1,6 @@
-//! What people look for: searches that they finished, counted by week and keyword (`searchInsights` of the tenant).
+//! Finished searches, counted by week and keyword where the tenant agreed (`searchInsights`).
 //!
-//! No person is kept: a keyword has 64 bits, and the salted hash of a person sets one of them.
+//! No person is kept: the salted hash of a person sets one of 64 bits of a keyword.
 
 mod repo;
 pub mod routes;

@@ -12,7 +12,7 @@ const REPORT: &str = "/contents/searches";
 const TENANT: &str = "/admin/v1/tenants/acme";
 const WEEK: Duration = Duration::from_hours(7 * 24);
 
-/// So many people set at least three of the 64 bits.
+/// Eight people set at least three of the 64 bits.
 const PEOPLE: usize = 8;
 
 struct Counted {
@@ -48,7 +48,7 @@ impl Counted {
     }
 }
 
-fn finished(keyword: &str, found: bool, opened: Value) -> Value {
+fn finished(keyword: &str, found: bool, opened: &Value) -> Value {
     json!({"keyword": keyword, "found": found, "opened": opened})
 }
 
@@ -60,12 +60,12 @@ fn keywords(insights: &Value, list: &str) -> Vec<Value> {
 async fn searches_are_counted_by_keyword_without_case_width_and_spacing() {
     let all = Counted::start().await;
     let article = json!({"module": "article", "id": "a"});
-    all.report(PEOPLE, &finished("Annual  leave", true, Value::Null)).await;
-    all.report(PEOPLE, &finished("ａｎｎｕａｌ LEAVE ", true, article)).await;
-    all.report(PEOPLE, &finished("harbuor", false, Value::Null)).await;
-    all.report(PEOPLE - 1, &finished("canteen", true, Value::Null)).await;
+    all.report(PEOPLE, &finished("Annual  leave", true, &Value::Null)).await;
+    all.report(PEOPLE, &finished("ａｎｎｕａｌ LEAVE ", true, &article)).await;
+    all.report(PEOPLE, &finished("harbuor", false, &Value::Null)).await;
+    all.report(PEOPLE - 1, &finished("canteen", true, &Value::Null)).await;
     // An application without a person counts as a search of nobody.
-    all.acme.caller.post(REPORT, &finished("canteen", true, Value::Null)).await.ok();
+    all.acme.caller.post(REPORT, &finished("canteen", true, &Value::Null)).await.ok();
 
     let insights = all.insights(1).await;
     assert_eq!((&insights["enabled"], &insights["weeks"]), (&json!(true), &json!(1)));
@@ -85,11 +85,11 @@ async fn searches_are_counted_by_keyword_without_case_width_and_spacing() {
 async fn keywords_of_two_people_are_not_shown() {
     let all = Counted::start().await;
     for _ in 0..5 {
-        all.report(2, &finished("mei is ill", true, Value::Null)).await;
+        all.report(2, &finished("mei is ill", true, &Value::Null)).await;
     }
     // In other weeks the same two have other bits.
     all.app.clock.pass(WEEK);
-    all.report(2, &finished("mei is ill", true, Value::Null)).await;
+    all.report(2, &finished("mei is ill", true, &Value::Null)).await;
     let insights = all.insights(4).await;
     assert_eq!(insights["frequent"], json!([]), "{insights}");
 }
@@ -99,7 +99,7 @@ async fn keywords_that_may_name_a_person_are_not_stored() {
     let all = Counted::start().await;
     for keyword in ["mei.chen@acme.example", "0170 1234567", "６２１７００１２", &"x".repeat(101), "a\u{1}b"]
     {
-        all.report(1, &finished(keyword, true, Value::Null)).await;
+        all.report(1, &finished(keyword, true, &Value::Null)).await;
     }
     assert_eq!(all.app.number("SELECT COUNT(*) FROM insights").await, 0);
 }
@@ -107,7 +107,7 @@ async fn keywords_that_may_name_a_person_are_not_stored() {
 #[tokio::test]
 async fn counts_end_after_twelve_weeks_and_salts_after_one() {
     let all = Counted::start().await;
-    all.report(PEOPLE, &finished("canteen", true, Value::Null)).await;
+    all.report(PEOPLE, &finished("canteen", true, &Value::Null)).await;
     let salts = "SELECT COUNT(*) FROM insight_weeks WHERE salt IS NOT NULL";
     all.app.app.maintenance.make_round().await.unwrap();
     assert_eq!(all.app.number(salts).await, 1);
@@ -131,14 +131,14 @@ async fn counts_end_after_twelve_weeks_and_salts_after_one() {
 #[tokio::test]
 async fn nothing_is_counted_unless_the_tenant_agreed_and_all_is_removed_when_it_no_longer_does() {
     let all = Counted::start().await;
-    all.report(PEOPLE, &finished("canteen", true, Value::Null)).await;
+    all.report(PEOPLE, &finished("canteen", true, &Value::Null)).await;
     all.operator.put(TENANT, &json!({"labelLimit": 3})).await.ok();
     assert_eq!(keywords(&all.insights(1).await, "frequent"), ["canteen"], "other settings keep it");
 
     all.operator.put(TENANT, &json!({"searchInsights": false})).await.ok();
     let insights = all.insights(1).await;
     assert_eq!((&insights["enabled"], &insights["frequent"]), (&json!(false), &json!([])));
-    all.report(PEOPLE, &finished("canteen", true, Value::Null)).await;
+    all.report(PEOPLE, &finished("canteen", true, &Value::Null)).await;
     for table in ["insights", "insight_weeks"] {
         assert_eq!(all.app.count_rows(table).await, 0, "{table}");
     }
@@ -147,7 +147,7 @@ async fn nothing_is_counted_unless_the_tenant_agreed_and_all_is_removed_when_it_
     assert_eq!(fields, [&json!(["searchInsights"]), &json!(["labelLimit"]), &json!(["searchInsights"])]);
 
     let other = all.app.tenant("other").await;
-    other.caller.post(REPORT, &finished("canteen", true, Value::Null)).await.ok();
+    other.caller.post(REPORT, &finished("canteen", true, &Value::Null)).await.ok();
     assert_eq!(all.app.count_rows("insights").await, 0, "it is off by default");
 }
 
@@ -162,7 +162,7 @@ async fn ten_thousand_keywords_of_a_week_are_the_most() {
     );
     all.app.execute(&rows).await;
     for keyword in ["last", "beyond", "w7"] {
-        all.report(1, &finished(keyword, true, Value::Null)).await;
+        all.report(1, &finished(keyword, true, &Value::Null)).await;
     }
     assert_eq!(all.app.count_rows("insights").await, 10_000);
     let searches = "SELECT SUM(searches) FROM insights WHERE keyword IN ('last', 'beyond', 'w7')";

@@ -23,11 +23,11 @@ const IS_KEPT: &str = "history.state?.position?.scroll === scrollY && \
 /// Of different heights.
 async fn with_many() -> SearchPage {
     let all = SearchPage::start().await;
-    let articles: Vec<Value> = (0..170)
+    let articles: Vec<Value> = (0_u16..170)
         .map(|number| {
             let mut made =
                 item(&format!("a{number}"), &format!("Harbour {number}"), 1_000 + i64::from(number));
-            made["brief"] = json!("The harbour and its quays. ".repeat(number as usize % 5 * 4));
+            made["brief"] = json!("The harbour and its quays. ".repeat(usize::from(number) % 5 * 4));
             made
         })
         .collect();
