@@ -15,7 +15,7 @@ const KEEP_REPORTS: &str = "
     window.setTimeout = (act, wait, ...given) => later(act, wait === 3_000 ? 0 : wait, ...given);
     const plain = fetch;
     window.fetch = (address, options) => {
-        if (String(address).endsWith('/contents/searches')) {
+        if (String(address).endsWith('contents/searches')) {
             reports.push(JSON.parse(options.body));
             sessionStorage.reports = JSON.stringify(reports);
         }

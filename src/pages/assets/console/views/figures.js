@@ -62,7 +62,8 @@ class Figures extends View {
 
     async #load(options) {
         const { step, length, slots } = PERIODS[this.#period];
-        const query = { step, from: serverNow() - (slots - 1) * length };
+        const to = Math.round(serverNow());
+        const query = { step, from: to - (slots - 1) * length, to };
         const [figures, modules, sources] = await Promise.all([
             this.call("GET", "/admin/v1/figures", { ...options, query }),
             this.call("GET", "/admin/v1/modules", options), this.call("GET", "/admin/v1/sources", options),
