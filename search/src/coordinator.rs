@@ -1,5 +1,7 @@
 mod all_modules;
+mod facet_counting;
 mod items;
+mod shown_texts;
 mod suggestions;
 #[cfg(test)]
 mod tests;
@@ -12,12 +14,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, timeout_at},
 };
-use trawl_engine::{
-    Texts,
-    correction::{Correction, UnknownWords},
-    fold,
-    text::stem,
-};
+use trawl_engine::correction::{Correction, UnknownWords};
 
 use crate::{
     answer::{Failure, Relaxed, SearchPage, Status},
@@ -37,6 +34,7 @@ use crate::{
     sources::builtin::Spelling,
 };
 
+use self::shown_texts::ShownTexts;
 pub use self::{
     all_modules::{AllModules, AnswerReservation, ModuleAnswer},
     items::{FoundItem, ItemKey, ItemRequest},
@@ -319,23 +317,6 @@ impl PageContext {
         let matches = SourceMatches { search: &self.search, sources: counted.copied().collect() };
         let relaxation = timeout_at(*deadline, relax(keyword, &matches)).await.ok().flatten()?;
         Some(Rewrite { relaxation: Some(relaxation), ..corrected })
-    }
-}
-
-/// Texts of items, folded.
-struct ShownTexts(String);
-
-impl ShownTexts {
-    fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
-        let mut shown = String::new();
-        for item in items {
-            shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));
-        }
-        Self(fold(&shown).into_owned())
-    }
-
-    fn hold(&self, word: &str) -> bool {
-        self.0.contains(&*stem(&fold(word)))
     }
 }
 

@@ -18,17 +18,14 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
-use trawl_engine::{
-    FieldCounts,
-    correction::{Correction, UnknownWords},
-};
+use trawl_engine::correction::{Correction, UnknownWords};
 
-use super::{PageContext, finds_nothing, top::TopSearch};
+use super::{PageContext, facet_counting::FacetCounting, finds_nothing, top::TopSearch};
 use crate::{
     answer::{Failure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
-    facets::{FacetSelection, Facets, ModuleTotals, count_fields},
+    facets::{FacetSelection, Facets},
     module::{Module, SearchableModule},
     request::PageRequest,
 };
@@ -102,7 +99,7 @@ impl AllModules {
             }
             corrected => {
                 let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
-                facets.start(&shared, &rewrite);
+                facets.start(&shared.context, &rewrite);
                 let of = |places, calls| answers(places, calls, Arc::clone(&rewrite), Arc::clone(&shared));
                 let answers = stream::select(of(builtin, BUILTIN_CALLS), of(external, EXTERNAL_CALLS));
                 (answers.boxed(), Stage::Decided(rewrite))
@@ -186,7 +183,7 @@ impl AllModules {
         let shown = shown.flat_map(|page| &page.items);
         let corrected = self.shared.context.without_words_of(&correction, shown);
         let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
-        self.facets.start(&self.shared, &rewrite);
+        self.facets.start(&self.shared.context, &rewrite);
         let external = if rewrite.corrected.is_some() {
             answers_instead(external, Arc::clone(&rewrite), Arc::clone(&self.shared)).boxed()
         } else {
@@ -208,55 +205,11 @@ impl AllModules {
         };
         self.answers = match rewrite {
             Some(rewrite) => {
-                self.facets.start(&self.shared, &rewrite);
+                self.facets.start(&self.shared.context, &rewrite);
                 answers_instead(waiting, Arc::new(rewrite), Arc::clone(&self.shared)).boxed()
             }
             None => stream::iter(waiting).boxed(),
         };
-    }
-}
-
-/// Counts matches in the index beside the search.
-struct FacetCounting {
-    selection: FacetSelection,
-    /// None without a selection.
-    modules: Vec<Arc<SearchableModule>>,
-    counting: Option<AbortOnDropHandle<FieldCounts>>,
-    totals: Vec<ModuleTotals>,
-}
-
-impl FacetCounting {
-    fn new(selection: FacetSelection, modules: &[Arc<SearchableModule>]) -> Self {
-        let modules = if selection.is_empty() { Vec::new() } else { modules.to_vec() };
-        Self { selection, modules, counting: None, totals: Vec::new() }
-    }
-
-    /// Counts for the keyword that the modules are searched for.
-    fn start(&mut self, shared: &Shared, rewrite: &Rewrite) {
-        if self.selection.is_empty() {
-            return;
-        }
-        let search = shared.context.searched_for(rewrite);
-        let (selection, modules) = (self.selection, self.modules.clone());
-        let counting = async move {
-            let modules: Vec<&SearchableModule> = modules.iter().map(Arc::as_ref).collect();
-            count_fields(&search, selection, &modules, None).await
-        };
-        self.counting = Some(AbortOnDropHandle::new(tokio::spawn(counting.in_current_span())));
-    }
-
-    fn add(&mut self, answer: &ModuleAnswer) {
-        let searched = answer.place.and_then(|place| self.modules.get(place));
-        self.totals.extend(searched.map(|searched| match &answer.result {
-            Ok(page) => ModuleTotals::answered(searched, page),
-            Err(_) => ModuleTotals::failed(&answer.module),
-        }));
-    }
-
-    async fn finish(&mut self) -> Option<Facets> {
-        let counts = self.counting.take()?.await;
-        let counts = counts.unwrap_or_else(|_| FieldCounts { is_cut: true, ..FieldCounts::default() });
-        Some(Facets::new(self.selection, &counts, &self.totals))
     }
 }
 
