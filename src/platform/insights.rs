@@ -1,6 +1,6 @@
 //! Finished searches, counted by week and keyword where the tenant agreed (`searchInsights`).
 //!
-//! No person is kept: the salted hash of a person sets one of 64 bits of a keyword.
+//! A keyword has 64 bits, of which the salted hash of a person sets one. People are not kept otherwise.
 
 mod repo;
 pub mod routes;

@@ -42,7 +42,9 @@ pub(super) async fn salt(
     find.fetch_value(transaction).await
 }
 
-/// Adds to a keyword's counts; a new keyword is left out once the week has the most.
+/// Adds to a keyword's counts.
+///
+/// A new keyword is left out once the week has the most.
 pub(super) async fn add(
     transaction: &Transaction,
     tenant_id: i64,

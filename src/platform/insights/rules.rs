@@ -14,7 +14,7 @@ const LONG_NUMBER: usize = 7;
 /// Keywords of fewer people are never shown.
 const LEAST_PEOPLE: u32 = 3;
 
-/// The keyword as it is counted; `None` if it may name a person, or is no keyword.
+/// A keyword as it is counted; `None` if it may name a person.
 pub(super) fn countable(keyword: &str) -> Option<String> {
     let folded: String = keyword.nfkc().flat_map(char::to_lowercase).collect();
     let keyword = folded.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -129,7 +129,7 @@ async fn counts_end_after_twelve_weeks_and_salts_after_one() {
 }
 
 #[tokio::test]
-async fn nothing_is_counted_unless_the_tenant_agreed_and_all_is_removed_when_it_no_longer_does() {
+async fn searches_of_a_tenant_that_disagrees_are_neither_counted_nor_kept() {
     let all = Counted::start().await;
     all.report(PEOPLE, &finished("canteen", true, &Value::Null)).await;
     all.operator.put(TENANT, &json!({"labelLimit": 3})).await.ok();

@@ -38,7 +38,7 @@ async fn reports(page: &Page) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn page_reports_each_finished_search_once_and_none_that_was_typed_through() {
+async fn finished_searches_are_reported_once_and_typed_through_ones_never() {
     let (all, page) = with_insights(true).await;
     // Typed through letter by letter, then opened.
     for letter in ["h", "a", "r", "b", "o", "u", "r"] {
