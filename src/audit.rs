@@ -6,9 +6,11 @@ pub mod records;
 
 use std::sync::Arc;
 
+use serde::Serialize;
 use serde_json::Map;
 
 use crate::{
+    error::{Error, Result},
     identity::tenant::Tenant,
     store::{self, ROWS_PER_STATEMENT, Transaction, Value, now_millis, sql},
 };
@@ -56,6 +58,25 @@ impl Deed {
     /// An action without details.
     pub fn new(action: &'static str, object_kind: &'static str, object_id: impl Into<String>) -> Self {
         Self { action, object_kind, object_id: object_id.into(), details: Map::new() }
+    }
+
+    /// A change, with the names of the fields that differ; `None` if none does.
+    ///
+    /// # Errors
+    /// 500 if the object is not JSON.
+    pub fn change<T: Serialize>(
+        object_kind: &'static str,
+        object_id: impl Into<String>,
+        before: &T,
+        after: &T,
+    ) -> Result<Option<Self>> {
+        let fields = |object: &T| serde_json::to_value(object).map_err(Error::internal);
+        let (before, after) = (fields(before)?, fields(after)?);
+        let names = after.as_object().into_iter().flat_map(Map::keys);
+        let changed: Vec<&str> =
+            names.map(String::as_str).filter(|name| before.get(name) != after.get(name)).collect();
+        let deed = || Self::new("change", object_kind, object_id).with("fields", changed.as_slice());
+        Ok((!changed.is_empty()).then(deed))
     }
 
     /// Adds a detail.

@@ -33,7 +33,7 @@ use crate::{
     identity::scopes::Scope,
     indexer::Progress,
     platform::tenants::service::register_application,
-    registry::{AuthForm, ModuleForm, SourceForm},
+    registry::{AuthForm, Author, ModuleForm, SourceForm},
     store::now_millis,
 };
 
@@ -203,8 +203,9 @@ async fn load(
     };
     let registered = register_application(&app.store, &app.keys, new).await?;
     let tenant_id = registered.tenant.id;
-    app.registry.create_source(tenant_id, source(contracts)).await?;
-    app.registry.create_module(tenant_id, module()).await?;
+    let author = Author::command_line(registered.tenant);
+    app.registry.create_source(author.clone(), source(contracts)).await?;
+    app.registry.create_module(author, module()).await?;
     let kept = Kept {
         client_id: registered.credentials.client_id,
         client_secret: registered.credentials.client_secret,
@@ -227,7 +228,8 @@ async fn resume(
 ) -> Result<(Kept, DemoClient), DemoError> {
     let tenant = tenants::find_by_code(app.store.reader(), TENANT).await.map_err(Error::from)?;
     let tenant = tenant.ok_or_else(|| DemoError::Content(format!("there is no tenant {TENANT}")))?;
-    app.registry.replace_source(tenant.id, SOURCE.to_owned(), source(contracts), IfMatch::default()).await?;
+    let author = Author::command_line(tenant);
+    app.registry.replace_source(author, SOURCE.to_owned(), source(contracts), IfMatch::default()).await?;
     let server = DemoClient::new(address, known.client_id.clone(), known.client_secret.clone())?;
     if known.password.expose_secret() != password.expose_secret() {
         let users = content::users(&PEOPLE_WITH_PASSWORD, password)?;

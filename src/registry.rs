@@ -30,7 +30,7 @@ use crate::{
 };
 
 pub use self::{
-    changes::SourceCheck,
+    changes::{Author, SourceCheck},
     modules::{ModuleForm, RegisteredModule, create_default_modules},
     sources::{AuthForm, LastCheck, RegisteredAuth, RegisteredSource, SourceForm},
     validated_settings::SourcePolicy,

@@ -12,7 +12,7 @@ use crate::{
         extract::{JsonObject, PathParameter},
         precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
-    registry::{ModuleForm, RegisteredModule},
+    registry::{Author, ModuleForm, RegisteredModule},
 };
 
 /// Lists the tenant's modules with their sources, by `orderNo`.
@@ -41,7 +41,7 @@ pub async fn create_module(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<ModuleForm>,
 ) -> Result<Envelope<RegisteredModule>> {
-    Ok(Envelope::of(state.registry.create_module(caller.tenant.id, form).await?))
+    Ok(Envelope::of(state.registry.create_module(Author::caller(&caller), form).await?))
 }
 
 /// Returns one module with its sources.
@@ -80,7 +80,7 @@ pub async fn replace_module(
     if_match: IfMatch,
     JsonObject(form): JsonObject<ModuleForm>,
 ) -> Result<Tagged<RegisteredModule>> {
-    state.registry.replace_module(caller.tenant.id, id, form, if_match).await
+    state.registry.replace_module(Author::caller(&caller), id, form, if_match).await
 }
 
 /// Removes a module; its content stays.
@@ -99,6 +99,6 @@ pub async fn remove_module(
     PathParameter(id): PathParameter,
     if_match: IfMatch,
 ) -> Result<Envelope<()>> {
-    state.registry.remove_module(caller.tenant.id, id, if_match).await?;
+    state.registry.remove_module(Author::caller(&caller), id, if_match).await?;
     Ok(Envelope::of(()))
 }

@@ -24,7 +24,7 @@ use crate::{
         precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     platform::search::accept::wants_events,
-    registry::{RegisteredSource, SourceCheck, SourceForm},
+    registry::{Author, RegisteredSource, SourceCheck, SourceForm},
 };
 
 /// Lists the tenant's external sources by name.
@@ -69,7 +69,7 @@ pub async fn create_source(
         state.registry.try_source(caller.tenant.id, form).await?;
         return Ok(Envelope::of(None));
     }
-    Ok(Envelope::of(Some(state.registry.create_source(caller.tenant.id, form).await?)))
+    Ok(Envelope::of(Some(state.registry.create_source(Author::caller(&caller), form).await?)))
 }
 
 /// Returns one external source.
@@ -108,7 +108,7 @@ pub async fn replace_source(
     if_match: IfMatch,
     JsonObject(form): JsonObject<SourceForm>,
 ) -> Result<Tagged<RegisteredSource>> {
-    state.registry.replace_source(caller.tenant.id, id, form, if_match).await
+    state.registry.replace_source(Author::caller(&caller), id, form, if_match).await
 }
 
 /// Removes an external source that no module shows.
@@ -128,7 +128,7 @@ pub async fn remove_source(
     PathParameter(id): PathParameter,
     if_match: IfMatch,
 ) -> Result<Envelope<()>> {
-    state.registry.remove_source(caller.tenant.id, id, if_match).await?;
+    state.registry.remove_source(Author::caller(&caller), id, if_match).await?;
     Ok(Envelope::of(()))
 }
 

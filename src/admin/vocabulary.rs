@@ -12,7 +12,7 @@ use crate::{
         extract::JsonObject,
         precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
-    registry::RegisteredVocabulary,
+    registry::{Author, RegisteredVocabulary},
 };
 
 /// Returns the tenant's synonyms, words never corrected, and pinned items.
@@ -44,5 +44,5 @@ pub async fn replace_vocabulary(
     if_match: IfMatch,
     JsonObject(form): JsonObject<RegisteredVocabulary>,
 ) -> Result<Tagged<RegisteredVocabulary>> {
-    state.registry.replace_vocabulary(caller.tenant.id, form, if_match).await
+    state.registry.replace_vocabulary(Author::caller(&caller), form, if_match).await
 }

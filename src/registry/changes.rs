@@ -1,372 +1,39 @@
-//! Operators' changes of modules, sources and vocabularies (decisions 7.2, 12.4), each checked in its own transaction.
+//! Operators' changes of modules, sources and vocabularies (decisions 7.2, 12.4).
+//!
+//! Each is checked and recorded in the audit log in its own transaction.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+mod modules;
+mod sources;
 
-use secrecy::SecretString;
-use tokio::sync::OwnedSemaphorePermit;
-use trawl_connectors::check::{self as conformance, CheckSettings};
-use trawl_search::{Module, sources::external::health::SourceHealth};
+use std::sync::Arc;
 
-use super::{
-    AuthForm, LastCheck, ModuleForm, RegisteredModule, RegisteredSource, RegisteredVocabulary, Registry,
-    SourceForm, SourcePolicy,
-    forms::{check_same_id, new_id},
-    modules, repo,
-    repo::sources::SourceRow,
-    sources,
-    sources::AuthType,
-    validated_settings,
-    validated_settings::validate,
-};
+use super::{RegisteredVocabulary, Registry, repo};
 use crate::{
+    audit::{self, Actor, Deed},
+    auth::{caller::Caller, tenants::Tenant},
     error::{Error, Result},
-    http::precondition::{EntityTag, IfMatch, Tagged},
+    http::precondition::{IfMatch, Tagged},
     store::{Cached, Transaction, WriteFuture},
 };
 
-const CHECKS_RETRY_AFTER: Duration = Duration::from_secs(5);
-const MAX_NAMED_MODULES: usize = 10;
+pub use self::sources::SourceCheck;
 
-/// A conformance check of a source, and its permit.
-pub struct SourceCheck {
-    check: conformance::Check,
-    registry: Arc<Registry>,
-    tenant_id: i64,
-    row: SourceRow,
-    _permit: OwnedSemaphorePermit,
+/// The author of a change, and the tenant changed.
+#[derive(Clone, Debug)]
+pub struct Author {
+    actor: Actor,
+    tenant: Arc<Tenant>,
 }
 
-impl SourceCheck {
-    /// Runs the check and keeps its result; `tell` gets each decided clause.
-    pub async fn run(self, tell: &mut conformance::Tell<'_>) -> conformance::Report {
-        let report = self.check.run(tell).await;
-        if let Err(error) = self.registry.keep_check(self.tenant_id, self.row, LastCheck::of(&report)).await {
-            tracing::warn!(
-                tenant_id = self.tenant_id,
-                error = error.message,
-                "the result of a check is not kept"
-            );
-        }
-        report
-    }
-}
-
-fn no_module() -> Error {
-    Error::not_found("id: the tenant has no such module")
-}
-
-fn no_source() -> Error {
-    Error::not_found("id: the tenant has no such source")
-}
-
-impl Registry {
-    /// The modules by `orderNo`.
-    pub async fn list_modules(&self, tenant_id: i64) -> Result<Vec<RegisteredModule>> {
-        let modules = repo::modules::list(self.store.reader(), tenant_id).await?;
-        Ok(modules.into_iter().map(RegisteredModule::from).collect())
+impl Author {
+    /// The caller of a request.
+    pub fn caller(caller: &Caller) -> Self {
+        Self { actor: Actor::caller(caller), tenant: Arc::clone(&caller.tenant) }
     }
 
-    /// The module with this id.
-    ///
-    /// # Errors
-    /// 404.
-    pub async fn find_module(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredModule>> {
-        let module = repo::modules::find(self.store.reader(), tenant_id, id).await?;
-        Tagged::of(module.map(RegisteredModule::from).ok_or_else(no_module)?)
-    }
-
-    /// Registers a module.
-    ///
-    /// # Errors
-    /// 400, 409 for a taken id or code, or too many modules.
-    pub async fn create_module(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        form: ModuleForm,
-    ) -> Result<RegisteredModule> {
-        let module = form.clone().checked(new_id(form.id.as_deref())?)?;
-        self.change(tenant_id, move |transaction| {
-            Box::pin(async move {
-                let others = repo::modules::list(transaction, tenant_id).await?;
-                modules::check_beside(&module, &others)?;
-                put_module(transaction, tenant_id, module).await
-            })
-        })
-        .await
-    }
-
-    /// Replaces a module.
-    ///
-    /// # Errors
-    /// 400, 404, 409 for a taken code, 412.
-    pub async fn replace_module(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        id: String,
-        form: ModuleForm,
-        if_match: IfMatch,
-    ) -> Result<Tagged<RegisteredModule>> {
-        check_same_id(&id, form.id.as_deref())?;
-        let module = form.checked(id)?;
-        self.change(tenant_id, move |transaction| {
-            Box::pin(async move {
-                let mut others = repo::modules::list(transaction, tenant_id).await?;
-                let place = others.iter().position(|other| other.id == module.id).ok_or_else(no_module)?;
-                if_match.check(&RegisteredModule::from(others.swap_remove(place)))?;
-                modules::check_beside(&module, &others)?;
-                Tagged::of(put_module(transaction, tenant_id, module).await?)
-            })
-        })
-        .await
-    }
-
-    /// Removes a module; its content stays.
-    ///
-    /// # Errors
-    /// 404, 412.
-    pub async fn remove_module(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        id: String,
-        if_match: IfMatch,
-    ) -> Result<()> {
-        self.change(tenant_id, move |transaction| {
-            Box::pin(async move {
-                let stored = repo::modules::find(transaction, tenant_id, &id).await?.ok_or_else(no_module)?;
-                if_match.check(&RegisteredModule::from(stored))?;
-                repo::modules::remove(transaction, tenant_id, &id).await?;
-                Ok(())
-            })
-        })
-        .await
-    }
-}
-
-async fn put_module(transaction: &Transaction, tenant_id: i64, module: Module) -> Result<RegisteredModule> {
-    let registered = repo::sources::ids(transaction, tenant_id).await?;
-    modules::check_sources_exist(&module, &registered)?;
-    repo::modules::put(transaction, tenant_id, &module).await?;
-    Ok(module.into())
-}
-
-impl Registry {
-    /// The external sources by name.
-    pub async fn list_sources(&self, tenant_id: i64) -> Result<Vec<RegisteredSource>> {
-        let rows = repo::sources::list(self.store.reader(), tenant_id).await?;
-        let checks = repo::checks::list(self.store.reader(), tenant_id).await?;
-        let mut checks: HashMap<String, LastCheck> = checks.into_iter().collect();
-        let shown = rows.into_iter().map(|row| {
-            let check = checks.remove(&row.id);
-            self.show(tenant_id, row, check)
-        });
-        Ok(shown.collect())
-    }
-
-    /// The source with this id.
-    ///
-    /// # Errors
-    /// 404.
-    pub async fn find_source(&self, tenant_id: i64, id: &str) -> Result<Tagged<RegisteredSource>> {
-        let row = self.row_of(tenant_id, id).await?;
-        let check = repo::checks::find(self.store.reader(), tenant_id, id).await?;
-        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
-    }
-
-    /// The health of a source.
-    ///
-    /// # Errors
-    /// 404.
-    pub async fn health_of(&self, tenant_id: i64, id: &str) -> Result<SourceHealth> {
-        let row = self.row_of(tenant_id, id).await?;
-        let state = self.loader.state_of(tenant_id, id);
-        let mut health = state.health(row.id.clone(), row.enabled, self.started, self.began);
-        health.summary = self.show(tenant_id, row, None).health;
-        Ok(health)
-    }
-
-    /// Registers a source.
-    ///
-    /// # Errors
-    /// 400, 409 for a taken id or name, or too many sources.
-    pub async fn create_source(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        form: SourceForm,
-    ) -> Result<RegisteredSource> {
-        let row = self.check_new(tenant_id, form, &self.policy)?;
-        let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
-        let row = self
-            .change_then(tenant_id, after, move |transaction| {
-                Box::pin(async move {
-                    let others = repo::sources::names(transaction, tenant_id).await?;
-                    sources::check_beside(&row, &others)?;
-                    repo::sources::put(transaction, tenant_id, row.clone()).await?;
-                    Ok(row)
-                })
-            })
-            .await?;
-        Ok(self.show(tenant_id, row, None))
-    }
-
-    /// Checks a form as [`create_source`](Self::create_source) does; absent credentials are not checked.
-    ///
-    /// # Errors
-    /// Those of `create_source`.
-    pub async fn try_source(&self, tenant_id: i64, mut form: SourceForm) -> Result<()> {
-        let mut policy = self.policy.clone();
-        if form.auth.is_none() {
-            policy.auth_none = true;
-            form.auth =
-                Some(AuthForm { kind: Some(AuthType::None.name().to_owned()), ..AuthForm::default() });
-        }
-        let row = self.check_new(tenant_id, form, &policy)?;
-        sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
-    }
-
-    /// Replaces a source; a form without a secret keeps the stored one.
-    ///
-    /// # Errors
-    /// 400, 404, 409 for a taken name, 412.
-    pub async fn replace_source(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        id: String,
-        form: SourceForm,
-        if_match: IfMatch,
-    ) -> Result<Tagged<RegisteredSource>> {
-        check_same_id(&id, form.id.as_deref())?;
-        let mut row = self.check(tenant_id, id, form, &self.policy)?;
-        let keys = Arc::clone(&self.keys);
-        let after = move |registry: &Self, (row, _): &(SourceRow, _)| registry.prepare(tenant_id, row);
-        let (row, check) = self
-            .change_then(tenant_id, after, move |transaction| {
-                Box::pin(async move {
-                    let stored = repo::sources::find(transaction, tenant_id, &row.id).await?;
-                    let stored = stored.ok_or_else(no_source)?;
-                    if_match.check(&stored)?;
-                    // Names that were equal before this rule stay.
-                    if stored.name != row.name {
-                        sources::check_name(&row, &repo::sources::names(transaction, tenant_id).await?)?;
-                    }
-                    if let Some(field) = missing_secret(&row) {
-                        sources::check_secret_stays(field, &stored, &row)?;
-                        let sealed =
-                            validated_settings::keep_sealed(&keys.secrets, tenant_id, field, stored.clone())?;
-                        row.client_secret_sealed = Some(sealed);
-                    }
-                    repo::sources::put(transaction, tenant_id, row.clone()).await?;
-                    if !row.is_called_like(&stored) {
-                        repo::checks::remove(transaction, tenant_id, &row.id).await?;
-                    }
-                    let check = repo::checks::find(transaction, tenant_id, &row.id).await?;
-                    Ok((row, check))
-                })
-            })
-            .await?;
-        Ok(Tagged { tag: EntityTag::of(&row)?, object: self.show(tenant_id, row, check) })
-    }
-
-    /// Removes a source.
-    ///
-    /// # Errors
-    /// 404, 409 if modules show it, 412.
-    pub async fn remove_source(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        id: String,
-        if_match: IfMatch,
-    ) -> Result<()> {
-        let key = (tenant_id, id.clone());
-        let after = move |registry: &Self, (): &()| registry.loader.forget_source(&key);
-        self.change_then(tenant_id, after, move |transaction| {
-            Box::pin(async move {
-                let stored = repo::sources::find(transaction, tenant_id, &id).await?;
-                if_match.check(&stored.ok_or_else(no_source)?)?;
-                check_unused(&id, &repo::modules::list(transaction, tenant_id).await?)?;
-                repo::sources::remove(transaction, tenant_id, &id).await?;
-                Ok(())
-            })
-        })
-        .await
-    }
-
-    /// Prepares a conformance check, also of a disabled source.
-    ///
-    /// # Errors
-    /// 400, 404, 503 while the maximum of checks runs.
-    pub async fn prepare_check(
-        self: &Arc<Self>,
-        tenant_id: i64,
-        id: &str,
-        keyword: Option<String>,
-    ) -> Result<SourceCheck> {
-        if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
-            return Err(Error::bad_request("keyword: must not be blank"));
-        }
-        let permit = Arc::clone(&self.checks).try_acquire_owned().map_err(|_| {
-            Error::unavailable("other checks are running; try again shortly", CHECKS_RETRY_AFTER)
-        })?;
-        let row = self.row_of(tenant_id, id).await?;
-        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
-        let secret = || validated_settings::open(&self.keys.secrets, tenant_id, id, &sealed);
-        let settings =
-            validate(&row, &self.policy, secret).map_err(|invalid| Error::bad_request(invalid.message()))?;
-        let settings = CheckSettings { source: settings.source, order: settings.order, keyword };
-        let check = conformance::Check::new(settings, &self.policy.addresses)
-            .map_err(|error| Error::bad_request(error.to_string()))?;
-        Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })
-    }
-
-    /// Keeps the result of a check, unless the source has gone or is called differently since.
-    async fn keep_check(&self, tenant_id: i64, checked: SourceRow, check: LastCheck) -> Result<()> {
-        self.store
-            .write(move |transaction| {
-                Box::pin(async move {
-                    let stored = repo::sources::find(transaction, tenant_id, &checked.id).await?;
-                    if stored.is_some_and(|stored| stored.is_called_like(&checked)) {
-                        repo::checks::put(transaction, tenant_id, &checked.id, check).await?;
-                    }
-                    Ok(())
-                })
-            })
-            .await
-    }
-
-    fn check_new(&self, tenant_id: i64, form: SourceForm, policy: &SourcePolicy) -> Result<SourceRow> {
-        let id = new_id(form.id.as_deref())?;
-        let row = self.check(tenant_id, id, form, policy)?;
-        if let Some(field) = missing_secret(&row) {
-            return Err(Error::bad_request(format!("{field}: is required")));
-        }
-        Ok(row)
-    }
-
-    fn check(
-        &self,
-        tenant_id: i64,
-        id: String,
-        form: SourceForm,
-        policy: &SourcePolicy,
-    ) -> Result<SourceRow> {
-        let (mut row, secret) = form.into_row(id)?;
-        // A secret to keep was checked when it was sealed.
-        let given = secret.clone().unwrap_or_else(|| SecretString::from("kept"));
-        validate(&row, policy, || Ok(given)).map_err(|invalid| Error::bad_request(invalid.to_string()))?;
-        if let Some(secret) = secret {
-            let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
-            row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
-        }
-        Ok(row)
-    }
-
-    async fn row_of(&self, tenant_id: i64, id: &str) -> Result<SourceRow> {
-        repo::sources::find(self.store.reader(), tenant_id, id).await?.ok_or_else(no_source)
-    }
-
-    fn show(&self, tenant_id: i64, row: SourceRow, check: Option<LastCheck>) -> RegisteredSource {
-        let invalid = self.loader.source(tenant_id, &row).err().map(|invalid| invalid.message());
-        let last = self.loader.state_of(tenant_id, &row.id).summary();
-        RegisteredSource::new(row, last, invalid, check)
+    /// The command line of the data directory.
+    pub fn command_line(tenant: Tenant) -> Self {
+        Self { actor: Actor::command_line(), tenant: Arc::new(tenant) }
     }
 }
 
@@ -382,71 +49,53 @@ impl Registry {
     /// 400, 412.
     pub async fn replace_vocabulary(
         self: &Arc<Self>,
-        tenant_id: i64,
+        author: Author,
         form: RegisteredVocabulary,
         if_match: IfMatch,
     ) -> Result<Tagged<RegisteredVocabulary>> {
         let vocabulary = form.checked()?;
-        self.change(tenant_id, move |transaction| {
+        let (tenant_id, code) = (author.tenant.id, author.tenant.code.clone());
+        self.change(author, move |transaction| {
             Box::pin(async move {
-                if_match.check(&repo::vocabularies::find(transaction, tenant_id).await?)?;
+                let stored = repo::vocabularies::find(transaction, tenant_id).await?;
+                if_match.check(&stored)?;
                 repo::vocabularies::put(transaction, tenant_id, &vocabulary).await?;
-                Tagged::of(vocabulary)
+                let deed = Deed::change("vocabulary", code, &stored, &vocabulary)?;
+                Ok((Tagged::of(vocabulary)?, deed))
             })
         })
         .await
     }
 }
 
-/// The field of a secret that the row needs and lacks.
-fn missing_secret(row: &SourceRow) -> Option<&'static str> {
-    let field = AuthType::named(&row.auth_type)?.secret_field()?;
-    row.client_secret_sealed.is_none().then_some(field)
-}
-
-/// # Errors
-/// 409 that names the modules.
-fn check_unused(id: &String, modules: &[Module]) -> Result<()> {
-    let showing: Vec<&str> = modules
-        .iter()
-        .filter(|module| module.sources.contains(id))
-        .map(|module| module.code.as_str())
-        .collect();
-    if showing.is_empty() {
-        return Ok(());
-    }
-    let named = showing.iter().take(MAX_NAMED_MODULES).copied().collect::<Vec<_>>().join(", ");
-    let more = match showing.len().saturating_sub(MAX_NAMED_MODULES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    Err(Error::conflict(format!(
-        "id: the source is shown by the modules {named}{more}; remove it from them first"
-    )))
-}
-
 impl Registry {
-    /// Writes; every search after the answer sees the change.
-    async fn change<T, J>(self: &Arc<Self>, tenant_id: i64, job: J) -> Result<T>
+    /// Writes and records the deed; every search after the answer sees the change.
+    async fn change<T, J>(self: &Arc<Self>, author: Author, job: J) -> Result<T>
     where
         T: Send + 'static,
-        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<Deed>)> + Send + 'static,
     {
-        self.change_then(tenant_id, |_, _| (), job).await
+        self.change_then(author, |_, _| (), job).await
     }
 
-    async fn change_then<T, J, A>(self: &Arc<Self>, tenant_id: i64, after: A, job: J) -> Result<T>
+    async fn change_then<T, J, A>(self: &Arc<Self>, author: Author, after: A, job: J) -> Result<T>
     where
         T: Send + 'static,
-        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, T> + Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<Deed>)> + Send + 'static,
         A: FnOnce(&Self, &T) + Send + 'static,
     {
         let registry = Arc::clone(self);
         // In a task of its own: a write commits even if its caller leaves.
         let written = tokio::spawn(async move {
+            let Author { actor, tenant } = author;
+            let tenant_id = tenant.id;
             let written = registry.store.write(move |transaction| {
-                transaction.invalidate(Cached::Modules(tenant_id));
-                job(transaction)
+                Box::pin(async move {
+                    transaction.invalidate(Cached::Modules(tenant_id));
+                    let (written, deed) = job(transaction).await?;
+                    audit::record(transaction, &actor, &tenant, deed.into_iter().collect()).await?;
+                    Ok(written)
+                })
             });
             let written = written.await;
             registry.tenants.invalidate(&tenant_id);
@@ -456,20 +105,5 @@ impl Registry {
             written
         });
         written.await.map_err(Error::internal)?
-    }
-
-    /// Ends the suspension of a written source, and connects it in the background.
-    fn prepare(&self, tenant_id: i64, row: &SourceRow) {
-        self.loader.state_of(tenant_id, &row.id).resume();
-        if !row.enabled {
-            return;
-        }
-        if let Ok(source) = self.loader.source(tenant_id, row) {
-            tokio::spawn(async move {
-                if let Err(reason) = source.warm().await {
-                    tracing::warn!(tenant_id, reason, "a source has no client");
-                }
-            });
-        }
     }
 }

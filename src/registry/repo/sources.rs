@@ -7,22 +7,34 @@ use crate::{
     store::{Connection, FromRow, RowResult, Transaction, sql},
 };
 
-/// The row of an external source; its settings may be invalid. Serialised for its entity tag alone.
+/// The row of an external source; its settings may be invalid.
+///
+/// Serialised for its entity tag, and for the names of changed fields in the audit log.
 #[derive(Clone, Default, PartialEq, Eq, FromRow, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) id: String,
     pub(in crate::registry) name: String,
     pub(in crate::registry) url: String,
     pub(in crate::registry) method: String,
+    #[serde(rename = "auth.type")]
     pub(in crate::registry) auth_type: String,
+    #[serde(rename = "auth.tokenUrl")]
     pub(in crate::registry) token_url: Option<String>,
+    #[serde(rename = "auth.clientId")]
     pub(in crate::registry) client_id: Option<String>,
     /// The secret of any type.
+    #[serde(rename = "auth.secret")]
     pub(in crate::registry) client_secret_sealed: Option<Vec<u8>>,
+    #[serde(rename = "auth.scope")]
     pub(in crate::registry) scope: Option<String>,
+    #[serde(rename = "auth.audience")]
     pub(in crate::registry) audience: Option<String>,
+    #[serde(rename = "auth.header")]
     pub(in crate::registry) api_key_header: Option<String>,
+    #[serde(rename = "auth.username")]
     pub(in crate::registry) username: Option<String>,
+    #[serde(rename = "order")]
     pub(in crate::registry) result_order: String,
     pub(in crate::registry) timeout_ms: i64,
     pub(in crate::registry) page_size: i64,

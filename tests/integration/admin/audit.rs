@@ -4,6 +4,7 @@ use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
     console::Operated,
+    external::with,
 };
 
 const PATH: &str = "/admin/v1/audit";
@@ -259,4 +260,50 @@ async fn entries_expire_after_the_retention_days() {
         app.app.maintenance.make_round().await.unwrap();
         assert_eq!(deeds(&operator, "").await.len(), left, "{keep_days}");
     }
+}
+
+#[tokio::test]
+async fn changes_of_the_registry_are_audited_with_the_names_of_changed_fields() {
+    let (app, _acme) = TestApp::start_with_acme().await;
+    let operator = app.operator().await;
+    let on_acme = operator.caller.on("acme");
+    let source = json!({
+        "id": "crm", "name": "Customers", "url": "https://crm.example/search",
+        "auth": {"type": "API_KEY", "key": "very secret"},
+    });
+    let module = json!({"id": "m-1", "code": "handbook", "name": "Handbook", "type": 101, "sources": ["builtin:article"]});
+    on_acme.post("/admin/v1/sources", &source).await.ok();
+    let changed =
+        with(with(source, "timeoutMs", 900), "auth", json!({"type": "API_KEY", "key": "other secret"}));
+    for _ in 0..2 {
+        on_acme.put("/admin/v1/sources/crm", &changed).await.ok();
+    }
+    on_acme.post("/admin/v1/modules", &module).await.ok();
+    // A replacement without a difference is not audited.
+    on_acme.put("/admin/v1/modules/m-1", &module).await.ok();
+    on_acme.put("/admin/v1/modules/m-1", &with(module, "icon", "book")).await.ok();
+    on_acme.put("/admin/v1/vocabulary", &json!({"neverCorrect": ["Trawler"]})).await.ok();
+    on_acme.delete("/admin/v1/modules/m-1").await.ok();
+    on_acme.delete("/admin/v1/sources/crm").await.ok();
+    on_acme.delete("/admin/v1/sources/crm").await.fails(404, "id");
+
+    let all = on_acme.get(&format!("{PATH}?clientId={}", operator.client_id)).await.ok();
+    let told: Vec<Value> = all
+        .items()
+        .iter()
+        .map(|deed| json!([deed["action"], deed["objectKind"], deed["objectId"], deed["details"]["fields"]]))
+        .collect();
+    // The sealed secret differs at each change.
+    let expected = [
+        json!(["delete", "source", "crm", null]),
+        json!(["delete", "module", "m-1", null]),
+        json!(["change", "vocabulary", "acme", ["neverCorrect"]]),
+        json!(["change", "module", "m-1", ["icon"]]),
+        json!(["create", "module", "m-1", null]),
+        json!(["change", "source", "crm", ["auth.secret"]]),
+        json!(["change", "source", "crm", ["auth.secret", "timeoutMs"]]),
+        json!(["create", "source", "crm", null]),
+    ];
+    assert_eq!(told, expected);
+    assert!(!all.text.contains("very secret") && !all.text.contains("other secret"), "{}", all.text);
 }
