@@ -2,11 +2,13 @@
 
 pub mod applications;
 pub mod audit;
+pub mod contents;
 pub mod figures;
 pub mod index;
 pub mod insights;
 pub mod keys;
 pub mod modules;
+pub mod people;
 pub mod replicas;
 pub mod searches;
 pub mod settings;

@@ -21,6 +21,7 @@ pub mod pages;
 pub mod platform;
 pub mod registry;
 pub mod replicas;
+mod rows;
 pub mod server;
 pub mod store;
 pub mod telemetry;

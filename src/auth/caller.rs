@@ -13,7 +13,7 @@ use super::{
     directory::{Directory, Person, SubjectKind},
     issuers::Issuers,
     revoked_tokens,
-    sessions::Sessions,
+    sessions::{SessionId, Sessions},
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
     usage::{LastUse, Usage},
@@ -92,6 +92,11 @@ impl Caller {
     pub fn is_by(&self, client_id: &str) -> bool {
         *self.client_id == *client_id
             || self.session.as_ref().is_some_and(|session| session.client_id == client_id)
+    }
+
+    /// Whether the call is made in this browser session.
+    pub fn is_in_session(&self, id: SessionId) -> bool {
+        self.session.as_ref().is_some_and(|session| session.id() == id)
     }
 
     /// Whether the caller is signed in to this tenant.

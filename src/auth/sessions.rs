@@ -19,10 +19,11 @@ use super::{
 use crate::{
     config::{Console, Web},
     error::Result,
-    store::{Store, now_millis},
+    store::{Connection, Store, now_millis},
 };
 
 pub(super) use self::rows::{SessionRow, find, insert, remove, remove_above};
+pub use self::rows::{end_all, end_one};
 
 const SECRET_BYTES: usize = 32;
 
@@ -42,8 +43,14 @@ impl SessionId {
         &self.0
     }
 
-    fn digits(self) -> String {
+    /// Its hexadecimal digits. No cookie can be made from them.
+    pub fn digits(self) -> String {
         hex::encode(self.0)
+    }
+
+    /// The session with these digits, if well-formed.
+    pub fn from_digits(digits: &str) -> Option<Self> {
+        Some(Self(hex::decode(digits).ok()?.try_into().ok()?))
     }
 }
 
@@ -70,6 +77,34 @@ pub struct SignedIn {
     pub client_epoch: i64,
     /// The sign-in's issuer; `None` for the login page.
     pub issuer: Option<String>,
+}
+
+/// A session that has not expired, and whose application has not changed since.
+#[derive(Clone, Debug)]
+pub struct LiveSession {
+    /// Id.
+    pub id: SessionId,
+    /// The person, by synchronised id.
+    pub user_id: String,
+    user_epoch: i64,
+    login_id: String,
+    /// Application signed in by.
+    pub client_id: String,
+    /// The sign-in's issuer; `None` for the login page.
+    pub issuer: Option<String>,
+    /// Begin, epoch milliseconds.
+    pub created_at: i64,
+    /// Last use, epoch milliseconds.
+    pub used_at: i64,
+    /// End without further use, epoch milliseconds.
+    pub expires_at: i64,
+}
+
+impl LiveSession {
+    /// Whether it holds for its person with this epoch and login.
+    pub fn holds_for(&self, user_epoch: i64, login_id: &str) -> bool {
+        self.user_epoch == user_epoch && self.login_id == login_id
+    }
 }
 
 /// Session lifetimes, operators and last uses.
@@ -106,12 +141,51 @@ impl Sessions {
         self.usage.of(&id.digits())
     }
 
+    /// The live sessions of these people.
+    pub async fn find_live(
+        &self,
+        connection: &Connection,
+        tenant_id: i64,
+        user_ids: &[&str],
+    ) -> Result<Vec<LiveSession>> {
+        let now = now_millis();
+        let rows = rows::find_of_people(connection, tenant_id, user_ids).await?;
+        let live = rows.into_iter().filter_map(|(id, row)| {
+            let used_at = self.used_at(id, &row);
+            let expires_at = self.idle_end(used_at).min(self.latest_end(&row));
+            (expires_at > now).then_some(LiveSession {
+                id,
+                user_id: row.user_id,
+                user_epoch: row.user_epoch,
+                login_id: row.login_id,
+                client_id: row.client_id,
+                issuer: row.issuer,
+                created_at: row.created_at,
+                used_at,
+                expires_at,
+            })
+        });
+        Ok(live.collect())
+    }
+
+    /// The latest end of a session that has not expired, epoch seconds.
     pub(super) fn expiry(&self, id: SessionId, row: &SessionRow) -> Option<u64> {
         let now = now_millis();
-        let used_at = self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at);
-        let is_used = used_at.saturating_add(millis(self.idle)) > now;
-        let ends_at = row.created_at.saturating_add(millis(self.life));
-        (is_used && ends_at > now).then(|| u64::try_from(ends_at / 1_000).unwrap_or_default())
+        let latest = self.latest_end(row);
+        let is_used = self.idle_end(self.used_at(id, row)) > now;
+        (is_used && latest > now).then(|| u64::try_from(latest / 1_000).unwrap_or_default())
+    }
+
+    fn used_at(&self, id: SessionId, row: &SessionRow) -> i64 {
+        self.usage.noted(&id.digits()).unwrap_or_default().max(row.used_at)
+    }
+
+    fn idle_end(&self, used_at: i64) -> i64 {
+        used_at.saturating_add(millis(self.idle))
+    }
+
+    fn latest_end(&self, row: &SessionRow) -> i64 {
+        row.created_at.saturating_add(millis(self.life))
     }
 
     /// Writes noted uses to the database.

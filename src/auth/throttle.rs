@@ -137,6 +137,15 @@ impl LoginThrottle {
         Ok(begun.map(|counted| attempt(Some(counted))))
     }
 
+    /// The wait for this account's next login, from an address where it has not succeeded lately.
+    pub async fn wait_of(&self, account: Account) -> Result<Option<Duration>> {
+        let checked = match &self.shared {
+            Some(shared) => shared.check(account).await?,
+            None => self.failures.get(&account).map_or(Ok(()), |failures| failures.check()),
+        };
+        Ok(checked.err().map(|Throttled(wait)| wait))
+    }
+
     /// Begins a guess, unless throttled.
     pub async fn begin_guess(&self, account: Account) -> Result<Result<PendingGuess, Throttled>> {
         Ok(self.begin(&self.guesses, account, Ending::Failed).await?.map(PendingGuess))

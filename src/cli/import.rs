@@ -1,25 +1,15 @@
 //! `trawl import`: sends rows from files to a running server (decisions 1).
 //!
-//! `input` reads rows in bounded memory. `content` and `task` convert them, `batch` groups them, `sender` delivers
-//! them. `file_import` drives one file; `checkpoint` stores its progress.
+//! `file_import` drives one file; `sender` delivers its batches, `checkpoint` stores its progress.
 
-mod batch;
 mod checkpoint;
 mod console;
-mod content;
 mod destination;
-mod feed;
 mod file_import;
-mod format;
-mod input;
-mod json_records;
 mod report;
-mod row;
 mod sender;
-mod task;
 #[cfg(test)]
 mod tests;
-mod time;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -162,7 +152,7 @@ impl<'a> Import<'a> {
     }
 
     fn checkpoint_for(&self, path: &Path, console: &Console) -> Option<Checkpoint> {
-        if path.as_os_str() == input::STANDARD_INPUT {
+        if path.as_os_str() == file_import::STANDARD_INPUT {
             return None;
         }
         let server = &self.options.server;
@@ -185,7 +175,7 @@ impl<'a> Import<'a> {
 
 /// Finds unreadable files before anything is sent.
 fn check_file(path: &Path) -> Result<(), String> {
-    if path.as_os_str() == input::STANDARD_INPUT {
+    if path.as_os_str() == file_import::STANDARD_INPUT {
         return Ok(());
     }
     let metadata = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;

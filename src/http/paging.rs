@@ -59,12 +59,20 @@ pub struct Page<T> {
 
 impl<T> Page<T> {
     /// Cuts `data`, read with one row more; `position` gives the cursor.
-    pub fn of(mut data: Vec<T>, limit: u64, position: impl FnOnce(&T) -> i64) -> Self {
+    pub fn of<P: ToString>(mut data: Vec<T>, limit: u64, position: impl FnOnce(&T) -> P) -> Self {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let has_more = data.len() > limit;
         data.truncate(limit);
-        let last = data.last().filter(|_| has_more);
-        let cursor = last.map(|row| position(row).to_string());
+        let cursor = data.last().filter(|_| has_more).map(|row| position(row).to_string());
+        Self::new(data, cursor)
+    }
+
+    /// A page that ends before its limit, where its search has ended for now.
+    pub fn ending_at(data: Vec<T>, cursor: i64) -> Self {
+        Self::new(data, Some(cursor.to_string()))
+    }
+
+    fn new(data: Vec<T>, cursor: Option<String>) -> Self {
         let Envelope { code, message, data, .. } = Envelope::of(data);
         Self { code, message, count: data.len(), data, cursor }
     }

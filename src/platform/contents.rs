@@ -2,8 +2,10 @@
 
 pub mod documents;
 pub mod forms;
+pub mod import;
 mod repo;
 pub mod routes;
+pub mod service;
 
 use std::sync::Arc;
 

@@ -4,11 +4,13 @@
 mod admin {
     mod applications;
     mod audit;
+    mod contents;
     mod figures;
     mod index;
     mod insights;
     mod modules;
     mod operator_search;
+    mod people;
     mod preconditions;
     mod settings;
     mod signing_keys;

@@ -47,6 +47,10 @@ pub(super) struct Session {
 }
 
 impl Session {
+    pub(super) fn id(&self) -> SessionId {
+        self.id
+    }
+
     pub(super) async fn confirm(&self, transaction: &Transaction, scopes: &Scopes) -> Result<()> {
         let row = sessions::find(transaction, self.id).await?.ok_or_else(ended)?;
         let found =

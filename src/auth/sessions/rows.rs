@@ -3,7 +3,7 @@
 use super::{SessionId, SignedIn};
 use crate::{
     error::Result,
-    store::{self, Connection, FromRow, Store, Transaction, sql},
+    store::{self, Connection, FromRow, Store, Transaction, find_in, sql},
 };
 
 const PORTION: u64 = 1_000;
@@ -33,6 +33,28 @@ pub(in crate::auth) async fn find(
     ).fetch_optional::<SessionRow>(connection)
     .await
 }
+
+#[derive(FromRow)]
+struct IdentifiedRow {
+    id: Vec<u8>,
+    #[sqlx(flatten)]
+    row: SessionRow,
+}
+
+/// The sessions of these people, expired ones too, unless their application has changed since.
+pub(super) async fn find_of_people(
+    connection: &Connection,
+    tenant_id: i64,
+    user_ids: &[&str],
+) -> store::Result<Vec<(SessionId, SessionRow)>> {
+    let rows: Vec<IdentifiedRow> = find_in(connection, OF_PEOPLE, &[tenant_id.into()], user_ids).await?;
+    Ok(rows.into_iter().filter_map(|found| Some((SessionId(found.id.try_into().ok()?), found.row))).collect())
+}
+
+const OF_PEOPLE: &str = "SELECT sessions.* FROM sessions JOIN applications \
+    ON applications.client_id = sessions.client_id AND applications.epoch = sessions.client_epoch \
+      AND NOT applications.is_disabled \
+    WHERE sessions.tenant_id = ? AND sessions.user_id";
 
 pub(in crate::auth) async fn insert(
     transaction: &Transaction,
@@ -64,6 +86,24 @@ pub(in crate::auth) async fn remove(transaction: &Transaction, id: SessionId) ->
     statement.execute(transaction).await.map(drop)
 }
 
+/// Ends all sessions of a person.
+pub async fn end_all(transaction: &Transaction, tenant_id: i64, user_id: &str) -> store::Result<()> {
+    let text = "DELETE FROM sessions WHERE tenant_id = ? AND user_id = ?";
+    sql(text, [tenant_id.into(), user_id.into()]).execute(transaction).await.map(drop)
+}
+
+/// Ends one session of a person; tells whether they have it.
+pub async fn end_one(
+    transaction: &Transaction,
+    tenant_id: i64,
+    user_id: &str,
+    id: SessionId,
+) -> store::Result<bool> {
+    let text = "DELETE FROM sessions WHERE id = ? AND tenant_id = ? AND user_id = ?";
+    let statement = sql(text, [id.bytes().into(), tenant_id.into(), user_id.into()]);
+    Ok(statement.execute(transaction).await? > 0)
+}
+
 pub(in crate::auth) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
@@ -93,6 +133,7 @@ mod tests {
     async fn sessions_are_found_by_an_index() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
+        let of_people = format!("{OF_PEOPLE} IN (?)");
         for (text, values, uses) in [
             ("SELECT 1 FROM sessions WHERE id = ?", 1, vec!["PRIMARY KEY (id=?)"]),
             (
@@ -100,13 +141,15 @@ mod tests {
                 3,
                 vec!["sessions_by_age", "sessions_by_use"],
             ),
+            (&*of_people, 2, vec!["sessions_by_person (tenant_id=? AND user_id=?)"]),
             (
                 "SELECT id FROM sessions WHERE tenant_id = ? AND user_id = ? ORDER BY used_at DESC, id LIMIT ? OFFSET ?",
                 4,
                 vec!["sessions_by_person (tenant_id=? AND user_id=?)"],
             ),
         ] {
-            let plan = query_plan(store.reader(), sql(text, vec![1.into(); values])).await.join("; ");
+            let plan =
+                query_plan(store.reader(), sql(text.to_owned(), vec![1.into(); values])).await.join("; ");
             for used in uses {
                 assert!(plan.contains(used) && !plan.contains("SCAN"), "{text}: {plan}");
             }

@@ -46,11 +46,17 @@ struct Counts {
 }
 
 impl SharedAttempts {
+    /// Whether another attempt may begin.
+    pub(super) async fn check(&self, account: Account) -> Result<Result<(), Throttled>> {
+        let now = now_millis();
+        Ok(self.limit.check(count(self.store.reader(), account, now).await?, now))
+    }
+
     /// Begins an attempt, unless throttled.
     pub(super) async fn begin(&self, account: Account) -> Result<Result<SharedAttempt, Throttled>> {
-        let (limit, now) = (self.limit, now_millis());
+        let limit = self.limit;
         // Throttled attempts write nothing.
-        if let Err(throttled) = limit.check(count(self.store.reader(), account, now).await?, now) {
+        if let Err(throttled) = self.check(account).await? {
             return Ok(Err(throttled));
         }
         let id = Uuid::new_v4().as_bytes().to_vec();

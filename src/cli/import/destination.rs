@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde::Deserialize;
 
-use super::row::{PreparedRow, Rejection, Row};
-use super::{content, task};
 use crate::cli::client::{ApiClient, CallError};
+use crate::rows::row::{PreparedRow, RefusedRow, Rejection, Row};
+use crate::rows::{content, task};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Destination {
@@ -16,12 +16,6 @@ pub(super) enum Destination {
         /// Login for rows without an assignee.
         assignee: Option<String>,
     },
-}
-
-#[derive(Debug)]
-pub(super) struct RefusedRow {
-    pub(super) id: String,
-    pub(super) reason: String,
 }
 
 #[derive(Deserialize)]

@@ -3,6 +3,8 @@
 //! A thread reads and converts. Progress is stored in file order.
 
 use std::collections::{HashSet, VecDeque};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -10,14 +12,16 @@ use futures::stream::{FuturesOrdered, StreamExt};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::batch::{Batch, Batcher, MAX_BODY_BYTES};
 use super::checkpoint::{Checkpoint, ResumePoint};
 use super::console::Console;
 use super::destination::Destination;
-use super::input::{self, RowReader};
 use super::report::{FileReport, ImportReport, rejection_line};
-use super::row::Rejection;
 use super::sender::{BatchOutcome, ImportStop, Sender};
+use crate::rows::batch::{Batch, Batcher, MAX_BODY_BYTES, read_batches};
+use crate::rows::input::RowReader;
+use crate::rows::row::Rejection;
+
+pub(super) const STANDARD_INPUT: &str = "-";
 
 pub(super) struct FileImporter<'a> {
     pub(super) sender: &'a Sender,
@@ -154,34 +158,23 @@ struct FileReader {
 }
 
 impl FileReader {
-    fn run(mut self) {
-        match self.open() {
-            Ok(mut reader) => {
-                while let Some(row) = reader.next() {
-                    let (number, row) = match row {
-                        Ok(row) => (row.number, self.destination.prepare(row)),
-                        Err(rejection) => (rejection.number.unwrap_or_default(), Err(rejection)),
-                    };
-                    if let Some(batch) = self.batcher.push(number, row, reader.position())
-                        && self.batches.blocking_send(batch).is_err()
-                    {
-                        return;
-                    }
-                }
-            }
-            Err(rejection) => drop(self.batcher.push(0, Err(rejection), 0)),
-        }
-        if let Some(batch) = self.batcher.close() {
-            // Otherwise the receiver has reported why.
-            let _ = self.batches.blocking_send(batch);
-        }
+    fn run(self) {
+        let rows = self.open();
+        read_batches(rows, |row| self.destination.prepare(row), self.batcher, &self.batches);
     }
 
     fn open(&self) -> Result<RowReader, Rejection> {
-        let raw =
-            input::open(&self.path).map_err(|error| Rejection::file(format!("cannot open: {error}")))?;
+        let raw = open(&self.path).map_err(|error| Rejection::file(format!("cannot open: {error}")))?;
         let mut reader = RowReader::new(raw)?;
         reader.skip_through(self.after)?;
         Ok(reader)
+    }
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    if path.as_os_str() == STANDARD_INPUT {
+        Ok(Box::new(io::stdin()))
+    } else {
+        Ok(Box::new(File::open(path)?))
     }
 }

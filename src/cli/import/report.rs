@@ -6,7 +6,7 @@ use indicatif::HumanCount;
 use serde::Serialize;
 
 use super::console::whole_rate;
-use super::row::Rejection;
+use crate::rows::row::Rejection;
 
 const MAX_LISTED_REJECTIONS: usize = 1000;
 

@@ -1,17 +1,16 @@
 //! Sends batches: retries, halves oversized bodies, maps refused ids to rows.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use backon::{ExponentialBuilder, Retryable};
 use bytes::Bytes;
 
-use super::batch::Batch;
 use super::console::Console;
-use super::destination::{Destination, RefusedRow};
-use super::row::Rejection;
+use super::destination::Destination;
 use crate::cli::client::{ApiClient, CallError};
+use crate::rows::batch::Batch;
+use crate::rows::row::{RefusedRow, Rejection};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RetryLimits {
@@ -107,7 +106,7 @@ impl Sender {
                 rejections.push(Rejection::row(member.number, Some(member.id.clone()), reason));
             }
         }
-        rejections.extend(locate(&batch, refused_rows));
+        rejections.extend(batch.locate(refused_rows));
         let accepted = (batch.members.len() as u64).saturating_sub(rejections.len() as u64);
         rejections.extend(batch.rejections);
         rejections.sort_by_key(|rejection| rejection.number.unwrap_or(u64::MAX));
@@ -156,18 +155,4 @@ impl Sender {
 
 fn seconds(pause: Duration) -> f64 {
     (pause.as_secs_f64() * 10.0).round() / 10.0
-}
-
-fn locate(batch: &Batch, refused_rows: Vec<RefusedRow>) -> Vec<Rejection> {
-    if refused_rows.is_empty() {
-        return Vec::new();
-    }
-    let mut numbers: HashMap<&str, u64> =
-        batch.members.iter().map(|member| (member.id.as_str(), member.number)).collect();
-    let rejection = |RefusedRow { id, reason }: RefusedRow| {
-        // Named twice or never sent.
-        let number = numbers.remove(id.as_str())?;
-        Some(Rejection::row(number, Some(id), reason))
-    };
-    refused_rows.into_iter().filter_map(rejection).collect()
 }

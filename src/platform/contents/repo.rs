@@ -61,13 +61,14 @@ pub(super) async fn upsert(
     Ok(())
 }
 
-/// Removes items; unknown ids are ignored.
+/// Removes items; unknown ids are ignored. Returns whether any existed.
 pub(super) async fn delete(
     transaction: &Transaction,
     tenant_id: i64,
     module: &str,
     ids: &[String],
-) -> Result<()> {
+) -> Result<bool> {
+    let mut has_deleted = false;
     for chunk in ids.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "DELETE FROM contents WHERE tenant_id = ? AND module = ? AND id IN ({})",
@@ -77,12 +78,13 @@ pub(super) async fn delete(
         let values = values.chain(chunk.iter().map(|id| id.as_str().into()));
         let deleted = sql(text, values).execute(transaction).await?;
         if deleted > 0 {
+            has_deleted = true;
             for id in chunk {
                 transaction.record_change(tenant_id, module, id);
             }
         }
     }
-    Ok(())
+    Ok(has_deleted)
 }
 
 /// The existing items with these ids.
@@ -94,6 +96,22 @@ pub(super) async fn find(
 ) -> store::Result<Vec<ContentRow>> {
     let text = "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id";
     find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
+}
+
+/// Up to `limit` items of a module after `id`, by id.
+pub(super) async fn list(
+    reader: &Connection,
+    tenant_id: i64,
+    module: &str,
+    after: &str,
+    limit: u64,
+) -> store::Result<Vec<ContentRow>> {
+    sql(
+        "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id > ? ORDER BY id LIMIT ?",
+        [tenant_id.into(), module.into(), after.into(), limit.into()],
+    )
+    .fetch_all::<ContentRow>(reader)
+    .await
 }
 
 /// Up to `limit` items of all tenants after `sequence`, in order.

@@ -6,10 +6,10 @@ use trawl_macros::operation;
 
 use super::{
     forms::{self, Content, ItemFailure},
-    repo,
+    repo, service,
 };
 use crate::{
-    auth::{caller::Caller, extract::Identified},
+    auth::extract::Identified,
     error::{Error, Result},
     http::{
         envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
@@ -35,7 +35,7 @@ pub async fn put_contents(
     PathParameter(module): PathParameter,
     JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    check_module(&state, &caller, &module).await?;
+    service::check_module(&state, caller.tenant.id, &module).await?;
     check_length(&state, items.len())?;
     let (contents, failures) = forms::read_batch(&items);
     let tenant_id = caller.tenant.id;
@@ -68,7 +68,7 @@ pub async fn delete_contents(
     PathParameter(module): PathParameter,
     JsonBody(ids): JsonBody<Vec<String>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    check_module(&state, &caller, &module).await?;
+    service::check_module(&state, caller.tenant.id, &module).await?;
     check_length(&state, ids.len())?;
     let (ids, wrong): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
@@ -76,26 +76,12 @@ pub async fn delete_contents(
     state
         .store
         .write_for(tenant_id, move |transaction| {
-            Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await })
+            Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await.map(drop) })
         })
         .await?;
     let failures =
         wrong.into_iter().map(|id| ItemFailure { message: check_id(&id).err().unwrap_or_default(), id });
     Ok(Envelope::list(failures.collect()))
-}
-
-async fn check_module(state: &ContentsState, caller: &Caller, module: &str) -> Result<()> {
-    if !state.registry.modules_of(caller.tenant.id).await?.has_builtin(module) {
-        return Err(Error::not_found(
-            "moduleCode: no module of the tenant shows built-in content of this code",
-        ));
-    }
-    match forms::owning_endpoint(module) {
-        Some(endpoint) => Err(Error::bad_request(format!(
-            "moduleCode: must be another module; content of {module} is sent by {endpoint}"
-        ))),
-        None => Ok(()),
-    }
 }
 
 fn check_length(state: &ContentsState, length: usize) -> Result<()> {

@@ -1,5 +1,6 @@
 //! User rows.
 
+pub(super) mod accounts;
 pub(super) mod pages;
 
 use std::collections::HashSet;

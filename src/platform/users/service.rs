@@ -9,7 +9,11 @@ use super::{
     rules::{User, UserChange},
 };
 pub use super::{
-    repo::{find_account, find_names, find_person, find_shown, pages::find_avatar},
+    repo::{
+        accounts::{PersonAccount, find_person_account, list_accounts, raise_epoch},
+        find_account, find_names, find_person, find_shown,
+        pages::find_avatar,
+    },
     rules::{NamedBy, ShownPerson},
 };
 use crate::{

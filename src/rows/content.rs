@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id, wrong_type};
 use super::time;
 
-pub(super) const MAX_BRIEF_BYTES: usize = 64 * 1024;
+pub(crate) const MAX_BRIEF_BYTES: usize = 64 * 1024;
 
-pub(super) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary", "description"];
+pub(crate) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary", "description"];
 
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
@@ -38,7 +38,7 @@ struct ContentItem {
     visibility: Option<Value>,
 }
 
-pub(super) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
+pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &["id"]);
     map(RowFields(row.fields)).map_err(|reason| Rejection::row(number, id, reason))

@@ -1,37 +1,39 @@
 //! Groups rows into request bodies of bounded size, in file order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use bytes::Bytes;
+use tokio::sync::mpsc;
 
-use super::row::{PreparedRow, Rejection};
+use super::input::RowReader;
+use super::row::{PreparedRow, RefusedRow, Rejection, Row};
 
 /// Below the server's 8 MiB (decisions 9.9): a proxy may count headers.
-pub(super) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
+pub(crate) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct BatchRow {
-    pub(super) number: u64,
-    pub(super) id: String,
+pub(crate) struct BatchRow {
+    pub(crate) number: u64,
+    pub(crate) id: String,
     /// The next row starts one byte (a comma) later.
     end: usize,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Batch {
-    pub(super) end: u64,
-    pub(super) members: Vec<BatchRow>,
-    pub(super) rejections: Vec<Rejection>,
-    pub(super) truncated: u64,
+pub(crate) struct Batch {
+    pub(crate) end: u64,
+    pub(crate) members: Vec<BatchRow>,
+    pub(crate) rejections: Vec<Rejection>,
+    pub(crate) truncated: u64,
     /// Bytes of the input read so far.
-    pub(super) position: u64,
+    pub(crate) position: u64,
     ids: HashSet<String>,
     text: Vec<u8>,
 }
 
 impl Batch {
-    pub(super) fn body(&self, members: &Range<usize>) -> Bytes {
+    pub(crate) fn body(&self, members: &Range<usize>) -> Bytes {
         let Some(last) = members.end.checked_sub(1).filter(|_| !members.is_empty()) else {
             return Bytes::from_static(b"[]");
         };
@@ -44,8 +46,23 @@ impl Batch {
         body.into()
     }
 
-    pub(super) fn ids(&self) -> &HashSet<String> {
+    pub(crate) fn ids(&self) -> &HashSet<String> {
         &self.ids
+    }
+
+    /// The rejections of refused rows.
+    pub(crate) fn locate(&self, refused: Vec<RefusedRow>) -> Vec<Rejection> {
+        if refused.is_empty() {
+            return Vec::new();
+        }
+        let mut numbers: HashMap<&str, u64> =
+            self.members.iter().map(|member| (member.id.as_str(), member.number)).collect();
+        let rejection = |RefusedRow { id, reason }: RefusedRow| {
+            // Named twice or never sent.
+            let number = numbers.remove(id.as_str())?;
+            Some(Rejection::row(number, Some(id), reason))
+        };
+        refused.into_iter().filter_map(rejection).collect()
     }
 
     fn is_empty(&self) -> bool {
@@ -53,18 +70,18 @@ impl Batch {
     }
 }
 
-pub(super) struct Batcher {
+pub(crate) struct Batcher {
     max_rows: usize,
     max_bytes: usize,
     open: Batch,
 }
 
 impl Batcher {
-    pub(super) fn new(max_rows: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(max_rows: usize, max_bytes: usize) -> Self {
         Self { max_rows, max_bytes, open: Batch::default() }
     }
 
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         number: u64,
         row: Result<PreparedRow, Rejection>,
@@ -85,7 +102,7 @@ impl Batcher {
         closed
     }
 
-    pub(super) fn close(&mut self) -> Option<Batch> {
+    pub(crate) fn close(&mut self) -> Option<Batch> {
         let batch = std::mem::take(&mut self.open);
         // A rejection of the whole file has no number.
         self.open.end = batch.end;
@@ -117,6 +134,35 @@ impl Batcher {
         self.open.truncated += u64::from(row.truncated);
         self.open.ids.insert(row.id.clone());
         self.open.members.push(BatchRow { number, id: row.id, end: self.open.text.len() });
+    }
+}
+
+/// Reads, converts and groups rows until they end, or nobody receives them.
+pub(crate) fn read_batches(
+    rows: Result<RowReader, Rejection>,
+    prepare: impl Fn(Row) -> Result<PreparedRow, Rejection>,
+    mut batcher: Batcher,
+    sender: &mpsc::Sender<Batch>,
+) {
+    match rows {
+        Ok(mut reader) => {
+            while let Some(row) = reader.next() {
+                let (number, row) = match row {
+                    Ok(row) => (row.number, prepare(row)),
+                    Err(rejection) => (rejection.number.unwrap_or_default(), Err(rejection)),
+                };
+                if let Some(batch) = batcher.push(number, row, reader.position())
+                    && sender.blocking_send(batch).is_err()
+                {
+                    return;
+                }
+            }
+        }
+        Err(rejection) => drop(batcher.push(0, Err(rejection), 0)),
+    }
+    if let Some(batch) = batcher.close() {
+        // Otherwise the receiver has reported why.
+        let _ = sender.blocking_send(batch);
     }
 }
 

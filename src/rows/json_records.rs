@@ -5,10 +5,10 @@
 use std::io::{self, BufRead, Read};
 
 /// The server would refuse longer rows.
-pub(super) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
+pub(crate) const MAX_RECORD_BYTES: usize = 16 * 1024 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RecordOutcome {
+pub(crate) enum RecordOutcome {
     Record,
     TooLong,
     /// The file ends inside the array.
@@ -18,22 +18,22 @@ pub(super) enum RecordOutcome {
     End,
 }
 
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     number: u64,
     longest: usize,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, number: 0, longest: MAX_RECORD_BYTES }
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(super) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<RecordOutcome> {
+    pub(crate) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<RecordOutcome> {
         loop {
             buffer.clear();
             let most = u64::try_from(self.longest).unwrap_or(u64::MAX).saturating_add(1);
@@ -53,7 +53,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 /// Splits a JSON array without validating it.
-pub(super) struct Elements<R> {
+pub(crate) struct Elements<R> {
     input: R,
     number: u64,
     longest: usize,
@@ -103,15 +103,15 @@ impl ElementScanner {
 }
 
 impl<R: BufRead> Elements<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, number: 0, longest: MAX_RECORD_BYTES, place: ArrayPosition::Before }
     }
 
-    pub(super) fn number(&self) -> u64 {
+    pub(crate) fn number(&self) -> u64 {
         self.number
     }
 
-    pub(super) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<RecordOutcome> {
+    pub(crate) fn next_record(&mut self, buffer: &mut Vec<u8>) -> io::Result<RecordOutcome> {
         buffer.clear();
         if self.place == ArrayPosition::Before {
             // Format detection saw this bracket.

@@ -1,8 +1,6 @@
 //! Reads the rows of an input in bounded memory.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,12 +12,10 @@ use super::format::{self, Compression, InputFormat};
 use super::json_records::{Elements, Lines, MAX_RECORD_BYTES, RecordOutcome};
 use super::row::{Rejection, Row};
 
-pub(super) const STANDARD_INPUT: &str = "-";
-
 type Input = Box<dyn BufRead + Send>;
 
 /// A [`Rejection`] without a number is the last item.
-pub(super) struct RowReader {
+pub(crate) struct RowReader {
     records: RecordSource,
     buffer: Vec<u8>,
     ended: bool,
@@ -32,28 +28,25 @@ enum RecordSource {
     FeedEntries(FeedEntries),
 }
 
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
-    if path.as_os_str() == STANDARD_INPUT {
-        Ok(Box::new(io::stdin()))
-    } else {
-        Ok(Box::new(File::open(path)?))
-    }
-}
-
 impl RowReader {
-    pub(super) fn new(raw: Box<dyn Read + Send>) -> Result<Self, Rejection> {
+    pub(crate) fn new(raw: Box<dyn Read + Send>) -> Result<Self, Rejection> {
+        Self::of_at_most(raw, u64::MAX)
+    }
+
+    /// Ends with a rejection after this number of inflated bytes.
+    pub(crate) fn of_at_most(raw: Box<dyn Read + Send>, inflated: u64) -> Result<Self, Rejection> {
         let position = Arc::new(AtomicU64::new(0));
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
-        let records = records(counted).map_err(unreadable)??;
+        let records = records(counted, inflated).map_err(unreadable)??;
         Ok(Self { records, buffer: Vec::new(), ended: false, position })
     }
 
-    pub(super) fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.position.load(Ordering::Relaxed)
     }
 
     /// Skips rows without parsing them.
-    pub(super) fn skip_through(&mut self, number: u64) -> Result<(), Rejection> {
+    pub(crate) fn skip_through(&mut self, number: u64) -> Result<(), Rejection> {
         while !self.ended && self.records.number() < number {
             self.advance()?;
         }
@@ -153,7 +146,7 @@ fn parse(number: u64, text: &[u8]) -> Result<Row, Rejection> {
     }
 }
 
-fn records(raw: impl Read + Send + 'static) -> io::Result<Result<RecordSource, Rejection>> {
+fn records(raw: impl Read + Send + 'static, most: u64) -> io::Result<Result<RecordSource, Rejection>> {
     let (magic, packed) = peek(BufReader::with_capacity(format::HEAD_BYTES, raw), 4)?;
     let inflated: Input = match format::compression(&magic) {
         Compression::None => Box::new(packed),
@@ -165,7 +158,8 @@ fn records(raw: impl Read + Send + 'static) -> io::Result<Result<RecordSource, R
             Box::new(BufReader::with_capacity(format::HEAD_BYTES, decoder))
         }
     };
-    let (mut head, mut input) = peek(inflated, format::HEAD_BYTES)?;
+    let limited = BufReader::with_capacity(format::HEAD_BYTES, LimitedInput { inner: inflated, left: most });
+    let (mut head, mut input) = peek(limited, format::HEAD_BYTES)?;
     let mark = format::byte_order_mark(&head);
     input.consume(mark);
     head.drain(..mark);
@@ -213,6 +207,22 @@ impl<R: Read> Read for CountedInput<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(buffer)?;
         self.position.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+/// Fails where its input goes on after the limit.
+struct LimitedInput<R> {
+    inner: R,
+    left: u64,
+}
+
+impl<R: Read> Read for LimitedInput<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::FileTooLarge, "the file inflates to too many bytes")
+        })?;
         Ok(read)
     }
 }
@@ -280,6 +290,16 @@ mod tests {
         assert!(before.len() > 1000);
         assert_eq!(last.as_ref().unwrap_err().number, None);
         assert!(last.as_ref().unwrap_err().reason.starts_with("reading stopped"));
+    }
+
+    #[test]
+    fn file_that_inflates_beyond_the_limit_ends_with_a_reason() {
+        let bomb = zstd::encode_all(&b"{\"id\":\"a\"}\n".repeat(100_000)[..], 1).unwrap();
+        let rows: Vec<_> = RowReader::of_at_most(Box::new(Cursor::new(bomb)), 500_000).unwrap().collect();
+        let (last, before) = rows.split_last().unwrap();
+        assert!((1_000..100_000).contains(&before.len()) && before.iter().all(Result::is_ok));
+        let Rejection { number, reason, .. } = last.as_ref().unwrap_err();
+        assert_eq!((*number, reason.ends_with("inflates to too many bytes")), (None, true), "{reason}");
     }
 
     #[test]

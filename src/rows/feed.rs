@@ -6,12 +6,12 @@ use html2text::config;
 use serde_json::{Map, Value};
 
 /// Inflated; a feed is parsed in memory.
-pub(super) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
+pub(crate) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
 
 /// Prevents line breaks in paragraphs.
 const TEXT_WIDTH: usize = 1_000_000;
 
-pub(super) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
+pub(crate) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
     // A derived id lets a second import update the row; the default is random.
     let parser = parser::Builder::new()
         .id_generator(|links, title, _| match (links.first(), title) {

@@ -4,43 +4,52 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Row {
+pub(crate) struct Row {
     /// Line, or index in an array or feed, from 1.
-    pub(super) number: u64,
-    pub(super) fields: Map<String, Value>,
+    pub(crate) number: u64,
+    pub(crate) fields: Map<String, Value>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Rejection {
-    /// None for the whole file, which ends reading.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(crate) struct Rejection {
+    /// Line, or number in an array or feed, from 1; null for the whole file, which ends reading.
     #[serde(rename = "line")]
-    pub(super) number: Option<u64>,
-    pub(super) id: Option<String>,
-    pub(super) reason: String,
+    pub(crate) number: Option<u64>,
+    /// The row's id, if it has one.
+    pub(crate) id: Option<String>,
+    /// The wrong field and the expected value.
+    pub(crate) reason: String,
 }
 
 impl Rejection {
-    pub(super) fn row(number: u64, id: Option<String>, reason: impl Into<String>) -> Self {
+    pub(crate) fn row(number: u64, id: Option<String>, reason: impl Into<String>) -> Self {
         Self { number: Some(number), id, reason: reason.into() }
     }
 
-    pub(super) fn file(reason: impl Into<String>) -> Self {
+    pub(crate) fn file(reason: impl Into<String>) -> Self {
         Self { number: None, id: None, reason: reason.into() }
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct PreparedRow {
-    pub(super) id: String,
-    pub(super) json: Vec<u8>,
-    pub(super) truncated: bool,
+/// A row that the server refused.
+#[derive(Debug)]
+pub(crate) struct RefusedRow {
+    pub(crate) id: String,
+    pub(crate) reason: String,
 }
 
-pub(super) struct RowFields(pub(super) Map<String, Value>);
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct PreparedRow {
+    pub(crate) id: String,
+    pub(crate) json: Vec<u8>,
+    pub(crate) truncated: bool,
+}
+
+pub(crate) struct RowFields(pub(crate) Map<String, Value>);
 
 impl RowFields {
     /// A string, number or boolean as text; empty strings and nulls are absent.
-    pub(super) fn take_text(&mut self, names: &[&str]) -> Result<Option<String>, String> {
+    pub(crate) fn take_text(&mut self, names: &[&str]) -> Result<Option<String>, String> {
         for name in names {
             match self.0.remove(*name) {
                 None | Some(Value::Null) => {}
@@ -54,7 +63,7 @@ impl RowFields {
     }
 
     /// JSON in a string, also from an object or array.
-    pub(super) fn take_json_text(&mut self, name: &str) -> Result<Option<String>, String> {
+    pub(crate) fn take_json_text(&mut self, name: &str) -> Result<Option<String>, String> {
         match self.0.remove(name) {
             Some(value @ (Value::Object(_) | Value::Array(_))) => Ok(Some(value.to_string())),
             Some(value) => {
@@ -65,14 +74,14 @@ impl RowFields {
         }
     }
 
-    pub(super) fn take_integer(&mut self, name: &str) -> Result<Option<i64>, String> {
+    pub(crate) fn take_integer(&mut self, name: &str) -> Result<Option<i64>, String> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(value) => value.as_i64().map(Some).ok_or_else(|| wrong_type(name, "an integer", &value)),
         }
     }
 
-    pub(super) fn take_boolean(&mut self, name: &str) -> Result<Option<bool>, String> {
+    pub(crate) fn take_boolean(&mut self, name: &str) -> Result<Option<bool>, String> {
         match self.0.remove(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Bool(value)) => Ok(Some(value)),
@@ -80,7 +89,7 @@ impl RowFields {
         }
     }
 
-    pub(super) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
+    pub(crate) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
         for name in names {
             match self.0.remove(*name) {
                 None | Some(Value::Null) => {}
@@ -94,7 +103,7 @@ impl RowFields {
     }
 
     /// `action`, or one that opens `url` or `link` (open-interface "Task").
-    pub(super) fn take_action(&mut self) -> Result<Option<String>, String> {
+    pub(crate) fn take_action(&mut self) -> Result<Option<String>, String> {
         if let Some(action) = self.take_json_text("action")? {
             return Ok(Some(action));
         }
@@ -107,7 +116,7 @@ impl RowFields {
     }
 }
 
-pub(super) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
+pub(crate) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| match fields.get(*name)? {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -116,7 +125,7 @@ pub(super) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<
 }
 
 /// Cuts at a character boundary; returns whether it cut.
-pub(super) fn truncate(text: &mut String, bytes: usize) -> bool {
+pub(crate) fn truncate(text: &mut String, bytes: usize) -> bool {
     let cut = text.len() > bytes;
     if cut {
         text.truncate(text.floor_char_boundary(bytes));
@@ -124,7 +133,7 @@ pub(super) fn truncate(text: &mut String, bytes: usize) -> bool {
     cut
 }
 
-pub(super) fn wrong_type(name: &str, expected: &str, found: &Value) -> String {
+pub(crate) fn wrong_type(name: &str, expected: &str, found: &Value) -> String {
     let found = match found {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

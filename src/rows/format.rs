@@ -5,24 +5,24 @@ use std::fmt;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 
-pub(super) const HEAD_BYTES: usize = 64 * 1024;
+pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     None,
     Gzip,
     Zstd,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum InputFormat {
+pub(crate) enum InputFormat {
     Lines,
     Array,
     Feed,
 }
 
 /// Magic bytes of RFC 1952 and RFC 8878, with the skippable frames of `pzstd`.
-pub(super) fn compression(magic: &[u8]) -> Compression {
+pub(crate) fn compression(magic: &[u8]) -> Compression {
     match magic {
         [0x1f, 0x8b, ..] => Compression::Gzip,
         [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Compression::Zstd,
@@ -30,12 +30,12 @@ pub(super) fn compression(magic: &[u8]) -> Compression {
     }
 }
 
-pub(super) fn byte_order_mark(head: &[u8]) -> usize {
+pub(crate) fn byte_order_mark(head: &[u8]) -> usize {
     if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
 }
 
 /// Detects the format of an inflated input without byte order mark.
-pub(super) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
+pub(crate) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return Err("the encoding must be UTF-8, not UTF-16");
     }

@@ -8,12 +8,12 @@ use serde_json::Value;
 const FIRST_MILLISECONDS: u64 = 100_000_000_000;
 
 /// Any integer is epoch milliseconds (decisions 4.4).
-pub(super) fn display_time(value: &Value) -> Option<i64> {
+pub(crate) fn display_time(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| from_text(value.as_str()?))
 }
 
 /// Epoch seconds or milliseconds, RFC 3339, or an ISO date or date-time, UTC without a zone.
-pub(super) fn any_time(value: &Value) -> Option<i64> {
+pub(crate) fn any_time(value: &Value) -> Option<i64> {
     match value.as_i64() {
         Some(number) if number.unsigned_abs() < FIRST_MILLISECONDS => Some(number * 1000),
         Some(number) => Some(number),

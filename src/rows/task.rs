@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::content::BRIEF_NAMES;
 use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id};
 
-pub(super) const MAX_TITLE_BYTES: usize = 512;
+pub(crate) const MAX_TITLE_BYTES: usize = 512;
 
 const ID_NAMES: [&str; 2] = ["appTaskId", "id"];
 
@@ -48,7 +48,7 @@ struct Task {
     status: Option<i64>,
 }
 
-pub(super) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
+pub(crate) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &ID_NAMES);
     map(RowFields(row.fields), assignee).map_err(|reason| Rejection::row(number, id, reason))

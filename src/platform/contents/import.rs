@@ -1,0 +1,120 @@
+//! Imports a file's rows as content items.
+
+use bytes::{Buf, Bytes};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::mpsc;
+
+use super::{
+    ContentsState,
+    forms::{self, ItemFailure},
+    repo, service,
+};
+use crate::{
+    audit::{self, Actor, Deed},
+    auth::caller::Caller,
+    error::{Error, Result},
+    rows::{
+        batch::{Batch, Batcher, read_batches},
+        content,
+        input::RowReader,
+        row::{RefusedRow, Rejection},
+    },
+};
+
+/// Inflated bytes of a file.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+
+const MAX_LISTED_REJECTIONS: usize = 1_000;
+
+/// The result of an import.
+#[derive(Debug, Default, Serialize, utoipa::ToSchema)]
+pub struct ContentImport {
+    /// Rows read.
+    read: usize,
+    /// Rows written.
+    written: usize,
+    /// Rows rejected.
+    rejected: usize,
+    /// Rows whose `brief` was cut.
+    truncated: u64,
+    /// The first 1,000 rejected rows.
+    #[schema(value_type = Vec<Object>)]
+    rejections: Vec<Rejection>,
+    /// The reason for which reading ended early.
+    error: Option<String>,
+}
+
+/// Imports a file: JSON Lines, a JSON array, RSS, Atom or JSON Feed, plain, gzip or zstd.
+///
+/// Each batch is written at once; an import whose caller leaves ends after the present one.
+///
+/// # Errors
+/// 400 and 404 for the module; failures of the store.
+pub async fn import_contents(
+    state: &ContentsState,
+    caller: &Caller,
+    module: &str,
+    file: Bytes,
+) -> Result<ContentImport> {
+    service::check_module(state, caller.tenant.id, module).await?;
+    let (sender, mut received) = mpsc::channel(1);
+    let batcher = Batcher::new(state.limits.batch_items, state.limits.body_bytes);
+    tokio::task::spawn_blocking(move || {
+        let rows = RowReader::of_at_most(Box::new(file.reader()), MAX_FILE_BYTES);
+        read_batches(rows, content::prepare, batcher, &sender);
+    });
+    let mut import = ContentImport::default();
+    let mut deed = Some(Deed::new("import", "content", module));
+    while let Some(batch) = received.recv().await {
+        let failures = write(state, caller, module, &batch, &mut deed).await?;
+        import.add(batch, failures);
+    }
+    Ok(import)
+}
+
+/// Writes a batch, with the deed of the first one.
+async fn write(
+    state: &ContentsState,
+    caller: &Caller,
+    module: &str,
+    batch: &Batch,
+    deed: &mut Option<Deed>,
+) -> Result<Vec<ItemFailure>> {
+    let body = batch.body(&(0..batch.members.len()));
+    let rows: Vec<Box<RawValue>> = serde_json::from_slice(&body).map_err(Error::internal)?;
+    let (contents, failures) = forms::read_batch(&rows);
+    if contents.is_empty() {
+        return Ok(failures);
+    }
+    state.bulk.wait_for_room(contents.len()).await?;
+    let (actor, tenant) = (Actor::caller(caller), caller.tenant.clone());
+    let (module, deeds) = (module.to_owned(), deed.take().into_iter().collect());
+    let job = state.store.write_for(tenant.id, move |transaction| {
+        Box::pin(async move {
+            repo::upsert(transaction, tenant.id, &module, &contents).await?;
+            Ok(audit::record(transaction, &actor, &tenant, deeds).await?)
+        })
+    });
+    job.await?;
+    Ok(failures)
+}
+
+impl ContentImport {
+    fn add(&mut self, mut batch: Batch, failures: Vec<ItemFailure>) {
+        let refused =
+            failures.into_iter().map(|failure| RefusedRow { id: failure.id, reason: failure.message });
+        let mut rejections = batch.locate(refused.collect());
+        self.written += batch.members.len() - rejections.len();
+        self.truncated += batch.truncated;
+        rejections.append(&mut batch.rejections);
+        rejections.sort_by_key(|rejection| rejection.number.unwrap_or(u64::MAX));
+        let (rows, ends): (Vec<_>, Vec<_>) =
+            rejections.into_iter().partition(|rejection| rejection.number.is_some());
+        self.error = self.error.take().or_else(|| ends.into_iter().next().map(|end| end.reason));
+        self.rejected += rows.len();
+        self.read = self.written + self.rejected;
+        let room = MAX_LISTED_REJECTIONS.saturating_sub(self.rejections.len());
+        self.rejections.extend(rows.into_iter().take(room));
+    }
+}

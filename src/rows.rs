@@ -1,0 +1,13 @@
+//! Rows of files to import: JSON Lines, JSON arrays and feeds, plain or compressed (decisions 1).
+//!
+//! `input` reads rows in bounded memory. `content` and `task` convert them, `batch` groups them.
+
+pub(crate) mod batch;
+pub(crate) mod content;
+mod feed;
+mod format;
+pub(crate) mod input;
+mod json_records;
+pub(crate) mod row;
+pub(crate) mod task;
+mod time;
