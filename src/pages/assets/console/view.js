@@ -1,6 +1,7 @@
 import { element, fill } from "../shared/dom.js";
 import { ask } from "./dialog.js";
 import { explain } from "./failure.js";
+import { icon } from "./icons.js";
 
 /** A view: an element made for a place. Its requests and timers end when it is removed. */
 export class View extends HTMLElement {
@@ -55,6 +56,20 @@ export class View extends HTMLElement {
     /** Asks for confirmation; leaving the view declines. */
     ask(question) {
         return ask({ ...question, signal: this.signal });
+    }
+
+    /** Does what was confirmed; a failure is shown as a notice. */
+    async doing(go, deed) {
+        try {
+            await (go && deed());
+        } catch (failure) {
+            this.console.showError(failure);
+        }
+    }
+
+    /** The link above the heading, for `render`. */
+    linkBack(place, text) {
+        return element("p", { class: "above" }, element("a", { href: this.console.href(place) }, icon("back"), text));
     }
 
     /** Opens a place, unless the view has ended. */

@@ -2,8 +2,8 @@ import { element, isolate } from "../../shared/dom.js";
 import { t } from "../../shared/language.js";
 import { timeElement } from "../format.js";
 import { showSecrets } from "../dialog.js";
+import { factList } from "../facts.js";
 import { cancelLink, makeForm } from "../form.js";
-import { icon } from "../icons.js";
 import { badge } from "../source-state.js";
 import { View } from "../view.js";
 
@@ -35,8 +35,7 @@ class Application extends View {
     }
 
     #render(title, actions, ...children) {
-        const above = element("p", { class: "above" }, element("a", { href: this.console.href({ view: "applications" }) }, icon("back"), t("nav.applications")));
-        this.render(title, { above, actions }, ...children);
+        this.render(title, { above: this.linkBack({ view: "applications" }, t("nav.applications")), actions }, ...children);
     }
 
     #create() {
@@ -98,9 +97,7 @@ class Application extends View {
         ].filter(Boolean);
         this.#render(
             isolate(application.name || t("applications.unnamed")), [toggle, !application.public && rotate, remove].filter(Boolean),
-            element("section", { class: "panel" }, element("dl", { class: "facts" }, ...facts.map(([name, value]) => element(
-                "div", {}, element("dt", {}, name), element("dd", {}, ...[value].flat()),
-            )))),
+            element("section", { class: "panel" }, factList(facts)),
             form.node,
         );
     }
@@ -118,7 +115,7 @@ class Application extends View {
         const go = disabled || await this.ask({
             title: t("sources.disable-title", { name }), text: t("applications.disable-text"), action: t("sources.disable"), grave: true,
         });
-        await this.#doing(go, () => this.#change({ disabled: !disabled }, loaded));
+        await this.doing(go, () => this.#change({ disabled: !disabled }, loaded));
     }
 
     async #rotate({ name }) {
@@ -126,7 +123,7 @@ class Application extends View {
             return;
         }
         const go = await this.ask({ title: t("applications.rotate-title", { name }), text: t("applications.rotate-text"), action: t("applications.rotate") });
-        await this.#doing(go, async () => {
+        await this.doing(go, async () => {
             const { data } = await this.call("POST", `${this.#path}/secret`, LASTING);
             await showSecrets(t("secret.title"), t("secret.text"), [[t("applications.client-secret"), data.clientSecret]]);
             await this.go(this.place, { replace: true });
@@ -135,18 +132,10 @@ class Application extends View {
 
     async #remove({ data: { name }, etag }) {
         const go = await this.ask({ title: t("sources.remove-title", { name }), text: t("applications.remove-text"), action: t("console.remove"), grave: true });
-        await this.#doing(go, async () => {
+        await this.doing(go, async () => {
             await this.call("DELETE", this.#path, { match: etag });
             await this.go({ view: "applications" }, { said: t("console.removed", { name }) });
         });
-    }
-
-    async #doing(go, deed) {
-        try {
-            await (go && deed());
-        } catch (failure) {
-            this.console.showError(failure);
-        }
     }
 }
 

@@ -67,8 +67,7 @@ class Module extends View {
                 await this.go({ view: "modules" }, { said: t("console.saved") });
             },
         });
-        const above = element("p", { class: "above" }, element("a", { href: back }, icon("back"), t("nav.modules")));
-        this.render(module ? isolate(module.name) : t("modules.add"), { above }, form.node);
+        this.render(module ? isolate(module.name) : t("modules.add"), { above: this.linkBack({ view: "modules" }, t("nav.modules")) }, form.node);
     }
 }
 

@@ -1,6 +1,7 @@
 import { serverNow } from "../../shared/api.js";
 import { element, isolate } from "../../shared/dom.js";
 import { number, t } from "../../shared/language.js";
+import { factList } from "../facts.js";
 import { duration, share, size } from "../format.js";
 import { poll } from "../polling.js";
 import { replicasTable } from "../replicas-table.js";
@@ -94,9 +95,7 @@ class Overview extends View {
                 badge("warning", "warning", t("index.rebuild-failed")), element("span", { class: "faint" }, t("index.rebuild-failed-why")),
             ),
             index.rebuilding && progress("progress", t("index.rebuilding"), index),
-            element("dl", { "data-key": "facts", class: "facts" }, ...facts.map(([name, value]) => element(
-                "div", { "data-key": name }, element("dt", {}, name), element("dd", {}, value),
-            ))),
+            factList(facts),
             element("p", { "data-key": "deeds", class: "actions" }, element(
                 "button", {
                     type: "button", "aria-disabled": index.rebuilding ? "true" : null, "data-key": "rebuild", click: () => this.#rebuild(refresh),

@@ -2,13 +2,13 @@ import { element, isolate } from "../../shared/dom.js";
 import { number, t } from "../../shared/language.js";
 import { duration, share, timeElement } from "../format.js";
 import { Check } from "../check.js";
+import { factList } from "../facts.js";
 import { cancelLink, makeForm } from "../form.js";
 import { poll } from "../polling.js";
 import { morph } from "../morph.js";
 import { plots } from "../plot.js";
 import { addToModuleForm } from "../add-to-module.js";
 import { accessGroups, accessText, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
-import { icon } from "../icons.js";
 import { explainState, lastCheck, stateBadge } from "../source-state.js";
 import { View } from "../view.js";
 
@@ -40,7 +40,7 @@ class Source extends View {
     }
 
     #back() {
-        return element("p", { class: "above" }, element("a", { href: this.#href() }, icon("back"), t("source.back")));
+        return this.linkBack({ view: "sources", id: this.place.id }, t("source.back"));
     }
 
     #show(loaded) {
@@ -48,7 +48,7 @@ class Source extends View {
         const failed = element("div");
         const state = element("div", { class: "panels of-source" });
         const deeds = element("div", { class: "actions" });
-        const above = element("p", { class: "above" }, element("a", { href: this.console.href({ view: "sources" }) }, icon("back"), t("nav.sources")));
+        const above = this.linkBack({ view: "sources" }, t("nav.sources"));
         this.render(isolate(source.name), { above, actions: [deeds] }, failed, state);
         const remove = element("button", {
             type: "button", class: "grave", "aria-describedby": "shown-in", click: () => this.#remove(known),
@@ -205,12 +205,6 @@ class Source extends View {
             this.render(t("source.put-title", { name: source.name }), { above: this.#back() }, node);
         }
     }
-}
-
-function factList(facts) {
-    return element("dl", { class: "facts" }, ...facts.map(([name, value]) => element(
-        "div", { "data-key": name }, element("dt", {}, name), element("dd", {}, value),
-    )));
 }
 
 customElements.define("console-source", Source);

@@ -1,8 +1,8 @@
 import { element, isolate } from "../../shared/dom.js";
 import { number, t } from "../../shared/language.js";
 import { size, timeElement } from "../format.js";
+import { factList } from "../facts.js";
 import { cancelLink, makeForm } from "../form.js";
-import { icon } from "../icons.js";
 import { View } from "../view.js";
 import { tenantBadge } from "./tenants.js";
 
@@ -26,8 +26,7 @@ class Tenant extends View {
     }
 
     #render(title, actions, ...children) {
-        const above = element("p", { class: "above" }, element("a", { href: this.console.href({ view: "tenants" }) }, icon("back"), t("nav.tenants")));
-        this.render(title, { above, actions }, ...children);
+        this.render(title, { above: this.linkBack({ view: "tenants" }, t("nav.tenants")), actions }, ...children);
     }
 
     #register() {
@@ -85,9 +84,7 @@ class Tenant extends View {
         this.#render(
             isolate(tenant.name), [freeze, remove],
             isOwn && element("p", { class: "faint" }, t("tenants.own")),
-            element("section", { class: "panel" }, element("dl", { class: "facts" }, ...facts.map(([name, value]) => element(
-                "div", {}, element("dt", {}, name), element("dd", {}, value),
-            )))),
+            element("section", { class: "panel" }, factList(facts)),
             form.node,
         );
     }

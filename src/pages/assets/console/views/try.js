@@ -1,10 +1,10 @@
 import { element, fill, isolate } from "../../shared/dom.js";
 import { language, number, t } from "../../shared/language.js";
-import { copyButton } from "../dialog.js";
 import { explain } from "../failure.js";
 import { makeField } from "../field.js";
 import { takeHanded } from "../handed-word.js";
 import { duration } from "../format.js";
+import { rawJson } from "../raw-json.js";
 import { table } from "../table.js";
 import { View } from "../view.js";
 
@@ -38,7 +38,7 @@ class Try extends View {
             { name: "module", kind: "choice", label: t("try.module"), options: modules.map(({ id, name, code }) => [id, name === code ? code : `${name} (${code})`]) },
             { name: "source", kind: "choice", label: t("try.source"), options: [["", t("try.all-sources")]] },
             { name: "order", kind: "choice", label: t("try.order"), value: "relevance", options: ["relevance", "time"].map((name) => [name, t(`order.${name}`)]) },
-            { name: "userId", label: t("try.person"), hint: t("try.person-hint") },
+            { name: "userId", label: t("try.person"), hint: t("try.person-hint"), value: this.place.userId },
         ];
         this.#fields = new Map(described.map((field) => [field.name, makeField(field)]));
         const form = element("form", { class: "filters", novalidate: true, submit: (event) => {
@@ -89,7 +89,7 @@ class Try extends View {
             if (failure.name !== "AbortError") {
                 const reports = failure.body?.sources;
                 fill(this.#said);
-                fill(this.#result, explain(failure), reports && reportTable(reports), failure.body && raw(failure.body));
+                fill(this.#result, explain(failure), reports && reportTable(reports), failure.body && rawJson(failure.body, t("try.raw")));
             }
         } finally {
             if (running === this.#running) {
@@ -116,7 +116,7 @@ class Try extends View {
             relaxed && element("p", {}, t("try.relaxed", { words: relaxed.leftOut.join(", ") })),
             table({ caption: t("try.results"), columns: ["try.item", "try.score", "try.words", "try.factors"].map((key) => t(key)), rows, empty: t("try.nothing") }),
             reportTable(sources),
-            raw(answer),
+            rawJson(answer, t("try.raw")),
         ].filter(Boolean);
     }
 }
@@ -141,14 +141,6 @@ function reportTable(reports) {
     return element(
         "section", {}, element("h2", {}, t("nav.sources")),
         table({ caption: t("nav.sources"), columns: ["try.source", "try.status", "try.took", "try.total", "try.message"].map((key) => t(key)), rows }),
-    );
-}
-
-function raw(answer) {
-    const text = JSON.stringify(answer, null, 2);
-    return element(
-        "details", { class: "fold" }, element("summary", {}, t("try.raw")),
-        element("div", { class: "command" }, element("pre", { tabindex: "0", "aria-label": t("try.raw") }, element("code", {}, text)), copyButton(text, t("try.raw"))),
     );
 }
 
