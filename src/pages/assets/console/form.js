@@ -1,9 +1,11 @@
 // Forms: errors stand at their fields and in a summary above.
 
-import { element, fill } from "../shared/dom.js";
+import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
+import { actorName } from "./actor.js";
 import { named, sentence } from "./failure.js";
 import { makeField } from "./field.js";
+import { timeElement } from "./format.js";
 import { icon } from "./icons.js";
 
 /**
@@ -17,10 +19,11 @@ import { icon } from "./icons.js";
  * @param {(values: object, changed: object, isOver: boolean) => Promise<void>} options.send receives all values by field
  *     name, those that changed since the form was made, and whether they replace what another operator saved meanwhile
  * @param {() => void} [options.reload] shows what another operator saved meanwhile, in place of the form
+ * @param {() => Promise<object | null>} [options.lastChange] the entry of the audit log on that, for `reload`
  * @param {(Node | null)[]} [options.beside] nodes beside the button
  * @param {(name: string) => boolean} [options.elsewhere] handles an error of a field that this form does not have
  */
-export function makeForm({ groups, action, send, reload, beside = [], elsewhere = () => false }) {
+export function makeForm({ groups, action, send, reload, lastChange, beside = [], elsewhere = () => false }) {
     const fields = new Map();
     const summary = element("div", { class: "notice alarm", role: "alert", tabindex: "-1", hidden: true });
     const parts = groups.map(({ legend, lead, fields: described, when }) => {
@@ -85,8 +88,10 @@ export function makeForm({ groups, action, send, reload, beside = [], elsewhere 
     };
 
     /** Lets the operator choose between what was entered and what another saved meanwhile. */
-    const offerBoth = () => {
-        say([{ message: t("form.changed-meanwhile"), lang: null }]);
+    const offerBoth = async () => {
+        const last = await lastChange?.();
+        const who = last ? [" ", t("form.last-change"), " ", isolate(actorName(last)), ", ", timeElement(last.at)] : [];
+        say([{ message: [t("form.changed-meanwhile"), ...who], lang: null }]);
         summary.append(element(
             "div", { class: "actions" },
             element("button", { type: "button", click: reload }, t("form.load-theirs")),
@@ -118,7 +123,7 @@ export function makeForm({ groups, action, send, reload, beside = [], elsewhere 
             await send(values(), changed(), isOver);
         } catch (failure) {
             if (failure.status === 412 && reload) {
-                offerBoth();
+                await offerBoth();
             } else if (failure.name !== "AbortError") {
                 refuse(failure);
             }

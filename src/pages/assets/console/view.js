@@ -3,6 +3,9 @@ import { ask } from "./dialog.js";
 import { explain } from "./failure.js";
 import { icon } from "./icons.js";
 
+/** Milliseconds to wait for what is only told beside a choice. */
+const PATIENCE = 5_000;
+
 /** A view: an element made for a place. Its requests and timers end when it is removed. */
 export class View extends HTMLElement {
     /** @type {import("./main.js").Console} */
@@ -51,6 +54,17 @@ export class View extends HTMLElement {
     /** Writes an object back as `loaded`; fails with 412 if another operator has changed it since. */
     save(path, { data, etag }, alter) {
         return this.call("PUT", path, { body: alter(data), match: etag });
+    }
+
+    /** The latest entry of the audit log on an object; null where that is unknown. */
+    async lastChange(objectKind, objectId, scope = {}) {
+        try {
+            const { data } = await this.call("GET", "/admin/v1/audit", { query: { objectKind, objectId, limit: 1, ...scope }, limit: PATIENCE });
+            return data[0] ?? null;
+        } catch {
+            // The operator chooses without it.
+            return null;
+        }
     }
 
     /** Asks for confirmation; leaving the view declines. */

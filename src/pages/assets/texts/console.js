@@ -26,6 +26,7 @@ export default {
     "console.saved": ["Saved.", "已保存。"],
     "console.changed-meanwhile": ["Somebody else changed this meanwhile. Nothing was changed now.", "其他人刚刚修改了此内容，本次未作任何更改。"],
     "form.changed-meanwhile": ["Somebody else saved this meanwhile. What you entered is still here.", "其他人刚刚保存了此内容，您输入的内容仍然保留。"],
+    "form.last-change": ["The last change:", "最近一次修改："],
     "form.load-theirs": ["Discard mine and load theirs", "放弃我的修改，载入最新内容"],
     "form.save-over": ["Save mine over it", "用我的修改覆盖"],
     "console.remove": ["Remove", "移除"],

@@ -78,7 +78,7 @@ class Application extends View {
                 { fields: [scopesField(application.scopes, application.kind), redirectsField(application.redirectUris)] },
             ],
             action: t("console.save"),
-            reload: () => this.open(),
+            reload: () => this.open(), lastChange: () => this.lastChange("application", application.clientId),
             send: async (_, changed, isOver) => {
                 // Absent fields stay; an empty text, unlike null, clears one.
                 const body = { ...changed, name: "name" in changed ? changed.name ?? "" : undefined };

@@ -1,6 +1,7 @@
 import { file } from "../../shared/api.js";
 import { element, isolate } from "../../shared/dom.js";
 import { t } from "../../shared/language.js";
+import { actorName } from "../actor.js";
 import { endOfDay, startOfDay } from "../days.js";
 import { timeElement } from "../format.js";
 import { PagedTable } from "../paged-table.js";
@@ -12,8 +13,10 @@ const PATH = "/admin/v1/audit";
 const FILTERS = ["userId", "clientId", "action", "objectKind", "objectId", "fromDay", "toDay"];
 
 /** The common values of two filters; others can be typed. */
-const ACTIONS = ["bind", "change", "create", "delete", "disable", "enable", "freeze", "register", "revoke", "rotate", "unbind", "unfreeze"];
-const KINDS = ["application", "department", "device", "secret", "signing-key", "tenant", "token", "user"];
+const ACTIONS = ["bind", "change", "create", "delete", "disable", "enable", "end", "freeze", "import", "register", "revoke", "rotate", "sign-out", "unbind", "unfreeze"];
+const KINDS = [
+    "application", "content", "department", "device", "module", "secret", "signing-key", "source", "tenant", "token", "user", "vocabulary",
+];
 
 class Audit extends View {
     #inputs = new Map();
@@ -116,12 +119,13 @@ class Audit extends View {
         return element("a", { href: this.console.href(place), title: t("audit.filter-by") }, ...children);
     }
 
-    #actor({ clientId, userId, application, person }) {
+    #actor(deed) {
+        const { clientId, userId, application, person } = deed;
         if (!clientId && !userId) {
-            return t("audit.command-line");
+            return actorName(deed);
         }
         return [
-            userId && element("div", {}, this.#by({ userId }, isolate(person ?? userId)), person && element("span", { class: "faint" }, " ", isolate(userId))),
+            userId && element("div", {}, this.#by({ userId }, isolate(actorName(deed))), person && element("span", { class: "faint" }, " ", isolate(userId))),
             clientId && element("div", { class: "faint" }, application && [isolate(application), " "], this.#by({ clientId }, element("code", { class: "address" }, isolate(clientId)))),
         ];
     }

@@ -55,7 +55,7 @@ class Module extends View {
                 },
             ] }],
             action: t(module ? "console.save" : "modules.create"), beside: [cancelLink(back)],
-            reload: () => this.open(),
+            reload: () => this.open(), lastChange: () => this.lastChange("module", this.place.id),
             send: async (values, changed, isOver) => {
                 if (module) {
                     const alter = (now) => withValues(formOf(now), changed);

@@ -182,7 +182,7 @@ class Source extends View {
                 { legend: t("source.limits"), fields: limitFields(source) },
             ],
             action: t("console.save"), beside: [cancelLink(this.#href())],
-            reload: () => this.open(),
+            reload: () => this.open(), lastChange: () => this.lastChange("source", source.id),
             send: async (_, changed, isOver) => {
                 const alter = (now) => changedSource(now, changed);
                 await (isOver ? this.change(this.#path, alter) : this.save(this.#path, loaded, alter));

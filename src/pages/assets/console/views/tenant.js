@@ -67,6 +67,8 @@ class Tenant extends View {
             ] }],
             action: t("console.save"), beside: [cancelLink(this.console.href({ view: "tenants" }))],
             reload: () => this.open(),
+            // Another tenant than the one that is acted on.
+            lastChange: () => this.lastChange("tenant", tenant.eCode, { allTenants: true }),
             send: async (_, changed, isOver) => {
                 // Absent fields stay; an empty text, unlike null, clears one.
                 const loginSuffix = "loginSuffix" in changed ? changed.loginSuffix ?? "" : undefined;

@@ -24,7 +24,7 @@ class Vocabulary extends View {
         const form = makeForm({
             groups: [{ fields: Object.keys(PARTS).map(field) }],
             action: t("console.save"),
-            reload: () => this.open(),
+            reload: () => this.open(), lastChange: () => this.lastChange("vocabulary", this.tenant),
             send: async (texts, changed, isOver) => {
                 const parts = Object.entries(changed).map(([name, text]) => [name, PARTS[name].read(text).entries]);
                 try {
