@@ -26,8 +26,8 @@ const SESSION_HEADER = { "x-trawl-session": "1" };
  * @param {{query?: Record<string, unknown>, body?: unknown, match?: string, tenant?: string, signal?: AbortSignal,
  *     limit?: number, keepalive?: boolean}}
  *     [options]
- *     `match` is the `etag` that the object must still have, `limit` a timeout in milliseconds; with `keepalive` the call
- *     outlives the page
+ *     `body` is sent as JSON, a `Blob` as it is; `match` is the `etag` that the object must still have, `limit` a timeout
+ *     in milliseconds; with `keepalive` the call outlives the page
  * @returns {Promise<any>}
  */
 export async function call(method, path, options = {}) {
@@ -141,8 +141,9 @@ async function send(method, path, accept, { query = {}, body, match, tenant, sig
     // Relative: a proxy may add a path.
     const address = path.replace(/^\//, "") + (parameters.size ? `?${parameters}` : "");
     const headers = { ...SESSION_HEADER, accept };
+    const isRaw = body instanceof Blob;
     if (body !== undefined) {
-        headers["content-type"] = "application/json";
+        headers["content-type"] = isRaw ? "application/octet-stream" : "application/json";
     }
     if (tenant) {
         headers["indicated-e-code"] = tenant;
@@ -155,7 +156,7 @@ async function send(method, path, accept, { query = {}, body, match, tenant, sig
     try {
         const response = await fetch(address, {
             method, headers, signal: ends.length > 1 ? AbortSignal.any(ends) : ends[0], cache: "no-store", credentials: "same-origin", keepalive,
-            body: body === undefined ? undefined : JSON.stringify(body),
+            body: body === undefined || isRaw ? body : JSON.stringify(body),
         });
         learnClock(response, asked);
         return response;
