@@ -1,7 +1,10 @@
 // Addresses of views.
 
 /** In the order of the navigation. */
-export const VIEWS = ["overview", "sources", "modules", "insights", "vocabulary", "try", "figures", "searches", "applications", "tenants", "keys", "audit", "settings"];
+export const VIEWS = [
+    "overview", "sources", "modules", "insights", "vocabulary", "try", "figures", "searches", "people", "applications", "tenants", "keys", "audit",
+    "settings",
+];
 
 /** Views outside the navigation, with the section that they belong to. */
 const WITHIN = { "add-source": "sources", "signed-in": "overview" };

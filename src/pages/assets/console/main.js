@@ -30,6 +30,8 @@ const ELEMENTS = {
     "try": ["console-try", () => import("./views/try.js")],
     "figures": ["console-figures", () => import("./views/figures.js")],
     "searches": ["console-searches", () => import("./views/searches.js")],
+    "people": ["console-people", () => import("./views/people.js")],
+    "person": ["console-person", () => import("./views/person.js")],
     "applications": ["console-applications", () => import("./views/applications.js")],
     "application": ["console-application", () => import("./views/application.js")],
     "tenants": ["console-tenants", () => import("./views/tenants.js")],
@@ -42,7 +44,7 @@ const ELEMENTS = {
 const UNKNOWN = ["console-unknown", () => import("./views/unknown.js")];
 
 /** Views of one object have the address of their list with an id. */
-const OF_ONE = { sources: "source", modules: "module", applications: "application", tenants: "tenant" };
+const OF_ONE = { sources: "source", modules: "module", people: "person", applications: "application", tenants: "tenant" };
 
 /** The console element: views reach the server and each other through it. */
 export class Console extends HTMLElement {

@@ -1,11 +1,13 @@
 // English and Chinese by key; `|` separates singular and plural.
 
 import changing from "./console-admin.js";
+import people from "./console-people.js";
 import sources from "./console-sources.js";
 
 export default {
     ...sources,
     ...changing,
+    ...people,
 
     "console.title": ["Console", "控制台"],
     "console.loading": ["Loading…", "正在加载…"],
@@ -74,6 +76,7 @@ export default {
     "nav.try": ["Try a search", "试搜"],
     "nav.figures": ["Figures", "统计"],
     "nav.searches": ["Slow searches", "慢搜索"],
+    "nav.people": ["People", "人员"],
     "nav.applications": ["Applications", "应用"],
     "nav.tenants": ["Enterprises", "企业"],
     "nav.keys": ["Signing keys", "签名密钥"],
