@@ -1,7 +1,7 @@
 import { element, fill, isolate } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { makeForm } from "./form.js";
-import { formOf, nextOrder, suggestCode } from "./module-forms.js";
+import { formOf, moduleLabel, nextOrder, suggestCode } from "./module-forms.js";
 
 /** Stands for a new module; no id contains it. */
 const NEW = "+";
@@ -27,7 +27,7 @@ export async function addToModuleForm(view, source, done) {
         groups: [
             { fields: [{
                 name: "module", kind: "choice", label: t("put.module"), value: NEW, hint: t("put.hint"),
-                options: [[NEW, t("put.new")], ...others.map(({ id, name, code }) => [id, name === code ? code : `${name} (${code})`])],
+                options: [[NEW, t("put.new")], ...others.map((module) => [module.id, moduleLabel(module)])],
             }] },
             { when: (values) => values.module === NEW, fields: [
                 { name: "name", label: t("module.name"), value: source.name, required: true },

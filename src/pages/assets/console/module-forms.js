@@ -3,7 +3,15 @@ export const BUILT_IN = ["article", "news", "todo", "done", "feed", "people", "d
 
 export const TYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];
 
+/** Codes of contents that interfaces of their own write. */
+export const OWNED = ["todo", "done", "people", "department", "group", "file", "favorite", "message"];
+
 export const PREFIX = "builtin:";
+
+/** A module in a list of choices. */
+export function moduleLabel({ name, code }) {
+    return name === code ? code : `${name} (${code})`;
+}
 
 /** The writable fields of a module, for a PUT. */
 export function formOf({ code, name, icon, orderNo, type, sources, duplicates, recency }) {

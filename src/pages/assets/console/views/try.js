@@ -4,6 +4,7 @@ import { explain } from "../failure.js";
 import { makeField } from "../field.js";
 import { takeHanded } from "../handed-word.js";
 import { duration } from "../format.js";
+import { moduleLabel } from "../module-forms.js";
 import { rawJson } from "../raw-json.js";
 import { table } from "../table.js";
 import { View } from "../view.js";
@@ -35,7 +36,7 @@ class Try extends View {
         const handed = takeHanded();
         const described = [
             { name: "keyword", label: t("try.keyword"), required: true, value: handed?.word },
-            { name: "module", kind: "choice", label: t("try.module"), options: modules.map(({ id, name, code }) => [id, name === code ? code : `${name} (${code})`]) },
+            { name: "module", kind: "choice", label: t("try.module"), options: modules.map((module) => [module.id, moduleLabel(module)]) },
             { name: "source", kind: "choice", label: t("try.source"), options: [["", t("try.all-sources")]] },
             { name: "order", kind: "choice", label: t("try.order"), value: "relevance", options: ["relevance", "time"].map((name) => [name, t(`order.${name}`)]) },
             { name: "userId", label: t("try.person"), hint: t("try.person-hint"), value: this.place.userId },
