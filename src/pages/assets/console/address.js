@@ -2,7 +2,7 @@
 
 /** In the order of the navigation. */
 export const VIEWS = [
-    "overview", "sources", "modules", "insights", "vocabulary", "try", "figures", "searches", "people", "applications", "tenants", "keys", "audit",
+    "overview", "sources", "modules", "contents", "insights", "vocabulary", "try", "figures", "searches", "people", "applications", "tenants", "keys", "audit",
     "settings",
 ];
 

@@ -6,14 +6,19 @@ let handed = null;
  * A link to a view that takes the word up.
  *
  * @param {HTMLAnchorElement} link
- * @param {{word: string, part?: string}} given `part` of the vocabulary
+ * @param {{word: string, part?: string} | null} given `part` of the vocabulary
  */
 export function handing(link, given) {
     link.addEventListener("click", ({ ctrlKey, metaKey, shiftKey }) => {
         // Another tab does not get it.
-        handed = ctrlKey || metaKey || shiftKey ? null : given;
+        hand(ctrlKey || metaKey || shiftKey ? null : given);
     });
     return link;
+}
+
+/** Hands a word to the view that is opened next; null hands none. */
+export function hand(given) {
+    handed = given;
 }
 
 /** The handed word, once; null without one. */

@@ -22,6 +22,7 @@ const LINES = {
     overview: "M4 13h5v7H4zM10 4h5v16h-5zM16 9h5v11h-5z",
     sources: "M4 5h16v5H4zM4 14h16v5H4zM8 7.5v.1M8 16.5v.1",
     modules: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
+    contents: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
     vocabulary: "M5 4h6a2 2 0 0 1 1 2 2 2 0 0 1 1-2h6v15h-6a2 2 0 0 0-1 1 2 2 0 0 0-1-1H5zM12 6v14",
     insights: "M2.5 12c2-4.5 5.5-7 9.5-7s7.5 2.5 9.5 7c-2 4.5-5.5 7-9.5 7s-7.5-2.5-9.5-7M12 9a3 3 0 1 0 0 6 3 3 0 0 0 0-6",
     searches: "M10.5 4a6.5 6.5 0 1 0 0 13 6.5 6.5 0 0 0 0-13M15.5 15.5 20.5 20.5",

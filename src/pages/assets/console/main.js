@@ -25,6 +25,8 @@ const ELEMENTS = {
     "add-source": ["console-add-source", () => import("./views/add-source.js")],
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
+    "contents": ["console-contents", () => import("./views/contents.js")],
+    "content": ["console-content", () => import("./views/content.js")],
     "insights": ["console-insights", () => import("./views/insights.js")],
     "vocabulary": ["console-vocabulary", () => import("./views/vocabulary.js")],
     "try": ["console-try", () => import("./views/try.js")],
@@ -44,7 +46,7 @@ const ELEMENTS = {
 const UNKNOWN = ["console-unknown", () => import("./views/unknown.js")];
 
 /** Views of one object have the address of their list with an id. */
-const OF_ONE = { sources: "source", modules: "module", people: "person", applications: "application", tenants: "tenant" };
+const OF_ONE = { sources: "source", modules: "module", contents: "content", people: "person", applications: "application", tenants: "tenant" };
 
 /** The console element: views reach the server and each other through it. */
 export class Console extends HTMLElement {

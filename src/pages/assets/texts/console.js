@@ -1,12 +1,14 @@
 // English and Chinese by key; `|` separates singular and plural.
 
 import changing from "./console-admin.js";
+import contents from "./console-contents.js";
 import people from "./console-people.js";
 import sources from "./console-sources.js";
 
 export default {
     ...sources,
     ...changing,
+    ...contents,
     ...people,
 
     "console.title": ["Console", "控制台"],
@@ -71,6 +73,7 @@ export default {
     "nav.overview": ["Overview", "概览"],
     "nav.sources": ["Sources", "数据源"],
     "nav.modules": ["Modules", "模块"],
+    "nav.contents": ["Contents", "内容"],
     "nav.insights": ["What people look for", "大家在搜什么"],
     "nav.vocabulary": ["Vocabulary", "词汇"],
     "nav.try": ["Try a search", "试搜"],

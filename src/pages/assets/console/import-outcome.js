@@ -1,0 +1,28 @@
+import { element, isolate } from "../shared/dom.js";
+import { t } from "../shared/language.js";
+import { icon } from "./icons.js";
+import { table } from "./table.js";
+
+/**
+ * What an import left out or cut, and why it broke off.
+ *
+ * @param {{truncated: number, rejected: number, rejections: object[], error: string | null}} imported as the server tells it
+ */
+export function outcome({ truncated, rejected, rejections, error }) {
+    const caption = t("import.rejected", { count: rejected });
+    const rows = rejections.map(({ number, id, reason }, place) => ({ key: `${place}`, cells: [
+        number === null ? "–" : `${number}`, id === null ? "–" : element("code", {}, isolate(id)), element("span", { lang: "en" }, isolate(reason)),
+    ] }));
+    return [
+        error && element("div", { class: "notice alarm", role: "alert" }, icon("fail"), element(
+            "p", {}, t("import.broke-off"), " ", element("span", { lang: "en" }, isolate(error)),
+        )),
+        truncated > 0 && element("p", {}, t("import.truncated", { count: truncated })),
+        rejected > 0 && element("p", {}, icon("warning"), ` ${caption}`),
+        rows.length > 0 && element(
+            "div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": caption },
+            table({ caption, columns: ["import.line", "contents.id", "import.reason"].map((key) => t(key)), rows }),
+        ),
+        rows.length > 0 && rejected > rows.length && element("p", { class: "faint" }, t("searches.more", { count: rejected - rows.length })),
+    ];
+}
