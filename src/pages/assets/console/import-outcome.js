@@ -10,8 +10,8 @@ import { table } from "./table.js";
  */
 export function outcome({ truncated, rejected, rejections, error }) {
     const caption = t("import.rejected", { count: rejected });
-    const rows = rejections.map(({ number, id, reason }, place) => ({ key: `${place}`, cells: [
-        number === null ? "–" : `${number}`, id === null ? "–" : element("code", {}, isolate(id)), element("span", { lang: "en" }, isolate(reason)),
+    const rows = rejections.map(({ line, id, reason }, place) => ({ key: `${place}`, cells: [
+        line === null ? "–" : `${line}`, id === null ? "–" : element("code", {}, isolate(id)), element("span", { lang: "en" }, isolate(reason)),
     ] }));
     return [
         error && element("div", { class: "notice alarm", role: "alert" }, icon("fail"), element(

@@ -1,7 +1,7 @@
 export default {
     "contents.lead": [
-        "What applications have written, the newest first. Listed is what everybody in the enterprise may see; other content opens by its id.",
-        "应用写入的内容，最新的排在前面。此处列出企业全员可见的内容，其他内容可通过 ID 打开。",
+        "What applications have written, by id. Words find what everybody in the enterprise may see, the newest first.",
+        "应用写入的内容，按 ID 排序。输入搜索词时，查找企业全员可见的内容，最新的排在前面。",
     ],
     "contents.filters": ["Filters of the contents", "内容筛选条件"],
     "contents.kind": ["Kind", "种类"],
@@ -14,6 +14,7 @@ export default {
     "contents.item": ["Content", "内容"],
     "contents.author": ["Author", "作者"],
     "contents.time": ["Time", "时间"],
+    "contents.restricted": ["for some people", "仅部分人员可见"],
     "contents.none": ["No such content is found.", "没有找到符合条件的内容。"],
     "content.module": ["Module", "模块"],
     "content.written": ["Written", "写入时间"],

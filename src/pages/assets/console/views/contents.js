@@ -32,7 +32,7 @@ class Contents extends View {
         const form = this.#form(words);
         this.#import = new ContentImport(this, () => this.#kind.code, () => this.#pages.filter(this.#query()));
         this.#pages = new PagedTable(this, {
-            load: (query) => this.#search(query), query: this.#query(), caption: t("nav.contents"), empty: t("contents.none"),
+            load: (query) => this.#find(query), query: this.#query(), caption: t("nav.contents"), empty: t("contents.none"),
             columns: ["contents.item", "contents.author", "contents.time"].map((key) => t(key)),
             row: (item) => ({ key: item.id, cells: [this.#item(item), item.author ? isolate(item.author) : "–", timeElement(item.displayTime)] }),
         });
@@ -92,22 +92,27 @@ class Contents extends View {
     }
 
     #query() {
-        const { code, module } = this.#kind;
-        return { keyword: this.#fields.get("keyword").value() ?? EVERYTHING, moduleId: module, source: `${PREFIX}${code}` };
+        return { keyword: this.#fields.get("keyword").value(), kind: this.#kind, isOwned: this.#isOwned };
     }
 
     /** Keywords stay out of addresses, which are kept in histories. */
-    #search({ cursor, ...query }) {
-        return this.call("POST", "/admin/v1/search", { body: { ...query, cursor: cursor ?? undefined, sort: "time", paging: "cursor", exact: true } });
+    #find({ keyword, kind: { code, module }, isOwned, limit, cursor }) {
+        if (!keyword && !isOwned) {
+            return this.call("GET", `/admin/v1/contents/${encodeURIComponent(code)}`, { query: { limit, cursor } });
+        }
+        return this.call("POST", "/admin/v1/search", { body: {
+            keyword: keyword ?? EVERYTHING, moduleId: module, source: `${PREFIX}${code}`, limit, cursor: cursor ?? undefined, sort: "time", paging: "cursor",
+            exact: true,
+        } });
     }
 
-    #item({ id, title, brief }) {
+    #item({ id, title, brief, isRestricted }) {
         const name = isolate(title || id);
         const place = { view: "contents", kind: this.#kind.code, id };
         return [
             this.#isOwned ? name : handing(element("a", { href: this.console.href(place) }, name), { word: this.#fields.get("keyword").value() }),
             brief && element("div", { class: "faint brief", dir: "auto" }, brief),
-            title && element("div", { class: "faint address" }, isolate(id)),
+            (title || isRestricted) && element("div", { class: "faint address" }, isolate(id), isRestricted && ` · ${t("contents.restricted")}`),
         ];
     }
 }
