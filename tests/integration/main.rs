@@ -142,9 +142,11 @@ mod oauth {
 mod pages {
     mod console {
         mod adding_sources;
+        mod contents;
         mod drafts;
         mod figures;
         mod operations;
+        mod people;
         mod simultaneous;
         mod states;
         mod views;

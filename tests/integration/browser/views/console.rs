@@ -16,6 +16,7 @@ pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     sources(stage, judge).await;
     adding_a_source(stage, judge).await;
     modules(stage, judge).await;
+    people(stage, judge).await;
     applications(stage, judge).await;
     tenants(stage, judge).await;
     ended(stage, judge).await;
@@ -123,8 +124,37 @@ async fn modules(stage: &Stage, judge: &mut impl Judge) {
     judge.look_at(stage, "console-module").await;
     show(stage, "view=modules&id=%2B", "console-module form").await;
     judge.look_at(stage, "console-module-new").await;
+    show(stage, "view=contents&kind=article", "console-contents table").await;
+    judge.look_at(stage, "console-contents").await;
+    import(stage).await;
+    judge.look_at(stage, "console-contents-imported").await;
+    click(stage, "console-contents .pages tbody a").await;
+    stage.wait_for_element("console-content .facts").await;
+    judge.look_at(stage, "console-content").await;
     show(stage, "view=vocabulary", "console-vocabulary form").await;
     judge.look_at(stage, "console-vocabulary").await;
+}
+
+/// Imports a file of three rows, of which two are rejected.
+async fn import(stage: &Stage) {
+    let script = "
+        const data = new DataTransfer();
+        data.items.add(new File(['{\"id\":\"n1\",\"title\":\"Notice\"}\\nno row\\n{\"id\":\"n3\"}'], 'notices.jsonl'));
+        document.querySelector('.drop').dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));
+    ";
+    stage.browser.client.execute(script, Vec::new()).await.unwrap();
+    stage.wait_for_element(".imports tbody tr").await;
+}
+
+async fn people(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=people", "console-people table").await;
+    judge.look_at(stage, "console-people").await;
+    show(stage, "view=people&id=u-bram-dekker", "console-person tbody").await;
+    judge.look_at(stage, "console-person").await;
+    click(stage, "console-person .grave").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-sign-out-asked").await;
+    leave_dialog(stage).await;
 }
 
 async fn applications(stage: &Stage, judge: &mut impl Judge) {

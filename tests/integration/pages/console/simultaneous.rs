@@ -29,6 +29,7 @@ async fn later_operator_is_told_and_chooses() {
     page.fill("pageSize", "7").await;
     page.submit().await;
     page.wait_for_text(TOLD).await;
+    page.wait_for_text("The last change: User mei").await;
     let focused = page.run("return document.activeElement.getAttribute('role')", &[]).await;
     assert_eq!((value(&page, "pageSize").await, focused), (json!("7"), json!("alert")));
     assert_eq!(all.mei.get(SOURCE).await.ok().data()["pageSize"], 10, "it was saved all the same");

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 23] = [
+const VIEWS: [(&str, &str); 27] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -25,11 +25,15 @@ const VIEWS: [(&str, &str); 23] = [
     ("add-source-check", "?view=add-source&id=y&step=check"),
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
+    ("contents", "?view=contents&kind=article"),
+    ("content", "?view=contents&kind=article&id=x1"),
     ("insights", "?view=insights"),
     ("vocabulary", "?view=vocabulary"),
     ("try", "?view=try"),
     ("figures", "?view=figures"),
     ("searches", "?view=searches"),
+    ("people", "?view=people"),
+    ("person", "?view=people&id=mei"),
     ("applications", "?view=applications"),
     ("application", "?view=applications&id=%2B"),
     ("tenants", "?view=tenants"),
@@ -69,6 +73,9 @@ async fn hard_landscape() -> Operated {
         .await;
     let off = with(with(system.registration("y"), "name", "سجل العقود والاتفاقيات"), "enabled", false);
     operator.post("/admin/v1/sources", &off).await.ok();
+    let acme = all.app.tenant("acme").await;
+    let long = json!({"id": "x1", "title": name, "brief": "Verzeichnis".repeat(40), "visibility": {"users": [name]}});
+    all.app.put_contents(&acme.caller, "article", &[long]).await;
     let search = json!({"keyword": "harbour", "moduleId": "contracts"});
     for reply in [Reply::Good, Reply::Status(503)] {
         system.set_reply(reply);
