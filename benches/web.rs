@@ -32,7 +32,7 @@ use self::{
         load::{Connection, Samples, Target},
         report::{Report, millis},
     },
-    page::{Page, Press},
+    page::{Goal, Page, Press},
     site::Site,
 };
 
@@ -51,6 +51,9 @@ struct Scale {
 const FULL: Scale = Scale { documents: 1_000_000, words: 50 };
 
 const QUICK: Scale = Scale { documents: 50_000, words: 10 };
+
+/// Browsers with an empty cache.
+const FIRST_LOADS: usize = 5;
 
 const SHARES: [f64; 3] = [0.5, 0.9, 0.99];
 
@@ -98,9 +101,17 @@ async fn blocking(make: impl FnOnce() -> Site + Send + 'static) -> Site {
 
 /// Types words and requests others by HTTP, in turn.
 async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
+    let mut loads = Vec::new();
+    for _ in 0..FIRST_LOADS {
+        let page = Page::open(site).await;
+        loads.push(page.load().await);
+        page.close().await;
+    }
     let page = Page::open(site).await;
+    page.start_clock().await;
     let mut http = Connection::open(site.server.address).await;
     let mut presses: Vec<Press> = Vec::new();
+    let mut looks: Vec<Press> = Vec::new();
     let mut asked: Vec<Duration> = Vec::new();
     let mut nothing = 0;
     let warm = scale.words.div_ceil(10);
@@ -116,29 +127,58 @@ async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
         }
         asked.push(took);
         match press {
-            Some(press) => presses.push(press),
+            Some(press) => {
+                presses.push(press);
+                looks.push(page.look().await);
+            }
             // Ideographs that no segmentation keeps together, or a stop word.
             None => nothing += 1,
         }
     }
     page.close().await;
 
-    let of = |part: fn(&Press) -> f64| -> Vec<Duration> {
-        presses.iter().map(|press| Duration::from_secs_f64(part(press).max(0.0) / 1_000.0)).collect()
-    };
     let http = Samples::new(asked.clone(), asked.iter().sum());
-    let painted = quantiles(of(|press| press.painted - press.pressed));
+    let painted = quantiles(&presses, |press| Some(press.results.as_ref()?.painted? - press.pressed));
     writeln!(
         report,
         "| {name} ({} words, {nothing} more found nothing) | {} | {} | {} | {} | {} ({:.0} per second) | {:.2} |",
         presses.len(),
         shown(painted),
-        shown(quantiles(of(|press| press.asked - press.pressed))),
-        shown(quantiles(of(|press| press.answered - press.asked))),
-        shown(quantiles(of(|press| press.painted - press.answered))),
+        shown(quantiles(&presses, |press| Some(press.results.as_ref()?.asked - press.pressed))),
+        shown(quantiles(&presses, |press| press
+            .results
+            .as_ref()
+            .and_then(|goal| Some(goal.answered? - goal.asked)))),
+        shown(quantiles(&presses, |press| press
+            .results
+            .as_ref()
+            .and_then(|goal| Some(goal.painted? - goal.answered?)))),
         shown(SHARES.map(|share| http.quantile(share))),
         http.rate(),
         painted[0] / http.quantile(SHARES[0]),
+    );
+    let outcome = |presses: &[Press], goal: fn(&Press) -> Option<&Goal>| {
+        let painted = |press: &Press| Some(goal(press)?.painted? - press.pressed);
+        format!(
+            "{} ({} of {})",
+            shown(quantiles(presses, painted)),
+            presses.iter().filter_map(painted).count(),
+            presses.len()
+        )
+    };
+    loads.sort_by(|one, other| one.painted.total_cmp(&other.painted));
+    let load = &loads[loads.len() / 2];
+    writeln!(
+        report,
+        "\n| data | last key → suggestions painted | last key → top results painted | key → item painted beside the list | \
+         first load: request → first text, median of {FIRST_LOADS} | its requests, with data | its kB, transferred |\n\
+         |---|---|---|---|---|---|---|\n| {name} | {} | {} | {} | {:.0} | {} | {:.1} |",
+        outcome(&presses, |press| press.suggestions.as_ref()),
+        outcome(&presses, |press| press.top.as_ref()),
+        outcome(&looks, |press| press.item.as_ref()),
+        load.painted,
+        load.requests,
+        load.bytes as f64 / 1_000.0,
     );
 }
 
@@ -156,8 +196,13 @@ fn question(site: &Site, word: &str) -> Target {
     }
 }
 
-fn quantiles(times: Vec<Duration>) -> [f64; 3] {
-    let samples = Samples::new(times, Duration::ZERO);
+/// Of the presses that have it, in milliseconds.
+fn quantiles(presses: &[Press], part: impl Fn(&Press) -> Option<f64>) -> [f64; 3] {
+    let times = presses.iter().filter_map(part);
+    let samples = Samples::new(
+        times.map(|time| Duration::from_secs_f64(time.max(0.0) / 1_000.0)).collect(),
+        Duration::ZERO,
+    );
     SHARES.map(|share| samples.quantile(share))
 }
 

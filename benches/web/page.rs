@@ -13,66 +13,107 @@ use crate::{browser::Browser, site::Site};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Records the last key, the request, its first event, and the painted result.
+/// Suggestions and top results may be none, and may come after the first result.
+const SETTLED_AFTER: Duration = Duration::from_millis(300);
+
+/// Records the last key; for each goal the request, its first answer, and the painted outcome.
 ///
 /// Painted is the task after the frame: layout and paint are done then.
 const CLOCK: &str = r#"
-    const clock = window.__clock = {
+    const visible = (selector) => [...document.querySelectorAll(selector)].some((one) => one.checkVisibility());
+    const goals = {
         // Results of the previous search do not count.
-        shown: () => [...document.querySelectorAll("li.row .open")].some((row) => row.checkVisibility() && !row.closest(".old")),
+        results: { call: "contents/search", shown: () => visible("section:not(.old) li.row .open") },
+        top: { call: "contents/search", shown: () => visible(".top:not(.old) li.row") },
+        suggestions: { call: "contents/suggest", shown: () => visible(".suggestions .suggestion") },
+        item: { call: "v1/contents/", shown: () => visible(".look .look-facts") },
     };
+    const clock = window.__clock = { shown: goals.results.shown };
     addEventListener("keydown", (event) => {
         if ([...event.key].length === 1) {
-            clock.press = { pressed: event.timeStamp };
+            clock.press = { pressed: event.timeStamp, results: null, top: null, suggestions: null, item: null };
         }
     }, { capture: true });
     const plain = window.fetch;
     window.fetch = (...wanted) => {
         const press = clock.press;
         const answer = plain(...wanted);
-        if (press && !press.asked && String(wanted[0]?.url ?? wanted[0]).includes("contents/search")) {
-            press.asked = performance.now();
-            answer.then(() => {
-                press.answered = performance.now();
-            }, () => {});
+        const address = String(wanted[0]?.url ?? wanted[0]);
+        for (const [name, { call }] of Object.entries(goals)) {
+            if (press && !press[name] && address.includes(call)) {
+                const goal = press[name] = { asked: performance.now(), answered: null, painted: null };
+                answer.then(() => {
+                    goal.answered = performance.now();
+                }, () => {});
+            }
         }
         return answer;
     };
     new MutationObserver(() => {
-        const press = clock.press;
-        if (!press?.answered || press.seen || !clock.shown()) {
-            return;
+        for (const [name, { shown }] of Object.entries(goals)) {
+            const goal = clock.press?.[name];
+            if (!goal?.answered || goal.isSeen || !shown()) {
+                continue;
+            }
+            goal.isSeen = true;
+            requestAnimationFrame(() => {
+                const behind = new MessageChannel();
+                behind.port1.onmessage = () => {
+                    goal.painted = performance.now();
+                };
+                behind.port2.postMessage(null);
+            });
         }
-        press.seen = true;
-        requestAnimationFrame(() => {
-            const behind = new MessageChannel();
-            behind.port1.onmessage = () => {
-                press.painted = performance.now();
-            };
-            behind.port2.postMessage(null);
-        });
     }).observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
 "#;
 
 /// The last press: its times, "nothing" if nothing was found, null while pending.
 const OUTCOME: &str = r#"
     const { press } = window.__clock;
-    if (press?.painted) {
+    if (press?.results?.painted) {
         return press;
     }
     const isEmpty = [...document.querySelectorAll(".empty")].some((element) => element.checkVisibility());
-    return press?.answered && isEmpty ? "nothing" : null;
+    return press?.results?.answered && isEmpty ? "nothing" : null;
+"#;
+
+/// The page as it was loaded into an empty cache.
+const LOAD: &str = r#"
+    const [page] = performance.getEntriesByType("navigation");
+    const [paint] = performance.getEntriesByName("first-contentful-paint");
+    const loaded = [page, ...performance.getEntriesByType("resource")];
+    const bytes = loaded.reduce((sum, { transferSize }) => sum + transferSize, 0);
+    // Behind the redirects of the sign-in.
+    return paint ? { painted: paint.startTime - page.fetchStart, requests: loaded.length, bytes } : null;
 "#;
 
 const BOX: &str = "#box";
 
-/// In milliseconds of the page's clock.
+/// Times in milliseconds of the page's clock.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Press {
     pub(crate) pressed: f64,
+    pub(crate) results: Option<Goal>,
+    pub(crate) top: Option<Goal>,
+    pub(crate) suggestions: Option<Goal>,
+    pub(crate) item: Option<Goal>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Goal {
     pub(crate) asked: f64,
-    pub(crate) answered: f64,
+    pub(crate) answered: Option<f64>,
+    /// Absent where there was nothing to show.
+    pub(crate) painted: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Load {
+    /// Milliseconds from the request to the first text.
     pub(crate) painted: f64,
+    pub(crate) requests: usize,
+    /// Bytes as transferred, until the page is opened.
+    pub(crate) bytes: usize,
 }
 
 pub(crate) struct Page {
@@ -89,8 +130,17 @@ impl Page {
         }
         client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
         client.wait().at_most(TIMEOUT).for_element(Locator::Css(BOX)).await.unwrap();
-        client.execute(CLOCK, Vec::new()).await.unwrap();
-        Self { browser }
+        let page = Self { browser };
+        page.until("return document.querySelector('main[aria-busy]') ? null : true").await;
+        page
+    }
+
+    pub(crate) async fn load(&self) -> Load {
+        serde_json::from_value(self.until(LOAD).await).unwrap()
+    }
+
+    pub(crate) async fn start_clock(&self) {
+        self.browser.client.execute(CLOCK, Vec::new()).await.unwrap();
     }
 
     /// Returns its times if something was found.
@@ -98,8 +148,21 @@ impl Page {
         self.press(&[Key::Escape.into()]).await;
         self.until("return window.__clock.shown() ? null : true").await;
         self.press(&word.chars().collect::<Vec<char>>()).await;
-        let press = self.until(OUTCOME).await;
-        press.is_object().then(|| serde_json::from_value(press).unwrap())
+        if !self.until(OUTCOME).await.is_object() {
+            return None;
+        }
+        tokio::time::sleep(SETTLED_AFTER).await;
+        Some(serde_json::from_value(self.until("return window.__clock.press").await).unwrap())
+    }
+
+    /// Opens the first result beside the list by its key, and closes it.
+    pub(crate) async fn look(&self) -> Press {
+        self.press(&[Key::Down.into(), ' ']).await;
+        let press =
+            self.until("const { press } = window.__clock; return press.item?.painted ? press : null").await;
+        self.press(&[Key::Escape.into()]).await;
+        self.until("return document.querySelector('.look').hidden ? true : null").await;
+        serde_json::from_value(press).unwrap()
     }
 
     async fn press(&self, keys: &[char]) {

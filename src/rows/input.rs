@@ -30,11 +30,11 @@ enum RecordSource {
 
 impl RowReader {
     pub(crate) fn new(raw: Box<dyn Read + Send>) -> Result<Self, Rejection> {
-        Self::of_at_most(raw, u64::MAX)
+        Self::with_limit(raw, u64::MAX)
     }
 
     /// Ends with a rejection after this number of inflated bytes.
-    pub(crate) fn of_at_most(raw: Box<dyn Read + Send>, inflated: u64) -> Result<Self, Rejection> {
+    pub(crate) fn with_limit(raw: Box<dyn Read + Send>, inflated: u64) -> Result<Self, Rejection> {
         let position = Arc::new(AtomicU64::new(0));
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
         let records = records(counted, inflated).map_err(unreadable)??;
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn file_that_inflates_beyond_the_limit_ends_with_a_reason() {
         let bomb = zstd::encode_all(&b"{\"id\":\"a\"}\n".repeat(100_000)[..], 1).unwrap();
-        let rows: Vec<_> = RowReader::of_at_most(Box::new(Cursor::new(bomb)), 500_000).unwrap().collect();
+        let rows: Vec<_> = RowReader::with_limit(Box::new(Cursor::new(bomb)), 500_000).unwrap().collect();
         let (last, before) = rows.split_last().unwrap();
         assert!((1_000..100_000).contains(&before.len()) && before.iter().all(Result::is_ok));
         let Rejection { number, reason, .. } = last.as_ref().unwrap_err();

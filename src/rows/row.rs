@@ -12,7 +12,7 @@ pub(crate) struct Row {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub(crate) struct Rejection {
-    /// Line, or number in an array or feed, from 1; null for the whole file, which ends reading.
+    /// Line, or number in an array or feed, from 1; null for the whole file.
     #[serde(rename = "line")]
     pub(crate) number: Option<u64>,
     /// The row's id, if it has one.

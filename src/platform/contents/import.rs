@@ -61,7 +61,7 @@ pub async fn import_contents(
     let (sender, mut received) = mpsc::channel(1);
     let batcher = Batcher::new(state.limits.batch_items, state.limits.body_bytes);
     tokio::task::spawn_blocking(move || {
-        let rows = RowReader::of_at_most(Box::new(file.reader()), MAX_FILE_BYTES);
+        let rows = RowReader::with_limit(Box::new(file.reader()), MAX_FILE_BYTES);
         read_batches(rows, content::prepare, batcher, &sender);
     });
     let mut import = ContentImport::default();

@@ -51,6 +51,8 @@ pub struct ListedContent {
 
 const LISTED_BRIEF_BYTES: usize = 300;
 
+/// Refuses modules whose contents are written elsewhere.
+///
 /// # Errors
 /// 404 for a code that no module shows, 400 for one that has an endpoint of its own.
 pub(super) async fn check_module(state: &ContentsState, tenant_id: i64, module: &str) -> Result<()> {

@@ -263,7 +263,7 @@ async fn entries_expire_after_the_retention_days() {
 }
 
 #[tokio::test]
-async fn changes_of_the_registry_are_audited_with_the_names_of_changed_fields() {
+async fn registry_changes_are_audited_with_changed_fields() {
     let (app, _acme) = TestApp::start_with_acme().await;
     let operator = app.operator().await;
     let on_acme = operator.caller.on("acme");

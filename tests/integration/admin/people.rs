@@ -39,7 +39,7 @@ async fn start_with(rows: &[Value]) -> (TestApp, Application, Caller) {
 }
 
 #[tokio::test]
-async fn people_are_listed_last_change_first_and_found_by_parts_of_names() {
+async fn people_are_listed_last_change_first_and_found_by_name_parts() {
     let rows = [
         with(user("u1", ""), "name", "Émile Harbour"),
         with(with(user("u2", ""), "name", "國際部"), "email", "desk@harbour.example"),

@@ -8,7 +8,7 @@ export default {
     "contents.no-kinds": ["No module shows built-in content.", "没有显示内置内容的模块。"],
     "contents.keyword": ["Words", "搜索词"],
     "contents.id": ["Id", "ID"],
-    "contents.id-hint": ["Opens this content, whoever may see it.", "直接打开此内容，不论谁可见。"],
+    "contents.open-id": ["Open an id", "按 ID 打开"],
     "contents.show": ["Show", "显示"],
     "contents.owned": ["It has an interface of its own, so it is neither imported nor removed here.", "此类内容由专用接口写入，不能在此导入或移除。"],
     "contents.item": ["Content", "内容"],

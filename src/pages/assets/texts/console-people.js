@@ -5,7 +5,7 @@ export default {
     ],
     "people.none": ["There are no such people.", "没有符合条件的人员。"],
     "people.filters": ["Filters of the people", "人员筛选条件"],
-    "people.keyword": ["Name, login or user id", "姓名、登录名或用户 ID"],
+    "people.keyword": ["Name, login, id, mail or telephone", "姓名、登录名、ID、邮箱或电话"],
     "people.signed-in": ["Only those who are signed in", "仅显示已登录的人员"],
     "people.name": ["Name", "姓名"],
     "people.login": ["Login", "登录名"],

@@ -80,7 +80,7 @@ async fn dropped_file_is_imported_and_rejected_rows_are_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contents_of_other_interfaces_are_listed_without_import_and_removal() {
+async fn owned_contents_are_listed_without_import_and_removal() {
     let all = start().await;
     let page = Page::open(&all.mei, "/console?view=contents&kind=people").await;
     page.wait_for_text("has an interface of its own").await;

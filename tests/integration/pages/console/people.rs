@@ -37,7 +37,7 @@ async fn person_is_found_by_keyboard_and_signed_out_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn own_session_ends_only_after_a_question_and_leads_to_the_sign_in() {
+async fn own_session_ends_only_after_a_question() {
     let all = Operated::start().await;
     let page = Page::open(&all.mei, "/console?view=people&id=mei").await;
     page.wait_until("document.querySelectorAll('tbody tr').length === 1").await;

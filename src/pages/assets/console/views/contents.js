@@ -44,7 +44,7 @@ class Contents extends View {
         const described = [
             { name: "kind", kind: "choice", label: t("contents.kind"), value: this.place.kind, options: this.#kinds.map((kind) => [kind.code, moduleLabel(kind)]) },
             { name: "keyword", label: t("contents.keyword"), value: words },
-            { name: "id", label: t("contents.id"), hint: t("contents.id-hint") },
+            { name: "id", label: t("contents.open-id") },
         ];
         this.#fields = new Map(described.map((field) => [field.name, makeField(field)]));
         const form = element(
