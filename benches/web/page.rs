@@ -23,8 +23,8 @@ const CLOCK: &str = r#"
     const visible = (selector) => [...document.querySelectorAll(selector)].some((one) => one.checkVisibility());
     const goals = {
         // Results of the previous search do not count.
-        results: { call: "contents/search", shown: () => visible("section:not(.old) li.row .open") },
-        top: { call: "contents/search", shown: () => visible(".top:not(.old) li.row") },
+        results: { call: "contents/search", shown: () => visible(".overview section:not(.old) li.row .open") },
+        top: { call: "contents/search", shown: () => visible(".overview .top:not(.old) li.row") },
         suggestions: { call: "contents/suggest", shown: () => visible(".suggestions .suggestion") },
         item: { call: "v1/contents/", shown: () => visible(".look .look-facts") },
     };
@@ -162,6 +162,7 @@ impl Page {
             self.until("const { press } = window.__clock; return press.item?.painted ? press : null").await;
         self.press(&[Key::Escape.into()]).await;
         self.until("return document.querySelector('.look').hidden ? true : null").await;
+        self.browser.client.execute("document.querySelector('#box').focus()", Vec::new()).await.unwrap();
         serde_json::from_value(press).unwrap()
     }
 
