@@ -18,6 +18,8 @@ pub enum Status {
     Ok,
     /// It did not answer in time.
     Timeout,
+    /// Its last answers came too late, so it was asked and not waited for (decisions 12.6).
+    Late,
     /// It cannot be reached, or takes no calls now.
     Unavailable,
     /// It refused our credentials.
@@ -45,6 +47,7 @@ impl Status {
         match self {
             Self::Ok => "ok",
             Self::Timeout => "timeout",
+            Self::Late => "late",
             Self::Unavailable => "unavailable",
             Self::Unauthorized => "unauthorized",
             Self::Invalid => "invalid",

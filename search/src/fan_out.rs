@@ -184,7 +184,7 @@ impl SpanGuard {
         let status = match &outcome.result {
             Ok(page) if page.broken.is_some() => Status::Invalid,
             Ok(_) => Status::Ok,
-            Err(failure) => failure.kind.into(),
+            Err(failure) => failure.status(),
         };
         let span = mem::replace(&mut self.span, Span::none());
         record_end(&span, status.name(), status != Status::Ok, outcome.took);

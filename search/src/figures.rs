@@ -257,7 +257,8 @@ impl Figures {
         self.add(tenant_id, at, SubjectKind::Module, module, status, took);
         for source in sources {
             let took = Duration::from_millis(source.took_ms);
-            self.add(tenant_id, at, SubjectKind::Source, &source.id, source.status, took);
+            let status = if source.status == Status::Late { Status::Timeout } else { source.status };
+            self.add(tenant_id, at, SubjectKind::Source, &source.id, status, took);
         }
     }
 

@@ -249,7 +249,7 @@ impl SearchRounds {
             }
             Err(failure) => {
                 let source = &mut self.sources[place];
-                source.status = Some(failure.kind.into());
+                source.status = Some(failure.status());
                 source.message = Some(failure.message);
                 source.pause = failure.pause;
                 self.merge.fail(place);
@@ -312,8 +312,8 @@ impl SearchRounds {
         let statuses: Vec<Status> = sources.iter().filter_map(|source| source.status).collect();
         let answered = sources.iter().any(|source| source.answered);
         if sources.is_empty() || !statuses.is_empty() && !answered {
-            let all_timed_out =
-                !statuses.is_empty() && statuses.iter().all(|status| *status == Status::Timeout);
+            let all_timed_out = !statuses.is_empty()
+                && statuses.iter().all(|status| matches!(status, Status::Timeout | Status::Late));
             let asked = sources.iter().filter(|source| source.status.is_some());
             // A source without suspension can be asked at once: `None` is the least.
             let retry_after = asked.map(|source| source.pause.map(|pause| pause.remaining)).min().flatten();

@@ -7,6 +7,7 @@ use trawl_engine::{
 };
 
 use crate::{
+    answer::Status,
     request::{SearchContext, Viewer},
     sources::builtin::BuiltinSource,
     weight::Weight,
@@ -196,6 +197,8 @@ pub(crate) struct SourceFailure {
     /// The cursor is at fault, not the source.
     pub(crate) is_cursor_fault: bool,
     pub(crate) pause: Option<Pause>,
+    /// The source is asked and not waited for (decisions 12.6).
+    pub(crate) is_late: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,7 +226,24 @@ pub enum FailureKind {
 
 impl SourceFailure {
     pub(crate) fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), retry_after: None, is_cursor_fault: false, pause: None }
+        Self {
+            kind,
+            message: message.into(),
+            retry_after: None,
+            is_cursor_fault: false,
+            pause: None,
+            is_late: false,
+        }
+    }
+
+    pub(crate) fn late() -> Self {
+        let message =
+            "not waited for: its last answers came too late; the next one is kept for later searches";
+        Self { is_late: true, ..Self::new(FailureKind::Timeout, message) }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        if self.is_late { Status::Late } else { self.kind.into() }
     }
 
     pub(crate) fn disabled() -> Self {

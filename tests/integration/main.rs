@@ -231,6 +231,7 @@ mod search {
     mod facets;
     mod hedging;
     mod highlight;
+    mod late_sources;
     mod limits;
     mod merge;
     mod paging;

@@ -7,6 +7,7 @@
 //! 3. `call_timeout` takes the suspension's permission before a call is joined: nobody waits for another's probe. It
 //!    limits the call and records its end. A call given up at the search's deadline runs on to its own limit, to
 //!    tell slow from down. A probe always does, else one call of each source.
+//!    A source that answered too late three times in a row is asked and not waited for (`lateness`).
 //! 4. `single_flight` shares the call with identical ones; a call without waiters is dropped.
 //! 5. `hedging` sends a second request if the first is late.
 //! 6. `client` makes the request, `page` reads its answer, and the call caches it, also after its search.
@@ -21,6 +22,7 @@ mod client;
 pub mod health;
 mod hedge_budget;
 mod hedging;
+mod lateness;
 mod page;
 mod page_cache;
 mod positions;

@@ -217,8 +217,8 @@ impl Load {
             let found = of(system);
             shown += found.len();
             let possible: &[&str] = match system.behaviour {
-                Behaviour::Keeps => &["ok", "timeout", "unavailable"],
-                Behaviour::Hangs | Behaviour::Drips => &["timeout", "unavailable"],
+                Behaviour::Keeps => &["ok", "timeout", "late", "unavailable"],
+                Behaviour::Hangs | Behaviour::Drips => &["timeout", "late", "unavailable"],
                 Behaviour::Fails => &["error", "unavailable"],
                 Behaviour::Babbles => &["invalid", "unavailable"],
                 Behaviour::Closes => &["unavailable"],

@@ -82,6 +82,8 @@ async fn search_fails_when_no_module_answers() {
         assert_eq!(answer.source("hanging")["status"], "timeout");
         assert_eq!(answer.body["sources"].as_array().unwrap().len(), 1, "a source is reported twice");
     }
+    // A new registration is waited for again.
+    operator.put("/admin/v1/sources/hanging", &hanging.registration("hanging")).await.ok();
     broken.set_reply(Reply::Status(500));
     operator.register_source(&broken.registration("broken"), "three", &["broken"]).await;
     for request in [acme.caller.request(Method::POST, PATH), as_events] {

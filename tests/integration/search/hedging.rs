@@ -107,6 +107,8 @@ async fn hedges_are_at_most_one_in_twenty_calls() {
     let calls = 2 * EARNING;
     for _ in KNOWN..calls {
         setup.system.ignore_next(2);
+        // A new registration is waited for again.
+        setup.operator.put(X, &setup.registration).await.ok();
         assert_eq!(setup.search("1000").await, 504);
     }
     assert_eq!((setup.system.requests().len(), setup.hedges().await), (calls + 2, [2, 0]));

@@ -273,7 +273,7 @@ impl FakeSource {
             let (call, cache, key) = (self.call(cursor), cache.clone(), Arc::clone(&key));
             Ok(async move { call.await.inspect(|page| cache.put(key, page)) })
         };
-        let cached = cache.get(Arc::clone(&key), request.search.deadline, begin).await?;
+        let cached = cache.get(Arc::clone(&key), request.search.deadline, begin, |call, _until| call).await?;
         let page = into_page(&cached.page, request, order, cursor, consumed);
         let stale = matches!(cached.origin, Origin::Stale { .. });
         Ok(SourcePage { cached: cached.origin != Origin::Call, stale, ..page })

@@ -44,7 +44,7 @@ impl GuardedClient {
         Self { client: Arc::new(client), state, source_timeout, propagate_trace }
     }
 
-    pub(crate) fn state(&self) -> &SourceState {
+    pub(crate) fn state(&self) -> &Arc<SourceState> {
         &self.state
     }
 
@@ -74,6 +74,11 @@ impl GuardedClient {
             Ok(page)
         };
         Ok(permit.watch(deadline, self.source_timeout, call).instrument(span))
+    }
+
+    /// Whether a call would not wait for others.
+    pub(crate) fn has_room(&self) -> bool {
+        self.client.has_room()
     }
 
     pub(crate) async fn warm(&self) -> Result<(), SourceFailure> {

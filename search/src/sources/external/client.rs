@@ -50,6 +50,10 @@ impl LazyClient {
             .map_err(|error| failed(error.to_string()))
     }
 
+    pub(super) fn has_room(&self) -> bool {
+        self.client.get().is_none_or(SourceClient::has_room)
+    }
+
     pub(super) async fn fetch(
         &self,
         client: &SourceClient,

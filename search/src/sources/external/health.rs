@@ -18,6 +18,7 @@ use serde::Serialize;
 use self::{cache_stats::CacheCounters, call_seconds::call_seconds, history::CallHistory};
 use super::{
     hedge_budget::{HedgeBudget, Hedges},
+    lateness::Lateness,
     raw_page::RawPage,
     suspension::{CallEnd, Permission, Suspended, Suspension, Transition},
 };
@@ -55,7 +56,7 @@ impl From<Status> for HealthStatus {
     fn from(status: Status) -> Self {
         match status {
             Status::Ok => Self::Ok,
-            Status::Timeout => Self::Timeout,
+            Status::Timeout | Status::Late => Self::Timeout,
             Status::Unavailable => Self::Unavailable,
             Status::Unauthorized => Self::Unauthorized,
             Status::Invalid => Self::Invalid,
@@ -142,6 +143,7 @@ impl fmt::Debug for SourceState {
 pub(super) struct HealthRecord {
     pub(super) suspension: Suspension,
     counted: Option<CountedSuspension>,
+    pub(super) lateness: Lateness,
     /// A call outlives its search.
     pub(super) has_follower: bool,
     last: Option<(Status, Option<String>)>,
@@ -165,6 +167,7 @@ impl SourceState {
         let record = HealthRecord {
             suspension: Suspension::new(settings),
             counted: None,
+            lateness: Lateness::default(),
             has_follower: false,
             last: None,
             last_success: None,
@@ -179,10 +182,11 @@ impl SourceState {
         Self { tenant_id, source_id, clock, seconds, pages, record: Mutex::new(record) }
     }
 
-    /// Ends a suspension.
+    /// Ends a suspension and lateness.
     pub fn resume(&self) {
         let mut record = self.lock();
         record.suspension.reset();
+        record.lateness = Lateness::default();
         record.counted = None;
     }
 
@@ -233,7 +237,7 @@ impl SourceState {
         let calls = &mut record.calls;
         let count = match status {
             Status::Ok => &mut calls.ok,
-            Status::Timeout => &mut calls.timeout,
+            Status::Timeout | Status::Late => &mut calls.timeout,
             Status::Unavailable => &mut calls.unavailable,
             Status::Unauthorized => &mut calls.unauthorized,
             Status::Invalid => &mut calls.invalid,

@@ -41,6 +41,11 @@ impl HedgedClient {
         }
     }
 
+    /// Whether a call would not wait for others.
+    pub(super) fn has_room(&self) -> bool {
+        self.client.has_room()
+    }
+
     pub(super) async fn warm(&self) -> Result<(), SourceFailure> {
         let client = self.client.connected().await?;
         // The first search reports a failure of the source.

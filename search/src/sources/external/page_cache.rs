@@ -128,15 +128,17 @@ impl SourcePageCache {
 
     /// The page: fresh, from a call in flight, or from the call that `begin` permits.
     ///
-    /// A stale page stands in for a failed, late or refused call. `begin` gets the end of the wait.
-    pub(crate) async fn get<C>(
+    /// A stale page stands in for a failed, late or refused call. `begin` and `wait` get the end of the wait.
+    pub(crate) async fn get<C, W>(
         &self,
         key: Arc<SourcePageKey>,
         deadline: Instant,
         begin: impl FnOnce(Instant) -> Result<C, SourceFailure>,
+        wait: impl FnOnce(SharedCall<PageResult>, Instant) -> W,
     ) -> Result<CachedPage, SourceFailure>
     where
         C: Future<Output = PageResult> + Send + 'static,
+        W: Future<Output = PageResult>,
     {
         let stored = self.inner.pages.get(&key);
         let is_fresh =
@@ -152,7 +154,7 @@ impl SourcePageCache {
             if stale.is_some() { now + left.saturating_sub(STALE_LEAD.min(left / 10)) } else { deadline };
         let (result, was_called) = match begin(until) {
             Ok(call) => {
-                let call = self.join(key, call);
+                let call = wait(self.join(key, call), until);
                 let result = if stale.is_some() {
                     let late = |_elapsed| Err(SourceFailure::timed_out(now.elapsed()));
                     timeout_at(until, call).await.unwrap_or_else(late)

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use futures::future::ready;
 use tokio::time::Instant;
 use tracing::Span;
 use trawl_connectors::DeclaredOrder;
@@ -17,6 +18,7 @@ use super::{
     client::{ClientSettings, LazyClient, PropagateTrace},
     health::SourceState,
     hedging::HedgedClient,
+    lateness::Wait,
     page::{into_page, resume_point},
     page_cache::{CachedPage, Origin, SourcePageCache},
     raw_page::SourcePageKey,
@@ -125,8 +127,18 @@ impl ExternalSource {
             let cache = self.cache.clone();
             self.client.begin(call, until, move |key, page| cache.put(key, page))
         };
-        let cached = self.cache.get(Arc::clone(&key), request.search.deadline, begin).await?;
-        self.client.state().count_page(&cached.origin);
+        let deadline = request.search.deadline;
+        let state = self.client.state();
+        let cached = if state.is_late(deadline.saturating_duration_since(Instant::now())) {
+            let begin =
+                |until| if self.client.has_room() { begin(until) } else { Err(SourceFailure::late()) };
+            let leave = |call, until| ready(Wait::until(until, state).leave(call));
+            self.cache.get(Arc::clone(&key), deadline, begin, leave).await?
+        } else {
+            let wait = |call, until| Wait::until(until, state).for_answer(call);
+            self.cache.get(Arc::clone(&key), deadline, begin, wait).await?
+        };
+        state.count_page(&cached.origin);
         Ok(cached)
     }
 
@@ -176,8 +188,12 @@ impl ExternalSource {
             Ok(cached) if cached.page.newest().is_some_and(|newest| newest >= time) => {
                 return Ok(Some(self.read(request, cached, Some(&cursor), &[])));
             }
-            // The source is suspended, or no time is left.
-            Err(failure) if failure.pause.is_some() || Instant::now() >= request.search.deadline => {
+            // The source is suspended or late, or no time is left.
+            Err(failure)
+                if failure.pause.is_some()
+                    || failure.is_late
+                    || Instant::now() >= request.search.deadline =>
+            {
                 return Err(failure);
             }
             Ok(_) | Err(_) => {}

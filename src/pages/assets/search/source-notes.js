@@ -13,7 +13,7 @@ import { clockTime } from "../shared/time.js";
 /** The server's message for a disabled source: the answer is complete without it. */
 const OUT_OF_USE = "disabled by the operator";
 
-const SAID = { timeout: "state.timeout", unauthorized: "state.unauthorized", invalid: "state.invalid", error: "state.error" };
+const SAID = { timeout: "state.timeout", late: "state.late", unauthorized: "state.unauthorized", invalid: "state.invalid", error: "state.error" };
 
 /**
  * The notes of an answer on its sources.

@@ -89,6 +89,7 @@ export default {
 
     "status.ok": ["answered", "正常"],
     "status.timeout": ["timed out", "超时"],
+    "status.late": ["late, not waited for", "响应过慢，未等待"],
     "status.unavailable": ["not reached", "无法连接"],
     "status.unauthorized": ["credentials refused", "凭据被拒"],
     "status.invalid": ["contract broken", "违反约定"],

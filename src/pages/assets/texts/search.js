@@ -135,6 +135,7 @@ export default {
     "filter.reset": ["Remove filters", "清除筛选"],
 
     "state.timeout": ["{name} did not answer in time.", "“{name}”未能及时响应。"],
+    "state.late": ["{name} answers late; searching again may show more.", "“{name}”响应较慢，稍后再搜索可能会有更多结果。"],
     "state.unavailable": ["{name} cannot be reached at the moment.", "“{name}”暂时无法访问。"],
     "state.suspended": ["{name} had failures and rests until {time}.", "“{name}”出现故障，已暂停至 {time}。"],
     "state.unauthorized": ["{name} does not accept this server's credentials. An operator has to renew them.", "“{name}”不接受本服务器的凭据，需由管理员更新。"],

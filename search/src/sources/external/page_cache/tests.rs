@@ -32,6 +32,10 @@ fn failure() -> SourceFailure {
     SourceFailure::new(FailureKind::Unavailable, "down")
 }
 
+async fn waited(call: SharedCall<PageResult>, _until: Instant) -> PageResult {
+    call.await
+}
+
 async fn get(
     cache: &SourcePageCache,
     key: Arc<SourcePageKey>,
@@ -39,7 +43,7 @@ async fn get(
 ) -> Result<(String, bool), SourceFailure> {
     let (writer, written) = (cache.clone(), Arc::clone(&key));
     let call = async move { result.inspect(|page| writer.put(written, page)) };
-    let cached = cache.get(key, later(), |_| Ok(call)).await?;
+    let cached = cache.get(key, later(), |_| Ok(call), waited).await?;
     Ok((cached.page.note.clone().unwrap(), matches!(cached.origin, Origin::Stale { .. })))
 }
 
@@ -72,10 +76,10 @@ async fn stale_page_stands_in_for_a_refused_call() {
     type Never = std::future::Pending<PageResult>;
     let cache = SourcePageCache::new(SETTINGS);
     let refuse = |_| Err::<Never, _>(failure());
-    assert_eq!(cache.get(key("a"), later(), refuse).await.unwrap_err(), failure());
+    assert_eq!(cache.get(key("a"), later(), refuse, waited).await.unwrap_err(), failure());
     get(&cache, key("a"), Ok(page("1"))).await.unwrap();
     advance(FRESH).await;
-    let cached = cache.get(key("a"), later(), refuse).await.unwrap();
+    let cached = cache.get(key("a"), later(), refuse, waited).await.unwrap();
     let refused = Origin::Stale { failure: failure(), was_called: false };
     assert_eq!((cached.page.note.as_deref(), cached.origin), (Some("1"), refused));
 }
@@ -87,7 +91,7 @@ async fn stale_page_stands_in_shortly_before_the_deadline() {
     advance(FRESH).await;
     for left in [Duration::from_millis(50), Duration::from_secs(2)] {
         let deadline = Instant::now() + left;
-        let cached = timeout_at(deadline, cache.get(key("a"), deadline, |_| Ok(pending()))).await;
+        let cached = timeout_at(deadline, cache.get(key("a"), deadline, |_| Ok(pending()), waited)).await;
         let cached = cached.expect("the search is not over").unwrap();
         assert_eq!(cached.page.note.as_deref(), Some("1"));
         let Origin::Stale { failure, was_called: true } = cached.origin else {
@@ -97,10 +101,15 @@ async fn stale_page_stands_in_shortly_before_the_deadline() {
         assert!(cache.inner.in_flight.is_empty());
     }
     let deadline = Instant::now() + Duration::from_secs(2);
-    let waiting = cache.get(key("b"), deadline, |until| {
-        assert_eq!(until, deadline);
-        Ok(pending())
-    });
+    let waiting = cache.get(
+        key("b"),
+        deadline,
+        |until| {
+            assert_eq!(until, deadline);
+            Ok(pending())
+        },
+        waited,
+    );
     assert!(timeout_at(deadline, waiting).await.is_err());
 }
 
@@ -159,7 +168,7 @@ async fn identical_concurrent_requests_share_one_call() {
             calls.fetch_add(1, Ordering::SeqCst);
             Ok(page("shared"))
         };
-        cache.get(key("a"), later(), |_| Ok(call))
+        cache.get(key("a"), later(), |_| Ok(call), waited)
     });
     for cached in join_all(asking).await {
         assert_eq!(cached.unwrap().page.note.as_deref(), Some("shared"));
@@ -180,8 +189,8 @@ async fn call_is_dropped_with_its_last_waiter() {
             Ok(page("late"))
         }
     };
-    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call)));
-    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending())));
+    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call), waited));
+    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending()), waited));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
@@ -201,8 +210,8 @@ async fn remaining_waiter_gets_the_page_of_the_first_caller() {
             Ok(page("asked for by the first"))
         }
     };
-    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call)));
-    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending())));
+    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call), waited));
+    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending()), waited));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     release.notify_one();
@@ -212,7 +221,7 @@ async fn remaining_waiter_gets_the_page_of_the_first_caller() {
 #[tokio::test(start_paused = true)]
 async fn panicking_call_is_a_failure_and_the_next_begins_anew() {
     let cache = SourcePageCache::new(SETTINGS);
-    let failed = cache.get(key("a"), later(), |_| Ok(async { panic!("inside the source") })).await;
+    let failed = cache.get(key("a"), later(), |_| Ok(async { panic!("inside the source") }), waited).await;
     assert_eq!(failed.unwrap_err().kind, FailureKind::Error);
     assert_eq!(get(&cache, key("a"), Ok(page("1"))).await, Ok(found("1", false)));
 }
