@@ -32,6 +32,7 @@ pub(crate) fn parameters() -> SearchParameters {
         exact: false,
         explain: false,
         facets: FacetSelection::default(),
+        missing_change: None,
         timeout: Duration::from_secs(2),
         trace: None,
     }

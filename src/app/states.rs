@@ -137,6 +137,7 @@ impl FromRef<Arc<App>> for SearchState {
             slow_searches: Arc::clone(&app.slow_searches),
             limits: Arc::clone(&app.limits),
             timeout: app.config.search_timeout(),
+            progress: app.index_progress.clone(),
         }
     }
 }

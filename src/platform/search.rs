@@ -1,6 +1,7 @@
 //! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
 
 pub mod accept;
+mod after;
 pub mod all;
 mod entry;
 mod events;
@@ -11,9 +12,10 @@ pub mod routes;
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::sync::watch;
 use trawl_search::{Coordinator, slow::SlowSearches};
 
-use crate::{config::Limits, store::Store};
+use crate::{config::Limits, index_progress::Progress, store::Store};
 
 /// Route state.
 #[derive(Clone)]
@@ -23,4 +25,5 @@ pub struct SearchState {
     pub(crate) slow_searches: Arc<SlowSearches>,
     pub(crate) limits: Arc<Limits>,
     pub(crate) timeout: Duration,
+    pub(crate) progress: watch::Receiver<Progress>,
 }

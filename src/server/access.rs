@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use axum::{
     body::HttpBody,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
 };
@@ -32,6 +32,9 @@ use crate::{
 const FORM_BYTES: usize = 16 << 10;
 
 const MESSAGE_BYTES: usize = 64 << 10;
+
+/// The change log's last position, in answers of writes.
+pub(super) const POSITION: HeaderName = HeaderName::from_static("x-trawl-position");
 
 struct Readmission {
     app: Arc<App>,
@@ -107,13 +110,21 @@ pub async fn enforce(
     }
     if rule.body == Body::Content || request.body().is_end_stream() {
         let answer = app.answer_budget.hold_answer(next.run(request).await, rule.writes).await;
-        return Ok(kept_from_others(answer, is_session));
+        return Ok(kept_from_others(with_position(&app, rule, answer), is_session));
     }
     let reservation = BodyReservation::new(&app.body_budget);
     let recheck = readmission.map(|readmission| Arc::new(readmission) as _);
     request.extensions_mut().insert(body_rule(rule, &app.limits, reservation.clone(), recheck));
     let answer = app.answer_budget.hold_answer(reservation.scope(next.run(request)).await, rule.writes).await;
-    Ok(kept_from_others(answer, is_session))
+    Ok(kept_from_others(with_position(&app, rule, answer), is_session))
+}
+
+/// Tells a writer the change log's last position, which is not before what they changed (decisions 11.5).
+fn with_position(app: &App, rule: &Rule, mut answer: Response) -> Response {
+    if rule.tells_position() && answer.status().is_success() {
+        answer.headers_mut().insert(POSITION, HeaderValue::from(*app.store.positions().borrow()));
+    }
+    answer
 }
 
 /// Forbids caching: tokens imply this, cookies do not.

@@ -6,7 +6,12 @@ use axum::{Router, routing::MethodRouter};
 use utoipa::{
     __dev::{SchemaReferences, Tags},
     OpenApi, Path,
-    openapi::{HttpMethod, OpenApi as Document, path::Paths},
+    openapi::{
+        HttpMethod, ObjectBuilder, OpenApi as Document, RefOr,
+        header::HeaderBuilder,
+        path::{Operation, Paths},
+        schema::Type,
+    },
 };
 use utoipa_axum::{
     PathItemExt,
@@ -14,6 +19,7 @@ use utoipa_axum::{
 };
 
 use super::{
+    access::POSITION,
     health, openapi,
     rule::{Body, Rule, anyone, application, either, person},
 };
@@ -262,7 +268,22 @@ fn register<D: Path + SchemaReferences + for<'t> Tags<'t>>(
     D::schemas(&mut schemas);
     let mut operation = D::operation();
     operation.tags = Some(D::tags().iter().map(ToString::to_string).collect());
+    if rule.tells_position() {
+        describe_position(&mut operation);
+    }
     let method = rule.http_method();
     paths.add_path_operation(rule.path, vec![method.clone()], operation);
     (schemas, paths, on(MethodRouter::new(), method))
+}
+
+fn describe_position(operation: &mut Operation) {
+    let answers = operation.responses.responses.iter_mut();
+    for (_, answer) in answers.filter(|(status, _)| status.starts_with('2')) {
+        if let RefOr::T(answer) = answer {
+            let header = HeaderBuilder::new()
+                .schema(Some(ObjectBuilder::new().schema_type(Type::Integer)))
+                .description(Some("A search with `after` of this finds what was written."));
+            answer.headers.insert(POSITION.to_string(), header.build().into());
+        }
+    }
 }

@@ -114,6 +114,11 @@ impl Rule {
         Self { method, path, ..self }
     }
 
+    /// Whether a success tells the change log's position (decisions 11.5).
+    pub(super) fn tells_position(&self) -> bool {
+        self.writes && self.identity != Identity::Anyone || self.body == Body::Message
+    }
+
     pub(super) fn http_method(&self) -> HttpMethod {
         match self.method {
             "POST" => HttpMethod::Post,

@@ -223,6 +223,7 @@ mod scale {
 }
 #[cfg(test)]
 mod search {
+    mod after;
     mod all_modules;
     mod all_modules_faults;
     mod correction;

@@ -153,7 +153,7 @@ async fn search_all(
     as_events: bool,
 ) -> Result<Response> {
     let started = Instant::now();
-    let parameters = given.parameters(state, caller)?;
+    let parameters = given.parameters(state, caller).await?;
     let top = given.top(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &PageRequest::default());
     let search = state.coordinator.search_all(viewer(caller), parameters, top).await?;

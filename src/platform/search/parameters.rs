@@ -15,7 +15,7 @@ use crate::{
     http::extract::{check_content_type, has_body, read_body},
     identity::scopes::Scope,
     json,
-    platform::search::{SearchState, operator::PersonParameter},
+    platform::search::{SearchState, after::wait_for_change, operator::PersonParameter},
 };
 
 const DEFAULT_LIMIT: usize = 10;
@@ -64,6 +64,10 @@ pub(super) struct TermParameters {
     /// Counts of all matches (`facets`): some of `module`, `source`, `author` and `time`, separated by commas.
     #[param(example = "author,time")]
     facets: Option<String>,
+    /// The `x-trawl-position` of a write. The search waits until it finds what was written, at most until its deadline.
+    #[serde(deserialize_with = "number_or_text")]
+    #[param(value_type = Option<i64>, minimum = 0)]
+    after: Option<String>,
     /// The deadline in milliseconds.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
@@ -141,10 +145,17 @@ impl RawParameters {
     }
 
     /// 403 for an explanation without the scope `admin`.
-    pub(super) fn parameters(&self, state: &SearchState, caller: &Caller) -> Result<SearchParameters> {
-        let parameters = self.terms()?.check(state, self.trace.clone())?;
+    ///
+    /// With `after`, it returns once the index holds the change.
+    pub(super) async fn parameters(&self, state: &SearchState, caller: &Caller) -> Result<SearchParameters> {
+        let mut terms = self.terms()?;
+        let after = parse("after", terms.after.take(), &0, &i64::MAX)?;
+        let mut parameters = terms.check(state, self.trace.clone())?;
         if parameters.explain {
             caller.require(Scope::Admin)?;
+        }
+        if let Some(change) = after {
+            wait_for_change(state.progress.clone(), change, &mut parameters).await;
         }
         Ok(parameters)
     }
@@ -162,6 +173,7 @@ impl RawParameters {
             exact: query.exact.or(body.exact),
             explain: query.explain.or(body.explain),
             facets: query.facets.or(body.facets),
+            after: query.after.or(body.after),
             timeout: query.timeout.or(body.timeout),
         })
     }
@@ -281,6 +293,7 @@ impl TermParameters {
             facets: facets(self.facets.as_deref().unwrap_or_default())?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
+            missing_change: None,
             trace,
         })
     }

@@ -98,7 +98,7 @@ pub(super) async fn search(
     viewer: Viewer,
     given: &RawParameters,
 ) -> Result<Response> {
-    let parameters = given.parameters(state, caller)?;
+    let parameters = given.parameters(state, caller).await?;
     let (module, page) = given.place()?.check(parameters.order)?;
     let timer = state.slow_searches.start(caller.tenant.id, &parameters, &page);
     let search = ModuleSearch { module: module.clone(), page, parameters };

@@ -17,7 +17,7 @@ pub(crate) async fn ranked_together(
     sources: &[(&BuiltinSource, &Position)],
 ) -> Result<Vec<SourcePage>, SourceFailure> {
     let [(first, position), beside @ ..] = sources else { return Ok(Vec::new()) };
-    let ServedView { view, incomplete, degradation } = first.view()?;
+    let ServedView { view, incomplete, degradation } = first.view_of(&request.search)?;
     let skips: Vec<usize> = sources.iter().map(|(_, position)| skip(position)).collect();
     let beside = beside
         .iter()

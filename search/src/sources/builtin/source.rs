@@ -94,7 +94,7 @@ impl Source for BuiltinSource {
             let pages = ranked_together(request, &[(self, position)]).await?;
             return Ok(pages.into_iter().next().unwrap_or_default());
         }
-        let ServedView { view, incomplete, degradation } = self.view()?;
+        let ServedView { view, incomplete, degradation } = self.view_of(&request.search)?;
         let page = self.search(view, request, start).await?;
         Ok(SourcePage { incomplete, note: degradation.map(Arc::unwrap_or_clone), ..page })
     }
@@ -174,6 +174,14 @@ impl BuiltinSource {
         let ServedView { view, incomplete, .. } = self.view()?;
         let counts = view.count_fields(requests, fields).await.map_err(self.on_failure())?;
         Ok(FieldCounts { is_cut: counts.is_cut || incomplete.is_some(), ..counts })
+    }
+
+    /// The view for a search, which tells what that asked for and is not there yet.
+    pub(super) fn view_of(&self, search: &SearchContext) -> Result<ServedView, SourceFailure> {
+        let missing = search.parameters.missing_change;
+        let missing = missing.map(|change| format!("the index does not hold change {change} yet"));
+        let served = self.view()?;
+        Ok(ServedView { incomplete: served.incomplete.or(missing), ..served })
     }
 
     pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {
