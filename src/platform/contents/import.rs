@@ -39,7 +39,6 @@ pub struct ContentImport {
     /// Rows whose `brief` was cut.
     truncated: u64,
     /// The first 1,000 rejected rows.
-    #[schema(value_type = Vec<Object>)]
     rejections: Vec<Rejection>,
     /// The reason for which reading ended early.
     error: Option<String>,
@@ -50,7 +49,7 @@ pub struct ContentImport {
 /// Each batch is written at once; an import whose caller leaves ends after the present one.
 ///
 /// # Errors
-/// 400 and 404 for the module; failures of the store.
+/// 400 and 404 for the module; failures of the store at the first batch.
 pub async fn import_contents(
     state: &ContentsState,
     caller: &Caller,
@@ -67,8 +66,15 @@ pub async fn import_contents(
     let mut import = ContentImport::default();
     let mut deed = Some(Deed::new("import", "content", module));
     while let Some(batch) = received.recv().await {
-        let failures = write(state, caller, module, &batch, &mut deed).await?;
-        import.add(batch, failures);
+        match write(state, caller, module, &batch, &mut deed).await {
+            Ok(failures) => import.add(batch, failures),
+            // Earlier batches stay, so the answer has to count them.
+            Err(error) if import.written > 0 => {
+                import.error = Some(format!("the following rows were not written: {}", error.message));
+                break;
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(import)
 }
