@@ -31,7 +31,7 @@ pub struct SearchParameters {
     pub facets: FacetSelection,
     /// Time until the deadline.
     pub timeout: Duration,
-    /// The position of a change that has to be found and is not indexed yet (decisions 11.5).
+    /// Position of a change that was asked for and is not indexed yet (decisions 11.5).
     pub missing_change: Option<i64>,
     /// Caller's trace.
     pub trace: Option<TraceContext>,

@@ -119,7 +119,9 @@ pub async fn enforce(
     Ok(kept_from_others(with_position(&app, rule, answer), is_session))
 }
 
-/// Tells a writer the change log's last position, which is not before what they changed (decisions 11.5).
+/// Adds the change log's last position to answers of writes (decisions 11.5).
+///
+/// It is not before what the caller changed.
 fn with_position(app: &App, rule: &Rule, mut answer: Response) -> Response {
     if rule.tells_position() && answer.status().is_success() {
         answer.headers_mut().insert(POSITION, HeaderValue::from(*app.store.positions().borrow()));

@@ -7,7 +7,9 @@ use trawl_search::SearchParameters;
 
 use crate::index_progress::Progress;
 
-/// Waits until the index holds a change, for at most nine tenths of the search's time, and takes the wait from it.
+/// Waits until the index holds a change.
+///
+/// The wait takes nine tenths of the search's time at most, and is taken from it.
 pub(super) async fn wait_for_change(
     mut progress: watch::Receiver<Progress>,
     change: i64,

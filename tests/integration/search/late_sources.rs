@@ -127,7 +127,7 @@ async fn items_of_a_late_source_follow_on_the_next_page() {
 }
 
 #[tokio::test]
-async fn one_answer_in_time_or_more_time_ends_the_lateness() {
+async fn answer_in_time_ends_the_lateness() {
     let all = Landscape::start().await;
     all.make_late().await;
     assert_eq!(status(&all.search("quay", SHORT).await.ok()), "late");

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{runtime::Handle, time::Instant};
+use tokio::time::Instant;
 
 use super::{health::SourceState, page_cache::PageResult, single_flight::SharedCall};
 use crate::source::SourceFailure;
@@ -10,7 +10,7 @@ use crate::source::SourceFailure;
 /// So many waits in vain make a source late.
 const IN_A_ROW: u32 = 3;
 
-/// The waits in vain since the last answer in time; of concurrent ones, the first to end counts.
+/// Waits in vain since the last answer in time. Of concurrent ones, the first to end counts.
 #[derive(Debug, Default)]
 pub(super) struct Lateness {
     in_vain: u32,
@@ -60,28 +60,20 @@ impl Wait {
         Self { state: Arc::clone(state), began: Instant::now(), until, is_recorded: false }
     }
 
-    /// A wait that is dropped before its end tells nothing.
+    /// Failures are answers, too. A wait that is dropped before its end tells nothing.
     pub(super) async fn for_answer(mut self, call: SharedCall<PageResult>) -> PageResult {
         let result = call.await;
-        if result.is_ok() {
-            self.answered();
+        if Instant::now() < self.until {
+            self.is_recorded = true;
+            self.state.lock().lateness.answered_in_time();
         }
         result
     }
 
     /// Has a call run on alone, so that its answer is kept.
     pub(super) fn leave(self, call: SharedCall<PageResult>) -> PageResult {
-        if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(self.for_answer(call));
-        }
+        tokio::spawn(self.for_answer(call));
         Err(SourceFailure::late())
-    }
-
-    fn answered(&mut self) {
-        if Instant::now() < self.until {
-            self.is_recorded = true;
-            self.state.lock().lateness.answered_in_time();
-        }
     }
 }
 
