@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::homophones::WordPart;
 use crate::Query;
-use crate::query::{Piece, Target, reads_acronyms};
+use crate::query::{Piece, Target, open_pieces, reads_acronyms};
 use crate::text::{Run, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
@@ -156,8 +156,7 @@ impl CorrectableWord {
         if !is_long_enough {
             return None;
         }
-        let clauses = Query::parse(word).clauses.into_iter();
-        let pieces: Vec<Piece> = clauses.flat_map(|clause| clause.pieces).filter(is_content).collect();
+        let pieces: Vec<Piece> = open_pieces(word).into_iter().filter(is_content).collect();
         (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
     }
 }
@@ -217,6 +216,9 @@ impl KnownWords {
 
     /// The keyword without its known words, so that an engine corrects the others.
     pub fn left_out_of(&self, keyword: &str) -> String {
+        if self.words.is_empty() {
+            return keyword.to_owned();
+        }
         let without = replace_words(keyword, |_, word| self.contains(&word.word).then(String::new));
         without.unwrap_or_else(|| keyword.to_owned())
     }

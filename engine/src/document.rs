@@ -23,8 +23,10 @@ impl Scope {
 
     /// Start of every term of the scope; alone, the term of all its documents.
     pub fn prefix(&self) -> String {
-        let module: String = self.module.chars().filter(|&character| character != SCOPE_END).collect();
-        format!("{}{module}{SCOPE_END}", tenant_prefix(self.tenant))
+        let mut prefix = tenant_prefix(self.tenant);
+        prefix.extend(self.module.split(SCOPE_END));
+        prefix.push(SCOPE_END);
+        prefix
     }
 }
 

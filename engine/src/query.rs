@@ -20,7 +20,7 @@ mod replacement;
 mod synonyms;
 
 use self::clauses::RawClause;
-pub(crate) use self::clauses::{plain_words, reads_acronyms};
+pub(crate) use self::clauses::{open_pieces, plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub use self::synonyms::{SynonymMatch, Synonyms};
@@ -201,10 +201,11 @@ impl Query {
             let (raw, after) = RawClause::read(rest);
             let raw = RawClause { reads_acronyms, ..raw };
             let is_last = after.is_empty() && !raw.quoted && !keyword.ends_with(char::is_whitespace);
+            let parted = raw.part();
             if raw.target == Target::Text && !raw.exclude {
-                position += raw.add_words(position, MAX_TERMS.saturating_sub(words.len()), &mut words);
+                position += parted.add_words(position, MAX_TERMS.saturating_sub(words.len()), &mut words);
             }
-            for clause in raw.into_clauses(is_last, &mut terms_left) {
+            for clause in parted.clauses(is_last, &mut terms_left) {
                 if clauses.len() < MAX_CLAUSES && !clauses.contains(&clause) {
                     clauses.push(clause);
                 }

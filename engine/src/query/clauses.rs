@@ -9,6 +9,7 @@ use crate::text::{
 const MIN_PREFIX_CHARS: usize = 2;
 
 /// A clause as typed.
+#[derive(Clone, Copy)]
 pub(super) struct RawClause<'a> {
     pub(super) exclude: bool,
     pub(super) target: Target,
@@ -45,28 +46,48 @@ impl<'a> RawClause<'a> {
         (Self { exclude, target, quoted, text: inside, reads_acronyms: false }, after)
     }
 
+    /// Folds the text, and parts it into tokens.
+    pub(super) fn part(self) -> PartedClause<'a> {
+        let folded = Folded::new(self.text);
+        let is_plain = !self.quoted && self.target != Target::Author;
+        let tokens = if is_plain { query_tokens(&folded.text) } else { Vec::new() };
+        let is_unknown_word = is_plain && is_unknown_word(&folded.text);
+        PartedClause { raw: self, folded, tokens, is_unknown_word }
+    }
+}
+
+/// A clause and its tokens.
+pub(super) struct PartedClause<'a> {
+    raw: RawClause<'a>,
+    folded: Folded,
+    /// None of quotes and names.
+    tokens: Vec<QueryToken>,
+    /// Whether it is ideographs outside the dictionary.
+    is_unknown_word: bool,
+}
+
+impl PartedClause<'_> {
     /// Adds up to `limit` words; returns the number of positions taken.
     pub(super) fn add_words(&self, position: usize, limit: usize, words: &mut Vec<QueryWord>) -> usize {
-        let folded = Folded::new(self.text);
+        let folded = &self.folded;
         let mut found: Vec<QueryWord> = Vec::new();
         let mut add = |at: usize, quoted: bool, joined: bool, words: Vec<(usize, String)>| {
             let word = |(offset, term)| QueryWord { position: position + at + offset, term, quoted, joined };
             found.extend(words.into_iter().map(word));
         };
         let mut taken = 0;
-        if self.quoted {
+        if self.raw.quoted {
             add(0, true, false, query_words(&folded.text));
             taken = positions(&folded.text);
         } else {
-            let is_unknown_word = is_unknown_word(&folded.text);
-            for token in query_tokens(&folded.text) {
-                let acronym = self.acronym(&folded, &token);
-                let text = &folded.text[token.place];
-                let is_exact = is_unknown_word || token.joined.as_ref().is_some_and(|joined| joined.is_exact);
+            for token in &self.tokens {
+                let acronym = self.acronym(token);
+                let text = &folded.text[token.place.clone()];
+                let is_exact = self.is_exact(token);
                 // Overlapping words only tell what the parts side by side tell.
-                let joined = token.joined.map(|joined| joined.words).filter(|words| words.len() == 1);
-                let joined =
-                    joined.into_iter().flatten().map(|(at, word)| (at, stem(&word).into_owned())).collect();
+                let joined = token.joined.as_ref().filter(|joined| joined.words.len() == 1);
+                let joined = joined.into_iter().flat_map(|joined| &joined.words);
+                let joined = joined.map(|(at, word)| (*at, stem(word).into_owned())).collect();
                 let typed = acronym.map_or_else(|| query_words(text), |acronym| vec![(0, acronym)]);
                 add(taken, is_exact, false, typed);
                 add(taken, is_exact, true, joined);
@@ -78,16 +99,24 @@ impl<'a> RawClause<'a> {
     }
 
     /// A token such as `IT`.
-    fn acronym(&self, folded: &Folded, token: &QueryToken) -> Option<String> {
+    fn acronym(&self, token: &QueryToken) -> Option<String> {
+        let Self { raw, folded, .. } = self;
+        if !raw.reads_acronyms || token.joined.is_some() {
+            return None;
+        }
         let place = folded.source_start(token.place.start)..folded.source_end(token.place.end);
-        let written = self.text.get(place).filter(|_| self.reads_acronyms && token.joined.is_none())?;
+        let written = raw.text.get(place)?;
         is_acronym(written).then(|| written.to_owned())
     }
 
+    fn is_exact(&self, token: &QueryToken) -> bool {
+        self.is_unknown_word || token.joined.as_ref().is_some_and(|joined| joined.is_exact)
+    }
+
     /// One clause, and one for each exact token.
-    pub(super) fn into_clauses(self, is_last: bool, terms_left: &mut usize) -> Vec<Clause> {
-        let folded = Folded::new(self.text);
-        let Self { exclude, target, quoted, .. } = self;
+    pub(super) fn clauses(&self, is_last: bool, terms_left: &mut usize) -> Vec<Clause> {
+        let folded = &self.folded;
+        let RawClause { exclude, target, quoted, .. } = self.raw;
         let is_open = is_last && !exclude;
         let mut clauses = Vec::new();
         let mut pieces: Vec<Piece> = Vec::new();
@@ -96,20 +125,18 @@ impl<'a> RawClause<'a> {
         } else if quoted {
             pieces.extend(phrase(query_words(&folded.text), terms_left));
         } else {
-            let is_unknown_word = is_unknown_word(&folded.text);
-            let tokens = query_tokens(&folded.text);
-            let last = tokens.len().checked_sub(1);
-            for (number, token) in tokens.into_iter().enumerate() {
-                if let Some(acronym) = self.acronym(&folded, &token) {
+            let last = self.tokens.len().checked_sub(1);
+            for (number, token) in self.tokens.iter().enumerate() {
+                if let Some(acronym) = self.acronym(token) {
                     if let Some(piece) = phrase(vec![(0, acronym)], terms_left) {
                         add_piece(piece, &mut pieces);
                     }
                     continue;
                 }
                 let is_open = is_open && Some(number) == last;
-                let is_exact = is_unknown_word || token.joined.as_ref().is_some_and(|joined| joined.is_exact);
-                let found = token_pieces(&folded.text[token.place], token.joined, is_open, terms_left);
-                if is_exact && !exclude {
+                let text = &folded.text[token.place.clone()];
+                let found = token_pieces(text, token.joined.as_ref(), is_open, terms_left);
+                if self.is_exact(token) && !exclude {
                     clauses.push(Clause { exclude, target, quoted: true, exact: true, pieces: found });
                 } else {
                     for piece in found {
@@ -143,7 +170,16 @@ fn is_unknown_word(folded: &str) -> bool {
 
 /// Pieces of a text in which nothing is an operator.
 pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
-    let clauses = plain(text).into_clauses(false, &mut MAX_TERMS.clone());
+    pieces(text, false)
+}
+
+/// Like [`plain_pieces`]; the last word may be unfinished.
+pub(crate) fn open_pieces(text: &str) -> Vec<Piece> {
+    pieces(text, true)
+}
+
+fn pieces(text: &str, is_last: bool) -> Vec<Piece> {
+    let clauses = plain(text).part().clauses(is_last, &mut MAX_TERMS.clone());
     clauses.into_iter().flat_map(|clause| clause.pieces).collect()
 }
 
@@ -152,7 +188,7 @@ pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
 /// It is a word in any spelling, or words side by side.
 pub(super) fn single_piece(text: &str) -> Option<(Piece, Vec<(usize, String)>)> {
     let mut words = Vec::new();
-    plain(text).add_words(0, MAX_TERMS, &mut words);
+    plain(text).part().add_words(0, MAX_TERMS, &mut words);
     let words = words.into_iter().filter(|word| !word.joined).map(|word| (word.position, word.term));
     let words: Vec<(usize, String)> = words.collect();
     let mut pieces = plain_pieces(text);
@@ -167,7 +203,7 @@ pub(super) fn single_piece(text: &str) -> Option<(Piece, Vec<(usize, String)>)> 
 pub(crate) fn plain_words(text: &str) -> Vec<QueryWord> {
     let mut words = Vec::new();
     let text = RawClause { reads_acronyms: reads_acronyms(text), ..plain(text) };
-    text.add_words(0, MAX_TERMS, &mut words);
+    text.part().add_words(0, MAX_TERMS, &mut words);
     words
 }
 
@@ -186,7 +222,7 @@ fn positions(folded: &str) -> usize {
 
 fn token_pieces(
     text: &str,
-    joined: Option<JoinedToken>,
+    joined: Option<&JoinedToken>,
     is_open: bool,
     terms_left: &mut usize,
 ) -> Vec<Piece> {

@@ -23,7 +23,7 @@ pub fn stem(word: &str) -> Cow<'_, str> {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
-    let mut stem = ENGLISH.stem(word);
+    let mut stem = Cow::Borrowed(word);
     loop {
         let next = ENGLISH.stem(&stem);
         if next == stem {
