@@ -39,8 +39,7 @@ pub(crate) struct PinnedMarks {
 }
 
 impl PinnedMarks {
-    fn ids_of(&self, source_id: &str) -> HashSet<String> {
-        let key = SourceKey::of(source_id);
+    fn ids_of(&self, key: SourceKey) -> HashSet<String> {
         let own = self.ids.iter().filter(|(source, _)| *source == key);
         own.map(|(_, id)| id.clone()).collect()
     }
@@ -96,10 +95,10 @@ impl Pinned {
     /// Keeps the items from the page below; duplicates among themselves are shown once.
     pub(crate) fn leave_out_of(&mut self, plan: &mut Plan) {
         for lane in &mut plan.lanes {
-            lane.left_out = self.marks.ids_of(lane.source.id());
+            lane.left_out = self.marks.ids_of(lane.key);
         }
         for (item, (source, _)) in self.items.iter_mut().zip(&self.marks.ids) {
-            item.lane = plan.lanes.iter().position(|lane| SourceKey::of(lane.source.id()) == *source);
+            item.lane = plan.lanes.iter().position(|lane| lane.key == *source);
         }
         self.items.retain(|item| plan.seen.note_above(item));
     }

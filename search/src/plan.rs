@@ -21,6 +21,7 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct PlannedLane {
     pub(crate) source: Arc<dyn Source>,
+    pub(crate) key: SourceKey,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
     pub(crate) least_estimate: Option<f32>,
@@ -84,10 +85,11 @@ fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> Plann
     match known {
         Some(LaneState { position, consumed, least_estimate, total, guard, .. }) => {
             let left_out = HashSet::new();
-            PlannedLane { source, position, consumed, least_estimate, total, guard, left_out }
+            PlannedLane { source, key, position, consumed, least_estimate, total, guard, left_out }
         }
         None => PlannedLane {
             source,
+            key,
             position: Position::Beginning,
             consumed: 0,
             least_estimate: None,

@@ -14,7 +14,7 @@ use self::{
 };
 use crate::{
     answer::{Failure, SearchPage, SourceReport, Status},
-    cursor::{Cursor, LaneState, SourceKey},
+    cursor::{Cursor, LaneState},
     duplicates::note_also_in,
     error::Result,
     fan_out::{CallOutcome, CalledSource, FanOut, SourceCall, call_source},
@@ -327,7 +327,7 @@ impl SearchRounds {
         let total = total::sum(sources.iter().map(|source| source.total));
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
         let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
-            source: SourceKey::of(source.planned.source.id()),
+            source: source.planned.key,
             guard: source.guard_at(&lane.position),
             position: lane.position,
             consumed: lane.consumed,
