@@ -168,7 +168,11 @@ impl PageContext {
             }
         };
         let UnknownWords { correction, uncorrected } = unknown;
-        let answer = self.answer_corrected(module, page, correction, typed).await?;
+        let answer = match typed {
+            Some(typed) if correction.is_none() && !finds_nothing(&typed) => typed,
+            // Boxed, as it is rare and larger than all else.
+            typed => Box::pin(self.answer_corrected(module, page, correction, typed)).await?,
+        };
         Ok(self.naming_unknown_words(answer, &uncorrected))
     }
 
