@@ -1,3 +1,7 @@
+use std::{borrow::Cow, fmt};
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json_borrow::Value;
 use url::Url;
 
@@ -11,18 +15,41 @@ const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
 /// # Errors
 /// The fault, without quoting the text; continues a sentence after "`action`".
 pub fn check_action(text: &str) -> Result<(), &'static str> {
-    let Ok(Value::Object(clients)) = serde_json::from_str(text) else {
-        return Err("does not hold a JSON object");
-    };
-    clients.iter().try_for_each(|(client, lines)| {
-        if holds_unfit(client) {
-            return Err("names a client kind with control characters");
+    let mut json = serde_json::Deserializer::from_str(text);
+    let checked = json.deserialize_map(ActionVisitor).and_then(|checked| json.end().map(|()| checked));
+    checked.unwrap_or(Err("does not hold a JSON object"))
+}
+
+#[derive(Deserialize)]
+struct Client<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Checks the entries; of wrong ones the first counts, once the whole is an object.
+struct ActionVisitor;
+
+impl<'de> Visitor<'de> for ActionVisitor {
+    type Value = Result<(), &'static str>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut checked = Ok(());
+        while let Some((Client(client), lines)) = map.next_entry::<Client<'de>, Value<'de>>()? {
+            checked = checked.and_then(|()| check_entry(&client, &lines));
         }
-        match lines {
-            Value::Str(lines) => check_lines(lines),
-            _ => Err("holds a value that is not text"),
-        }
-    })
+        Ok(checked)
+    }
+}
+
+fn check_entry(client: &str, lines: &Value<'_>) -> Result<(), &'static str> {
+    if holds_unfit(client) {
+        return Err("names a client kind with control characters");
+    }
+    match lines {
+        Value::Str(lines) => check_lines(lines),
+        _ => Err("holds a value that is not text"),
+    }
 }
 
 fn check_lines(text: &str) -> Result<(), &'static str> {
@@ -31,11 +58,11 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
     }
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let tag = lines.next();
-    let fields: Vec<(&str, &str)> = lines
-        .filter_map(|line| line.split_once('='))
-        .map(|(name, value)| (name.trim_end(), value.trim_start()))
-        .collect();
-    let find = |field: &str| fields.iter().find(|(name, _)| *name == field).map(|(_, value)| *value);
+    let find = |field: &str| {
+        let mut fields = lines.clone().filter_map(|line| line.split_once('='));
+        let found = fields.find(|(name, _)| name.trim_end() == field);
+        found.map(|(_, value)| value.trim_start())
+    };
     let address = match tag {
         Some("[OpenUrl]") => match find("url") {
             Some(address) if !address.is_empty() => address,
