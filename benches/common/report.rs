@@ -38,12 +38,16 @@ impl Report {
     pub(crate) fn finish(self) {
         println!();
         if self.is_kept {
-            let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
-            let path = results.join(self.name).with_extension("md");
-            std::fs::create_dir_all(path.parent().unwrap_or(&results)).unwrap();
-            std::fs::write(path, self.text).unwrap();
+            keep(&format!("{}.md", self.name), &self.text);
         }
     }
+}
+
+/// Writes a file of the results.
+pub(crate) fn keep(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results").join(name);
+    std::fs::create_dir_all(path.parent().unwrap_or(&path)).unwrap();
+    std::fs::write(path, text).unwrap();
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {
