@@ -45,7 +45,9 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
         let rest = &folded[start..];
         let ideographs = rest.starts_with(is_ideograph);
         let belongs = |character: char| {
-            if ideographs {
+            if character.is_ascii() {
+                !ideographs && character.is_ascii_alphanumeric()
+            } else if ideographs {
                 is_ideograph(character)
             } else {
                 !is_ideograph(character) && (character.is_alphanumeric() || is_combining_mark(character))

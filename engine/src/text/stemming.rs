@@ -1,12 +1,33 @@
 use std::borrow::Cow;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use frostem::{Algorithm, Stemmer};
 
 /// In documents and queries.
 const MAX_WORD_CHARS: usize = 64;
 
+/// Slots of known stems: about 1 MiB once all are taken.
+const KNOWN_STEMS: usize = 1 << 14;
+/// Of a known word.
+const MAX_KNOWN_BYTES: usize = 24;
+
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
+
+/// Stemming is a fifth of indexing. The first word of a slot stays, and frequent words come first.
+static KNOWN: [OnceLock<KnownStem>; KNOWN_STEMS] = [const { OnceLock::new() }; KNOWN_STEMS];
+
+struct KnownStem {
+    word: Box<str>,
+    /// `None` if the word is its own stem.
+    stem: Option<Box<str>>,
+}
+
+impl KnownStem {
+    fn of(word: &str) -> Self {
+        let stem = find_stem(word);
+        Self { stem: (stem != word).then(|| stem.into()), word: word.into() }
+    }
+}
 
 pub(crate) fn cut_to_length(word: &str) -> &str {
     // Characters are at most bytes.
@@ -23,6 +44,17 @@ pub fn stem(word: &str) -> Cow<'_, str> {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return Cow::Borrowed(word);
     }
+    if word.len() > MAX_KNOWN_BYTES {
+        return find_stem(word);
+    }
+    let known = KNOWN[slot_of(word)].get_or_init(|| KnownStem::of(word));
+    if *known.word != *word {
+        return find_stem(word);
+    }
+    Cow::Borrowed(known.stem.as_deref().unwrap_or(word))
+}
+
+fn find_stem(word: &str) -> Cow<'_, str> {
     let mut stem = Cow::Borrowed(word);
     loop {
         let next = ENGLISH.stem(&stem);
@@ -30,5 +62,32 @@ pub fn stem(word: &str) -> Cow<'_, str> {
             return stem;
         }
         stem = Cow::Owned(next.into_owned());
+    }
+}
+
+/// By FNV-1a.
+fn slot_of(word: &str) -> usize {
+    let hash =
+        word.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash ^ (hash >> 15)) as usize % KNOWN_STEMS
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{find_stem, stem};
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(2_000))]
+
+        #[test]
+        fn known_stem_is_the_one_that_is_found(word in "[a-z]{1,6}(ing|ed|s|ly|ational|)") {
+            for _ in 0..2 {
+                prop_assert_eq!(stem(&word), find_stem(&word));
+            }
+            let found = find_stem(&word);
+            prop_assert_eq!(stem(&found), found.as_ref());
+        }
     }
 }
