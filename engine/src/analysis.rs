@@ -40,12 +40,14 @@ impl AnalysedDocument {
                 (Half::Restricted, principals.collect())
             }
         };
+        let mut title = EncodedWords::new(prefix);
+        title.add_text(&document.title);
         let mut body = EncodedWords::new(prefix);
         body.add_marker();
         if document.title_is_name {
             body.add_name(&document.title);
         } else {
-            body.add_text(&document.title);
+            body.add_text_of(&title);
             if let Some(whole) = whole_title(&document.title) {
                 body.add_term(&whole);
             }
@@ -56,8 +58,6 @@ impl AnalysedDocument {
         for name in &document.other_names {
             body.add_name(name);
         }
-        let mut title = EncodedWords::new(prefix);
-        title.add_text(&document.title);
         if document.text.is_some() {
             title.add_headings(&document.title);
         }

@@ -53,6 +53,16 @@ impl EncodedWords {
         });
     }
 
+    /// Adds the text that a field of the same prefix holds alone, analysed once for both.
+    pub fn add_text_of(&mut self, field: &Self) {
+        let is_first = self.encoded.len() == self.prefix_len;
+        let mut words = field.encoded[field.prefix_len..].chars();
+        if words.next().is_some() {
+            self.encoded.push(if is_first { NEXT } else { GAP });
+            self.encoded.push_str(words.as_str());
+        }
+    }
+
     /// Adds words, their variants at the same positions, and whole names.
     ///
     /// All names share one budget; names after that have only their words.
@@ -165,7 +175,10 @@ mod tests {
     fn encoded_words_are_read_back() {
         let mut words = EncodedWords::new("7.news\0");
         words.add_marker();
-        words.add_text("Cats 中国");
+        let mut cats = EncodedWords::new("7.news\0");
+        cats.add_text("Cats 中国");
+        words.add_text_of(&cats);
+        words.add_text_of(&EncodedWords::new("7.news\0"));
         words.add_text("");
         words.add_text("dog");
         let encoded = words.finish().unwrap();
