@@ -21,7 +21,7 @@ use crate::util::{
     program::{Server, create_with_scopes},
 };
 
-const KILLS: usize = 30;
+const KILLS: usize = 100;
 const WRITERS: usize = 4;
 const ITEMS: usize = 40;
 /// Some kills then hit a rebuild.

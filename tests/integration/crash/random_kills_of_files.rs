@@ -22,7 +22,7 @@ use crate::util::{
     program::{Server, create_with_scopes, run, text, trawl_over},
 };
 
-const KILLS: usize = 20;
+const KILLS: usize = 50;
 const WRITERS: usize = 4;
 const FOLDERS: [&str; 3] = ["Bay", "Cove", "Dock"];
 const FILES: [&str; 4] = ["one.txt", "two.txt", "three.bin", "four.bin"];

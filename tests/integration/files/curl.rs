@@ -1,4 +1,4 @@
-//! Files of 1 byte to 512 MiB through `curl`. `CURL_MIB` sets the size of the large file.
+//! Files of 1 byte to 2 GiB through `curl`. `CURL_MIB` sets the size of the large file.
 
 use std::{
     fs::{self, File},
@@ -18,7 +18,7 @@ use crate::util::{
 };
 
 const SCOPES: [&str; 4] = ["directory:write", "contents:read", "files", "act-as-user"];
-const LARGE_MIB: usize = 512;
+const LARGE_MIB: usize = 2_048;
 const PART_MIB: usize = 128;
 
 struct Place {
