@@ -164,7 +164,9 @@ fn take_turns(engines: &[Box<dyn Engine>], kind: &Kind, clients: usize, scale: S
     let mut all: Vec<(Vec<Duration>, Duration)> = vec![Default::default(); engines.len()];
     for slice in 0..=scale.slices {
         for (clients, (latencies, took)) in connected.iter_mut().zip(&mut all) {
-            let (found, time) = run_slice(clients, &kind.queries, scale.slice);
+            // Slow engines do not ask all queries in a slice.
+            let first = slice * kind.queries.len() / (scale.slices + 1);
+            let (found, time) = run_slice(clients, &kind.queries, first, scale.slice);
             if slice > 0 {
                 latencies.extend(found);
                 *took += time;
@@ -178,6 +180,7 @@ fn take_turns(engines: &[Box<dyn Engine>], kind: &Kind, clients: usize, scale: S
 fn run_slice(
     clients: &mut [Box<dyn Client>],
     queries: &[Query],
+    first: usize,
     length: Duration,
 ) -> (Vec<Duration>, Duration) {
     let (count, barrier) = (clients.len(), Barrier::new(clients.len()));
@@ -186,12 +189,12 @@ fn run_slice(
         let running: Vec<_> = clients
             .iter_mut()
             .enumerate()
-            .map(|(first, client)| {
+            .map(|(number, client)| {
                 let barrier = &barrier;
                 scope.spawn(move || {
                     barrier.wait();
                     let (mut latencies, end) = (Vec::new(), Instant::now() + length);
-                    for query in queries.iter().cycle().skip(first * queries.len() / count) {
+                    for query in queries.iter().cycle().skip(first + number * queries.len() / count) {
                         let begun = Instant::now();
                         if begun >= end {
                             break;

@@ -2,7 +2,6 @@ use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -12,9 +11,9 @@ use crate::{
     queries::{Order, Query, Row},
 };
 
-const READY_LOOK_EVERY: Duration = Duration::from_millis(500);
-
-/// One shard without replicas; the standard analyser, as its stemmers are a module that is not installed.
+/// One shard without replicas, with the standard analyser.
+///
+/// Its stemmers are a module that `./tests/run` does not install.
 pub(crate) struct OpenSearch {
     directory: tempfile::TempDir,
     address: SocketAddr,
@@ -46,7 +45,6 @@ impl OpenSearch {
         let version =
             client.json("GET", "/".to_owned(), None)["version"]["number"].as_str().unwrap().to_owned();
         client.call("GET", "/_cluster/health?wait_for_status=yellow&timeout=60s".to_owned(), None, "");
-        std::thread::sleep(READY_LOOK_EVERY);
         Some(Self { directory, address, process, version })
     }
 }

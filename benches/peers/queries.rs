@@ -53,21 +53,19 @@ pub(crate) fn kinds(rows: &[Row]) -> Vec<Kind> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut pairs: HashMap<(&str, &str), usize> = HashMap::new();
     for row in rows {
-        let words: Vec<&str> = row.title.split(' ').filter(|word| is_plain(word)).collect();
-        for word in &words {
+        let words: Vec<&str> = row.title.split(' ').collect();
+        for word in words.iter().filter(|word| is_plain(word)) {
             *counts.entry(word).or_default() += 1;
         }
-        for pair in row.title.split(' ').collect::<Vec<_>>().windows(2) {
+        for pair in words.windows(2) {
             if is_plain(pair[0]) && is_plain(pair[1]) {
                 *pairs.entry((pair[0], pair[1])).or_default() += 1;
             }
         }
     }
-    let mut by_count: Vec<(&str, usize)> = counts.into_iter().collect();
-    by_count.sort_by_key(|(word, count)| (std::cmp::Reverse(*count), *word));
     let near = |share: usize| {
         let wanted = rows.len() / share;
-        let mut words = by_count.clone();
+        let mut words: Vec<(&str, usize)> = counts.iter().map(|(word, count)| (*word, *count)).collect();
         words.sort_by_key(|(word, count)| (count.abs_diff(wanted), *word));
         words.truncate(VARIANTS);
         words.into_iter().map(|(word, _)| word.to_owned()).collect::<Vec<String>>()
