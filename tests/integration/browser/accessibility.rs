@@ -24,12 +24,12 @@ impl Judge for Rules {
     }
 }
 
-struct Use {
+struct Usability {
     look: Look,
     found: Vec<String>,
 }
 
-impl Judge for Use {
+impl Judge for Usability {
     async fn look_at(&mut self, stage: &Stage, view: &str) {
         for (size, letters, what) in [(NARROW, USUAL, "narrow"), (NARROW_FOR_LARGE, LARGE, "large letters")] {
             stage.browser.set_up(Look { size, ..self.look }).await;
@@ -71,10 +71,10 @@ async fn views_break_no_rule_in_chinese_and_dark() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn views_fit_every_window_and_are_reached_by_keyboard() {
+async fn views_fit_narrow_windows_and_large_text_and_keyboards() {
     let look = Look { language: "en", scheme: "light", size: WIDE };
     let stage = Stage::start(look).await;
-    let mut used = Use { look, found: Vec::new() };
+    let mut used = Usability { look, found: Vec::new() };
     walk_search(&stage, &mut used).await;
     walk_console(&stage, &mut used).await;
     assert!(used.found.is_empty(), "\n{}", used.found.join("\n"));
