@@ -40,7 +40,7 @@ use crate::{
         files::{commit::Commits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
-        tasks::quick_deal::QuickDeals,
+        tasks::{self, quick_deal::QuickDeals},
     },
     registry::{Registry, SourcePolicy},
     replicas::{JoinError, Replicas, SharedSettings},
@@ -87,6 +87,8 @@ pub struct App {
     pub bulk: BulkGate,
     /// Quick handling of tasks.
     pub quick_deals: Arc<QuickDeals>,
+    /// Single creations of tasks.
+    pub(crate) creations: Arc<tasks::Creations>,
     /// Write rate of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
     /// Message rates of group robots (decisions 9.5).
@@ -251,6 +253,7 @@ impl App {
             index: indexer.control(),
             bulk: BulkGate::new(store.positions(), indexer.progress()),
             quick_deals: Arc::new(quick_deals),
+            creations: tasks::creations(store.clone()),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
             body_budget: ByteBudget::new(config.limits.held_body_bytes),

@@ -3,6 +3,7 @@
 //! It is SQLite in the data directory, or PostgreSQL. The full-text index follows it by the change log and can be rebuilt
 //! from it.
 
+mod batched_writes;
 pub mod change_log;
 pub mod check;
 pub(crate) mod commits;
@@ -35,6 +36,7 @@ use tokio::{
 use uuid::Uuid;
 
 pub use crate::time::{now_millis, rfc3339};
+pub use batched_writes::BatchedWrites;
 pub use connection::{Connection, DatabaseAddress};
 pub use dialect::Dialect;
 use dialect::WriteScope;

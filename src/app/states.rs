@@ -149,6 +149,7 @@ impl FromRef<Arc<App>> for TasksState {
             limits: Arc::clone(&app.limits),
             bulk: app.bulk.clone(),
             quick_deals: Arc::clone(&app.quick_deals),
+            creations: Arc::clone(&app.creations),
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Connection, DatabaseAddress, FromRow, OpenError, Statement, Store, Value, change_log, placeholders, sql,
+    BatchedWrites, Connection, DatabaseAddress, FromRow, OpenError, Statement, Store, Value, change_log,
+    placeholders, sql,
 };
 use crate::error::{Error, Kind};
 
@@ -63,6 +64,43 @@ async fn failed_request_undoes_only_itself() {
         .collect();
     logged.sort();
     assert_eq!(logged, kept, "the log has an entry for each row");
+}
+
+#[tokio::test]
+async fn failed_item_of_a_batch_fails_alone() {
+    let (_directory, store) = open().await;
+    let batches =
+        Arc::new(BatchedWrites::<String, String>::new(store.clone(), |transaction, _, _, items| {
+            Box::pin(async move {
+                for item in items {
+                    let insert = sql("INSERT INTO meta (name, value) VALUES (?, '')", [item.as_str().into()]);
+                    insert.execute(transaction).await?;
+                    match item.parse::<usize>().unwrap() % 20 {
+                        10 => return Err(Error::conflict("no")),
+                        11 => panic!("a write that panics"),
+                        _ => {}
+                    }
+                }
+                Ok(items.to_vec())
+            })
+        }));
+    let owner: Arc<str> = "owner".into();
+    let write = |number: usize| batches.write(1, &owner, format!("{number:02}"));
+    let outcomes = futures::future::join_all((0..60).map(write)).await;
+    for (number, outcome) in outcomes.into_iter().enumerate() {
+        let expected = match number % 20 {
+            10 => Err(Kind::Conflict),
+            11 => Err(Kind::Internal),
+            _ => Ok(format!("{number:02}")),
+        };
+        assert_eq!(outcome.map_err(|error| error.kind), expected, "item {number}");
+    }
+    let kept = (0..60).filter(|number| !matches!(number % 20, 10 | 11)).map(|number| format!("{number:02}"));
+    assert_eq!(names(&store).await, kept.collect::<Vec<_>>());
+
+    store.close().await.unwrap();
+    let refused = batches.write(1, &owner, "99".to_owned()).await.unwrap_err();
+    assert_eq!(refused.kind, Kind::Unavailable, "{refused}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use super::{
     forms::{CreatedTask, Ending, NewTask, Task, TaskDetails},
@@ -79,7 +79,7 @@ pub(super) async fn make_move(
     Ok(MoveOutcome::To(to))
 }
 
-pub(super) enum CreationOutcome {
+pub(crate) enum CreationOutcome {
     There(CreatedTask),
     Other(String),
 }
@@ -125,15 +125,13 @@ async fn insert(
     application: &str,
     new: &[NewTask],
 ) -> Result<usize> {
-    let assignees = assignees(transaction, tenant_id, new).await?;
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, \
+        (SELECT user_id FROM users WHERE tenant_id = ? AND login_id = ? AND NOT is_deleted), ?, ?, ?, ?, ?, ?)";
     let mut text = String::from(
         "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, assignee_user_id, \
-         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES ",
     );
-    text.extend(std::iter::repeat_n(
-        ", (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        new.len().saturating_sub(1),
-    ));
+    text.push_str(&vec![ROW; new.len()].join(", "));
     text.push_str(" ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING");
     let values = new.iter().flat_map(|NewTask { id, task, text, status, created_at }| {
         let ended_at = (status.module() == Some(DONE)).then_some(*created_at);
@@ -144,7 +142,8 @@ async fn insert(
             task.app_task_id.as_str().into(),
             status.number().into(),
             task.assignee_login_id.as_str().into(),
-            assignees.get(&task.assignee_login_id).map(String::as_str).into(),
+            tenant_id.into(),
+            task.assignee_login_id.as_str().into(),
             task.creator_id.as_deref().into(),
             (*created_at).into(),
             task.end_comment.as_deref().into(),
@@ -155,23 +154,6 @@ async fn insert(
     });
     let inserted = sql(text, values).execute(transaction).await?;
     usize::try_from(inserted).map_err(Error::internal)
-}
-
-async fn assignees(
-    transaction: &Transaction,
-    tenant_id: i64,
-    new: &[NewTask],
-) -> Result<HashMap<String, String>> {
-    #[derive(FromRow)]
-    struct Assignee {
-        login_id: String,
-        user_id: String,
-    }
-    let logins: BTreeSet<&str> = new.iter().map(|one| one.task.assignee_login_id.as_str()).collect();
-    let logins: Vec<&str> = logins.into_iter().collect();
-    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND NOT is_deleted AND login_id";
-    let found: Vec<Assignee> = find_in(transaction, text, &[tenant_id.into()], &logins).await?;
-    Ok(found.into_iter().map(|Assignee { login_id, user_id }| (login_id, user_id)).collect())
 }
 
 async fn find_existing(

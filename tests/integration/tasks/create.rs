@@ -202,3 +202,39 @@ async fn concurrent_equal_creations_make_one_to_do() {
     assert_eq!(ids.len(), 1);
     assert_eq!(*app.app.store.positions().borrow(), 1);
 }
+
+#[tokio::test]
+async fn concurrent_creations_each_get_their_own_outcome() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
+    let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+    let other = app.tenant("other").await;
+    let callers = [&acme.caller, &second.caller, &other.caller];
+    // Of each id, one title is created and the other one is refused.
+    let call = |number: usize| {
+        let (id, title) = (format!("t{}", number / 6), format!("approve{}", number / 3 % 2));
+        let caller = callers[number % 3];
+        async move {
+            let answer = caller.post("/api/todo/create", &todo(&id, &title, "mei")).await;
+            if answer.status == 409 {
+                answer.fails(409, "appTaskId");
+                return None;
+            }
+            let answer = answer.ok();
+            assert_eq!(answer.data()["appTaskId"], id);
+            Some((number % 3, answer.data()["id"].as_str().unwrap().to_owned(), title))
+        }
+    };
+    let created: Vec<_> = futures::future::join_all((0..180).map(call)).await.into_iter().flatten().collect();
+    assert_eq!(created.len(), 90);
+    let ids: HashSet<&str> = created.iter().map(|(_, id, _)| id.as_str()).collect();
+    assert_eq!(ids.len(), 90, "an id was given twice");
+    for (caller, id, title) in &created {
+        let shown = callers[*caller].get(&format!("/api/todo/{id}")).await.ok();
+        assert_eq!(shown.data()["title"], title.as_str());
+        let of_another = callers[(caller + 1) % 3].get(&format!("/api/todo/{id}")).await;
+        assert_ne!(of_another.status, 200, "{id}");
+    }
+    app.wait_for_index().await;
+    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await.len(), 60);
+}

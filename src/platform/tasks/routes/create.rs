@@ -93,10 +93,9 @@ const OTHER_CONTENT: &str = "appTaskId: this application has a task of this id w
 async fn create_one(state: &TasksState, caller: &Caller, form: TaskForm, task: Task) -> Result<CreatedTask> {
     let (task, status) = task.checked(form).map_err(Error::bad_request)?;
     let new = NewTask::new(task, status, now_millis())?;
-    match create(state, caller, vec![new]).await?.pop() {
-        Some(CreationOutcome::There(created)) => Ok(created),
-        Some(CreationOutcome::Other(_)) => Err(Error::conflict(OTHER_CONTENT)),
-        None => Err(Error::internal("creating a task returned no outcome")),
+    match state.creations.write(caller.tenant.id, &caller.client_id, new).await? {
+        CreationOutcome::There(created) => Ok(created),
+        CreationOutcome::Other(_) => Err(Error::conflict(OTHER_CONTENT)),
     }
 }
 
