@@ -14,10 +14,17 @@ pub struct Options {
     pub indexing_threads: usize,
     /// Threads that merge segments.
     pub merge_threads: usize,
+    /// Documents that a commit may hold to need no thread.
+    pub small_commit_documents: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { writer_memory_bytes: 128 * 1024 * 1024, indexing_threads: 1, merge_threads: 3 }
+        Self {
+            writer_memory_bytes: 128 * 1024 * 1024,
+            indexing_threads: 1,
+            merge_threads: 3,
+            small_commit_documents: 256,
+        }
     }
 }

@@ -91,15 +91,14 @@ impl Drop for Reservation {
 }
 
 /// Its batch's bytes are released once the engine has taken all of it.
+///
+/// The engine allots room for 40,000 of them at each commit, so they are small.
 #[derive(Debug)]
-pub(crate) struct QueuedDocument {
-    document: TantivyDocument,
-    _reservation: Arc<Reservation>,
-}
+pub(crate) struct QueuedDocument(Box<(TantivyDocument, Arc<Reservation>)>);
 
 impl QueuedDocument {
     pub(crate) fn new(document: TantivyDocument, reservation: &Arc<Reservation>) -> Self {
-        Self { document, _reservation: Arc::clone(reservation) }
+        Self(Box::new((document, Arc::clone(reservation))))
     }
 }
 
@@ -108,11 +107,11 @@ impl tantivy::Document for QueuedDocument {
     type FieldsValuesIter<'a> = <TantivyDocument as tantivy::Document>::FieldsValuesIter<'a>;
 
     fn iter_fields_and_values(&self) -> Self::FieldsValuesIter<'_> {
-        self.document.iter_fields_and_values()
+        self.0.0.iter_fields_and_values()
     }
 
     fn into_tantivy_document(self) -> TantivyDocument {
-        self.document
+        self.0.0
     }
 }
 

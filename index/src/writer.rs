@@ -3,6 +3,7 @@
 //! Texts are analysed 8 MiB at a time on all cores, then queued by 1 MiB. Commits take milliseconds, as they do not wait for the disk.
 
 mod prepared;
+mod small_segment;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ pub use self::prepared::bare_document;
 use self::prepared::{
     AnalysisBatch, DocumentKey, EngineDocument, PreparedChange, keep_last_changes, next_batch,
 };
+use self::small_segment::SmallSegment;
 
 /// Smaller batches use one core, unless their texts are large.
 const MIN_PARALLEL_CHANGES: usize = 16;
@@ -44,6 +46,9 @@ pub struct Writer {
     note: Option<String>,
     /// Keys since the last commit.
     uncommitted: HashSet<u64>,
+    /// The next commit's documents, while the engine has got none of them.
+    small: Option<SmallSegment>,
+    small_commit_documents: usize,
     write_rate: Arc<WriteRate>,
 }
 
@@ -73,15 +78,24 @@ impl Writer {
         }
         let (checkpoint, note) = payload.map(|payload| (payload.checkpoint, payload.note)).unzip();
         let queue = IndexingQueue::new(queue::MAX_QUEUED_BYTES);
-        Ok(Self {
+        let mut writer = Self {
             engine,
             queue,
             open,
             checkpoint,
             note: note.flatten(),
             uncommitted: HashSet::new(),
+            small: None,
+            small_commit_documents: options.small_commit_documents,
             write_rate,
-        })
+        };
+        writer.small = writer.small_segment();
+        Ok(writer)
+    }
+
+    /// `None` for an empty index, where the engine keeps deletions for later segments.
+    fn small_segment(&self) -> Option<SmallSegment> {
+        (!self.open.view().segments.is_empty()).then(|| SmallSegment::new(&self.engine))
     }
 
     /// Checkpoint of the last commit; `None` before the first.
@@ -112,7 +126,7 @@ impl Writer {
                 }
                 Change::RemoveSeenBy { scope, principal } => {
                     self.apply_to_documents(std::mem::take(&mut documents))?;
-                    self.remove_seen_by(&scope, &principal);
+                    self.remove_seen_by(&scope, &principal)?;
                 }
                 change => documents.push(change),
             }
@@ -121,6 +135,7 @@ impl Writer {
     }
 
     fn remove_tenant(&mut self, tenant: i64) -> Result<(), Error> {
+        self.hand_over()?;
         let key = self.open.fields.key;
         let [first, end] = tenant_range(tenant).map(|text| Term::from_field_text(key, &text));
         let of_tenant = RangeQuery::new(Bound::Included(first), Bound::Excluded(end));
@@ -128,10 +143,12 @@ impl Writer {
         Ok(())
     }
 
-    fn remove_seen_by(&mut self, scope: &Scope, principal: &str) {
+    fn remove_seen_by(&mut self, scope: &Scope, principal: &str) -> Result<(), Error> {
+        self.hand_over()?;
         let principals = self.open.fields.principals;
         self.engine
             .delete_term(Term::from_field_text(principals, &principal_term(&scope.prefix(), principal)));
+        Ok(())
     }
 
     fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
@@ -156,7 +173,7 @@ impl Writer {
         let view = self.open.view();
         let uncommitted = &self.uncommitted;
         let prepare = |(key, change): (DocumentKey, Change)| {
-            PreparedChange::new(&key, change, &view, fields, uncommitted)
+            PreparedChange::new(key, change, &view, fields, uncommitted)
         };
         if changes.len() < MIN_PARALLEL_CHANGES && !is_full {
             changes.into_iter().map(prepare).collect()
@@ -168,10 +185,24 @@ impl Writer {
     fn submit(&mut self, prepared: Vec<PreparedChange>) -> Result<(), Error> {
         let mut operations = Vec::with_capacity(MAX_BATCH_OPERATIONS);
         let mut bytes = 0;
-        for PreparedChange { key_hash, delete, add } in prepared {
-            operations.extend(delete.map(UserOperation::Delete));
-            if let Some(EngineDocument { document, bytes: of_document }) = add {
-                self.uncommitted.insert(key_hash);
+        for PreparedChange { key, delete, add } in prepared {
+            match (&mut self.small, delete) {
+                (Some(small), Some(delete)) => {
+                    self.engine.delete_query(Box::new(small.remove(&key.term, delete)))?;
+                }
+                (None, Some(delete)) => operations.push(UserOperation::Delete(delete)),
+                (_, None) => {}
+            }
+            let Some(document) = add else { continue };
+            self.uncommitted.insert(key.hash);
+            if let Some(small) =
+                self.small.as_mut().filter(|small| !small.is_full(self.small_commit_documents))
+            {
+                small.insert(key.term, document);
+                continue;
+            }
+            let held = self.small.take().into_iter().flat_map(SmallSegment::into_documents);
+            for EngineDocument { document, bytes: of_document } in held.chain([document]) {
                 operations.push(UserOperation::Add(document));
                 bytes += of_document;
             }
@@ -181,6 +212,13 @@ impl Writer {
             }
         }
         self.run(operations, bytes)
+    }
+
+    /// Gives the engine the documents of the next commit, so that a later deletion finds them.
+    fn hand_over(&mut self) -> Result<(), Error> {
+        let Some(small) = self.small.take() else { return Ok(()) };
+        let bytes = small.bytes();
+        self.run(small.into_documents().map(|held| UserOperation::Add(held.document)).collect(), bytes)
     }
 
     /// Waits until the documents fit in the queue.
@@ -204,6 +242,7 @@ impl Writer {
     pub fn clear(&mut self) -> Result<(), Error> {
         // `delete_all_documents` resets the engine's clock: old deletions would hit new documents.
         self.engine.delete_query(Box::new(AllQuery))?;
+        self.small = None;
         Ok(())
     }
 
@@ -216,6 +255,9 @@ impl Writer {
     pub fn commit_with_note(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Error> {
         let payload = Payload::new(checkpoint.clone(), note);
         let text = serde_json::to_string(&payload).map_err(std::io::Error::from)?;
+        if let Some(small) = self.small.take() {
+            small.write(&self.engine)?;
+        }
         let mut commit = self.engine.prepare_commit()?;
         commit.set_payload(&text);
         commit.commit()?;
@@ -223,6 +265,7 @@ impl Writer {
         self.note = payload.note;
         self.open.reload()?;
         self.uncommitted.clear();
+        self.small = self.small_segment();
         Ok(())
     }
 

@@ -28,6 +28,20 @@ fn last_change_to_a_document_wins() {
 }
 
 #[test]
+fn document_removed_before_its_commit_can_be_put_again() {
+    let (index, mut writer) = empty_index();
+    for removed in [remove("a"), Change::RemoveTenant { tenant: news().tenant }] {
+        for _ in 0..2 {
+            commit(&mut writer, vec![Change::Put(document("a", "x")), removed.clone()]);
+            assert_eq!(found(&index, "x"), [""; 0]);
+        }
+        commit(&mut writer, vec![Change::Put(document("a", "x"))]);
+        assert_eq!(found(&index, "x"), ["a"]);
+        commit(&mut writer, vec![Change::Put(document("b", "x")), removed]);
+    }
+}
+
+#[test]
 fn clear_removes_uncommitted_documents_but_not_later_ones() {
     let (index, mut writer) = index_of(vec![document("a", "x"), document("b", "x")]);
     writer.apply(vec![Change::Put(document("a", "x")), Change::Put(document("c", "x"))]).unwrap();

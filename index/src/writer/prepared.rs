@@ -14,8 +14,8 @@ const MAX_ANALYSED_BYTES: usize = 8 << 20;
 
 pub(super) struct DocumentKey {
     prefix: String,
-    term: String,
-    hash: u64,
+    pub(super) term: String,
+    pub(super) hash: u64,
 }
 
 /// Keeps the last change to each document, in order.
@@ -62,7 +62,7 @@ pub(super) fn next_batch(changes: &mut vec::IntoIter<(DocumentKey, Change)>) -> 
 }
 
 pub(super) struct PreparedChange {
-    pub(super) key_hash: u64,
+    pub(super) key: DocumentKey,
     /// `None` for new keys, which spares the engine a lookup.
     pub(super) delete: Option<Term>,
     pub(super) add: Option<EngineDocument>,
@@ -70,7 +70,7 @@ pub(super) struct PreparedChange {
 
 impl PreparedChange {
     pub(super) fn new(
-        key: &DocumentKey,
+        key: DocumentKey,
         change: Change,
         view: &IndexView,
         fields: Fields,
@@ -79,10 +79,10 @@ impl PreparedChange {
         let exists = uncommitted.contains(&key.hash) || view.may_contain(&key.term)?;
         let delete = exists.then(|| Term::from_field_text(fields.key, &key.term));
         let add = match change {
-            Change::Put(document) => Some(engine_document(key, document, fields)),
+            Change::Put(document) => Some(engine_document(&key, document, fields)),
             Change::Remove { .. } | Change::RemoveSeenBy { .. } | Change::RemoveTenant { .. } => None,
         };
-        Ok(Self { key_hash: key.hash, delete, add })
+        Ok(Self { key, delete, add })
     }
 }
 

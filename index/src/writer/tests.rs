@@ -13,7 +13,8 @@ const WORD: &str = "harbour ";
 const QUEUE_BYTES: usize = 64 << 10;
 
 fn open_with_small_queue(directory: &std::path::Path) -> (Index, Writer) {
-    let (index, mut writer) = Index::open(directory, &Options::default()).unwrap();
+    let options = Options { small_commit_documents: 0, ..Options::default() };
+    let (index, mut writer) = Index::open(directory, &options).unwrap();
     writer.queue = IndexingQueue::new(QUEUE_BYTES);
     (index, writer)
 }

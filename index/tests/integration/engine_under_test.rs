@@ -11,7 +11,9 @@ pub(crate) const KEEPS_SNAPSHOTS: bool = true;
 pub(crate) const SHOWS_COMMITS_ONLY: bool = true;
 
 pub(crate) fn empty_index() -> (Index, Writer) {
-    Index::in_memory(&trawl_index::Options::default()).unwrap()
+    // Commits of the suite hold fewer, as many, and more.
+    let options = trawl_index::Options { small_commit_documents: 3, ..Default::default() };
+    Index::in_memory(&options).unwrap()
 }
 
 pub(crate) fn cases(cases: u32) -> Config {
