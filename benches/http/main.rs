@@ -1,6 +1,6 @@
 //! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|freshness|engines|merge|import|todos|objects|directory|files|replicas …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|clients|footprint|freshness|engines|merge|import|todos|objects|directory|files|replicas …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -12,6 +12,7 @@ mod common;
 mod corpus;
 mod directory;
 mod files;
+mod footprint;
 mod objects;
 mod pages;
 mod peers;
@@ -81,8 +82,10 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections: [Section; 10] = [
+    let sections: [Section; 12] = [
         ("pages", pages::run),
+        ("clients", pages::by_clients),
+        ("footprint", footprint::run),
         ("freshness", writes::freshness),
         ("engines", writes::freshness_of_engines),
         ("merge", writes::freshness_while_merging),

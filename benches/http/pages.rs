@@ -83,11 +83,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
 /// Returns trawl's medians for one client.
 fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, f64)> {
     let prepared = corpus::prepare(documents);
-    let trawl = Server::trawl(prepared.directory.path(), &[]);
-    let index = corpus::index_of(&prepared);
-    let bare =
-        Server::peer(&[peers::PAGES, index.to_str().unwrap(), &prepared.registered.tenant.id.to_string()]);
-    let both = Servers { token: trawl.token(&prepared), trawl, bare };
+    let both = Servers::start(&prepared);
     let mut medians = Vec::new();
     for case in cases(&both, &prepared) {
         let Some(targets) = both.targets(&case) else { continue };
@@ -98,6 +94,27 @@ fn tables(documents: usize, scale: &Scale, report: &mut Report) -> Vec<(String, 
         medians.push((format!("{name} | {page}"), one[0].quantile(0.5)));
     }
     medians
+}
+
+/// A medium word, from one to 256 clients.
+pub(crate) fn by_clients(scale: &Scale, report: &mut Report) {
+    let documents = scale.documents[0];
+    let prepared = corpus::prepare(documents);
+    let both = Servers::start(&prepared);
+    let cases = cases(&both, &prepared);
+    let case = cases.iter().find(|case| case.name == "medium, English" && case.page == 1).unwrap();
+    let targets = both.targets(case).unwrap();
+    writeln!(report, "\n## A page of {LIMIT} by the number of clients\n");
+    writeln!(
+        report,
+        "`{}` among {documents} documents; trawl / a bare axum handler. Milliseconds. Two threads make the load.\n",
+        case.word.text
+    );
+    writeln!(report, "| clients | median | × | p99, × | per second | × |\n|---|---|---|---|---|---|");
+    for clients in (0..=8).map(|power| 1 << power) {
+        let [ours, peer] = interleave(&targets, clients, scale.slices);
+        writeln!(report, "| {clients} | {} |", interleave::compared(&ours, &peer));
+    }
 }
 
 /// For each language a common, a medium and a rare word, and a deep page.
@@ -136,6 +153,14 @@ impl Word {
 }
 
 impl Servers {
+    fn start(prepared: &DataDirectory) -> Self {
+        let trawl = Server::trawl(prepared.directory.path(), &[]);
+        let index = corpus::index_of(prepared);
+        let tenant_id = prepared.registered.tenant.id.to_string();
+        let bare = Server::peer(&[peers::PAGES, index.to_str().unwrap(), &tenant_id]);
+        Self { token: trawl.token(prepared), trawl, bare }
+    }
+
     fn agree_on(&self, module: &str, word: &Word) -> bool {
         let target = self.trawl_target(module, &word.text, None, String::new());
         let answer = ask(&target);
