@@ -75,3 +75,22 @@ async fn new_replica_is_ready_when_it_has_caught_up() {
     again.wait_until_ready().await;
     assert_eq!(at(&again, &caller).find("article", "harbour").await.len(), 501);
 }
+
+#[tokio::test]
+async fn search_at_another_replica_after_a_write_finds_it() {
+    let mut cluster = Cluster::new("after");
+    let replicas = [cluster.add().await, cluster.add().await];
+    let caller = replicas[0].caller(&cluster.application("acme", "application").await).await;
+    let callers = [at(&replicas[0], &caller), at(&replicas[1], &caller)];
+    for round in 0..20 {
+        let (writer, reader) = (&callers[round % 2], &callers[(round + 1) % 2]);
+        let id = format!("a{round}");
+        let items = json!([{"id": id, "title": "Harbour", "displayTime": NEW_YEAR}]);
+        let written = writer.put("/v1/contents/article", &items).await.ok();
+        let after = written.header("x-trawl-position");
+        let parameters =
+            [("moduleId", "article"), ("keyword", "harbour"), ("after", after), ("timeout", "10000")];
+        let found = reader.search(&parameters).await.ok();
+        assert_eq!((found.ids().contains(&id.as_str()), &found.body["partial"]), (true, &json!(false)));
+    }
+}
