@@ -50,6 +50,9 @@ fn fill_index(directory: &Path, tenant_id: i64, documents: usize, checkpoint: &C
         }
     }
     writer.commit(checkpoint).unwrap();
+    // Merges that run would keep their segments from the last one.
+    writer.close().unwrap();
+    let (_index, mut writer) = Index::open(directory, &options).unwrap();
     writer.merge_all().unwrap();
     writer.close().unwrap();
 }
