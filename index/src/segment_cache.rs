@@ -1,7 +1,7 @@
-//! Search results by segment, in 164 MiB at most.
+//! Search results by segment, in 172 MiB at most.
 //!
-//! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals, document sets, words of a prefix
-//! and lengths. Viewers are keyed by a number for their principals.
+//! Segments change only by deletions, so results stay valid across commits. Cached are term infos, totals, document sets, words of a prefix,
+//! lengths and stored rows. Viewers are keyed by a number for their principals.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -26,6 +26,9 @@ const MAX_TERM_INFOS_BYTES: u64 = 16 << 20;
 const MAX_PREFIXES_BYTES: u64 = 16 << 20;
 const MAX_VIEWERS_BYTES: u64 = 16 << 20;
 const MAX_LENGTHS_BYTES: u64 = 4 << 20;
+const MAX_ROWS_BYTES: u64 = 8 << 20;
+/// Largest share for a row.
+const MAX_ROW_SHARE: u64 = 128;
 /// Estimated overhead of an entry.
 const ENTRY_OVERHEAD_BYTES: usize = 128;
 
@@ -38,6 +41,7 @@ pub(crate) struct SegmentCache {
     prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
     viewers: WeightedCache<Arc<[String]>, Viewer>,
     lengths: WeightedCache<ScopeLengthsKey, ScopeLengths>,
+    rows: WeightedCache<RowKey, Arc<StoredRow>>,
     next_viewer: AtomicU64,
 }
 
@@ -130,6 +134,16 @@ pub(crate) type PrefixKey = (SegmentId, Arc<Term>);
 /// Half's marker, and the viewer of restricted documents.
 pub(crate) type ScopeLengthsKey = (SegmentId, Term, u64);
 
+pub(crate) type RowKey = (SegmentId, DocId);
+
+/// Stored fields of a document.
+#[derive(Debug, Default)]
+pub(crate) struct StoredRow {
+    pub(crate) id: String,
+    pub(crate) item: String,
+    pub(crate) title_is_name: bool,
+}
+
 /// Estimated number of words of a scope in a segment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ScopeLengths {
@@ -178,6 +192,7 @@ impl SegmentCache {
             prefixes: weighted_cache(MAX_PREFIXES_BYTES),
             viewers: weighted_cache(MAX_VIEWERS_BYTES),
             lengths: weighted_cache(MAX_LENGTHS_BYTES),
+            rows: weighted_cache(MAX_ROWS_BYTES),
             next_viewer: AtomicU64::new(1),
         }
     }
@@ -245,10 +260,22 @@ impl SegmentCache {
         self.lengths.insert(key, lengths);
     }
 
+    pub(crate) fn row(&self, key: &RowKey) -> Option<Arc<StoredRow>> {
+        self.rows.get(key)
+    }
+
+    /// Caches a row, unless it is large.
+    pub(crate) fn insert_row(&self, key: RowKey, row: &Arc<StoredRow>) {
+        if row.item.len() as u64 <= MAX_ROWS_BYTES / MAX_ROW_SHARE {
+            self.rows.insert(key, Arc::clone(row));
+        }
+    }
+
     pub(crate) fn retain_segments(&self, exists: impl Fn(SegmentId) -> bool) {
         self.sets.retain(|(segment, _), _| exists(*segment));
         self.prefixes.retain(|(segment, _), _| exists(*segment));
         self.lengths.retain(|(segment, ..), _| exists(*segment));
+        self.rows.retain(|(segment, _), _| exists(*segment));
     }
 
     pub(crate) fn clear(&self) {
@@ -259,6 +286,7 @@ impl SegmentCache {
         self.prefixes.clear();
         self.viewers.clear();
         self.lengths.clear();
+        self.rows.clear();
     }
 }
 
@@ -307,6 +335,12 @@ impl Weighter<Term, Arc<TermInfos>> for EntryWeight {
 impl Weighter<ScopeLengthsKey, ScopeLengths> for EntryWeight {
     fn weight(&self, (_, marker, _): &ScopeLengthsKey, _: &ScopeLengths) -> u64 {
         (ENTRY_OVERHEAD_BYTES + size_of::<ScopeLengths>() + marker.serialized_value_bytes().len()) as u64
+    }
+}
+
+impl Weighter<RowKey, Arc<StoredRow>> for EntryWeight {
+    fn weight(&self, _: &RowKey, row: &Arc<StoredRow>) -> u64 {
+        (ENTRY_OVERHEAD_BYTES + size_of::<StoredRow>() + row.id.len() + row.item.len()) as u64
     }
 }
 
