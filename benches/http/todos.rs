@@ -62,7 +62,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         report,
         "Each is durable when it is acknowledged, and indexed concurrently, beside {documents} documents. Peer: bare inserts of the \
          same rows, {BATCH} per durable transaction. Concurrently a search every {} ms (open loop), timed from when it was due. \
-         Milliseconds.\n",
+         Milliseconds. Bar: one at a time of {CLIENTS} clients ≥ 0.15 ×.\n",
         SEARCH_EVERY.as_millis()
     );
     // Longer slices collect enough group commits.
