@@ -100,9 +100,11 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
                     request.answer(Ok(outcome));
                 }
             }
-            Err(error) if error.kind == Kind::Unavailable => {
+            Err(mut error) if error.kind == Kind::Unavailable => {
+                // The log needs its cause once.
                 for request in requests {
-                    request.answer(Err(error.repeated()));
+                    let repeated = error.repeated();
+                    request.answer(Err(std::mem::replace(&mut error, repeated)));
                 }
             }
             // One item must not fail the others.
