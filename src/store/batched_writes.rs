@@ -30,7 +30,7 @@ pub struct BatchedWrites<T, R> {
 }
 
 struct Batch<T, R> {
-    items: Arc<Vec<T>>,
+    items: Vec<T>,
     requests: Vec<Waiting<R>>,
 }
 
@@ -42,7 +42,7 @@ struct Waiting<R> {
 
 impl<T, R> Default for Batch<T, R> {
     fn default() -> Self {
-        Self { items: Arc::default(), requests: Vec::new() }
+        Self { items: Vec::new(), requests: Vec::new() }
     }
 }
 
@@ -67,16 +67,15 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
 
     /// Whether the item is the first of a new batch.
     fn join(&self, key: &Key, item: T, answer: oneshot::Sender<Result<R>>) -> Result<bool> {
-        let mut waiting = self.waiting();
+        let mut waiting = lock(&self.waiting);
         let batch = waiting.entry(key.clone()).or_default();
-        let items = Arc::get_mut(&mut batch.items).ok_or_else(cannot_write)?;
-        if items.len() >= ROWS_PER_STATEMENT {
+        if batch.items.len() >= ROWS_PER_STATEMENT {
             let message = "too many writes are waiting; nothing was changed";
             return Err(Error::unavailable(message, Duration::from_secs(1)));
         }
-        items.push(item);
+        batch.items.push(item);
         batch.requests.push(Waiting { answer, _reservation: BodyReservation::current() });
-        Ok(items.len() == 1)
+        Ok(batch.items.len() == 1)
     }
 
     async fn write_batch(self: Arc<Self>, key: Key) {
@@ -84,16 +83,15 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
         let (batches, batch_key, taken_by_job) = (Arc::clone(&self), key.clone(), Arc::clone(&taken));
         let job = self.store.write_for(key.0, move |transaction| {
             Box::pin(async move {
-                let batch = batches.take(&batch_key);
-                let items = Arc::clone(&batch.items);
-                *lock(&taken_by_job) = Some(batch);
+                let (items, requests) = batches.take(&batch_key);
+                *lock(&taken_by_job) = Some((Arc::clone(&items), requests));
                 (batches.write)(transaction, batch_key.0, &batch_key.1, &items).await
             })
         });
         let written = job.await;
         // Where the writer refused the job, the batch still waits.
         let taken = lock(&taken).take();
-        let Batch { items, requests } = taken.unwrap_or_else(|| self.take(&key));
+        let (items, requests) = taken.unwrap_or_else(|| self.take(&key));
         match written {
             Ok(outcomes) => {
                 for (request, outcome) in requests.into_iter().zip(outcomes) {
@@ -124,12 +122,9 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
         job.await?.pop().ok_or_else(|| Error::internal("a write returned no outcome"))
     }
 
-    fn take(&self, key: &Key) -> Batch<T, R> {
-        self.waiting().remove(key).unwrap_or_default()
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Key, Batch<T, R>>> {
-        lock(&self.waiting)
+    fn take(&self, key: &Key) -> (Arc<Vec<T>>, Vec<Waiting<R>>) {
+        let Batch { items, requests } = lock(&self.waiting).remove(key).unwrap_or_default();
+        (Arc::new(items), requests)
     }
 }
 

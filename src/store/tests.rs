@@ -104,6 +104,20 @@ async fn failed_item_of_a_batch_fails_alone() {
 }
 
 #[tokio::test]
+async fn concurrent_items_of_an_owner_are_one_batch() {
+    let (_directory, store) = open().await;
+    let batches = Arc::new(BatchedWrites::<(), usize>::new(store, |_, _, _, items| {
+        Box::pin(async move { Ok(vec![items.len(); items.len()]) })
+    }));
+    let owners: [Arc<str>; 2] = ["one".into(), "other".into()];
+    let write = |number: usize| batches.write(1, &owners[usize::from(number < 7)], ());
+    let sizes = futures::future::join_all((0..20).map(write)).await;
+    for (number, size) in sizes.into_iter().enumerate() {
+        assert_eq!(size.unwrap(), if number < 7 { 7 } else { 13 });
+    }
+}
+
+#[tokio::test]
 async fn positions_have_no_gaps_and_are_announced() {
     let (_directory, store) = open().await;
     let mut positions = store.positions();
