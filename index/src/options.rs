@@ -14,7 +14,7 @@ pub struct Options {
     pub indexing_threads: usize,
     /// Threads that merge segments.
     pub merge_threads: usize,
-    /// Documents that a commit may hold to need no thread.
+    /// Most documents of a commit that needs no thread.
     pub small_commit_documents: usize,
 }
 

@@ -30,7 +30,7 @@ pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
     })
 }
 
-/// To find a row in the store takes ten times as long as here.
+/// A lookup in the store takes 13 times the instructions of one in the cache.
 fn stored_row(view: &IndexView, found: Match) -> Result<Arc<StoredRow>, Error> {
     let segment = &view.segments[found.segment];
     let key = (segment.reader.segment_id(), found.document);

@@ -1,7 +1,7 @@
 //! The documents of a small commit, which become a segment without the engine's threads.
 //!
-//! A segment of theirs begins with a table of 4 MiB for its terms. To clear and read it takes longer than to index some
-//! documents.
+//! Each segment of a thread begins with a table of 4 MiB for its terms. Clearing and reading it takes longer than indexing a
+//! few documents.
 
 use std::collections::BTreeMap;
 

@@ -55,6 +55,24 @@ fn apply_fails_when_the_engine_has_stopped() {
     assert!(matches!(applied, Err(Error::Engine(_))), "{applied:?}");
 }
 
+#[test]
+fn commit_of_few_documents_hands_the_engine_none() {
+    let (_index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+    let commit = |writer: &mut Writer| {
+        writer.commit(&Checkpoint { store: "s".to_owned(), position: 1, complete: true }).unwrap();
+    };
+    let put = |number| Change::Put(with_text(number, 1));
+    writer.apply(vec![put(0)]).unwrap();
+    assert!(writer.small.is_none(), "the index is empty");
+    commit(&mut writer);
+    writer.apply((0..256).map(put).collect()).unwrap();
+    assert!(writer.small.is_some());
+    writer.apply(vec![put(256)]).unwrap();
+    assert!(writer.small.is_none(), "it is one too many");
+    commit(&mut writer);
+    assert!(writer.small.is_some());
+}
+
 fn reserve(writer: &Writer, bytes: usize) -> Reservation {
     writer.queue.reserve(bytes, || Ok::<_, Error>(())).unwrap()
 }
