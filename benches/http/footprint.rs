@@ -69,8 +69,9 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
 }
 
 fn is_ready(trawl: &Server) -> bool {
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
     block_on(async {
-        let answer = reqwest::get(format!("http://{}/readyz", trawl.address)).await;
+        let answer = client.get(format!("http://{}/readyz", trawl.address)).send().await;
         answer.is_ok_and(|answer| answer.status().is_success())
     })
 }
