@@ -22,6 +22,7 @@ pub mod platform;
 pub mod registry;
 pub mod replicas;
 mod rows;
+pub mod sandbox;
 pub mod server;
 pub mod store;
 pub mod telemetry;

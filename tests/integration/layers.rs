@@ -9,7 +9,7 @@ use std::{
 /// The lowest layer first; folders of one layer do not import each other.
 const LAYERS: &[&[&str]] = &[
     &["error", "json", "time"],
-    &["budget", "index_progress", "rows"],
+    &["budget", "index_progress", "rows", "sandbox"],
     &["identity"],
     &["config"],
     &["telemetry", "store"],

@@ -17,6 +17,7 @@ use crate::{
     blobs::Pieces,
     config::{Limits, Storage},
     error::{Error, Result},
+    sandbox::this_program,
 };
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -166,10 +167,4 @@ fn as_text(bytes: Vec<u8>) -> String {
         let end = error.utf8_error().valid_up_to();
         String::from_utf8_lossy(&error.as_bytes()[..end]).into_owned()
     })
-}
-
-/// Works even after the program file was replaced.
-fn this_program() -> std::io::Result<PathBuf> {
-    let by_process = PathBuf::from("/proc/self/exe");
-    if by_process.exists() { Ok(by_process) } else { std::env::current_exe() }
 }
