@@ -9,7 +9,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::{sync::watch, task::spawn_blocking};
 use tokio_util::sync::CancellationToken;
-use trawl_connectors::{AddressRules, InvalidHost, SettingsError};
+use trawl_connectors::{AddressRules, InterpreterPool, InvalidHost, SettingsError};
 use trawl_search::{
     Coordinator, CursorKey, ModuleDirectory,
     clock::{Clock, SystemClock},
@@ -44,6 +44,7 @@ use crate::{
     },
     registry::{Registry, SourcePolicy},
     replicas::{JoinError, Replicas, SharedSettings},
+    sandbox::this_program,
     store::{OpenError, Store, copy},
 };
 
@@ -341,7 +342,12 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
 }
 
 fn source_policy(connectors: &Connectors) -> Result<SourcePolicy, StartError> {
+    let interpreter = match &connectors.interpreter {
+        Some(program) => program.clone(),
+        None => this_program().map_err(Error::internal)?,
+    };
     Ok(SourcePolicy {
+        interpreters: InterpreterPool::new(interpreter),
         addresses: AddressRules::new(&connectors.allow_http_hosts)?,
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,

@@ -42,6 +42,9 @@ enum Command {
     /// Write the text of the content on standard input to standard output
     #[command(hide = true)]
     ExtractText(sandbox::Options),
+    /// Run the filters of mapped sources for a server
+    #[command(hide = true)]
+    InterpretMappings,
     /// Check the stored contents of files
     #[command(subcommand)]
     Storage(storage::StorageCommand),
@@ -65,9 +68,16 @@ pub fn run() -> ExitCode {
         Command::Connector(connector::ConnectorCommand::Check(options)) => {
             block_on(connector::check(*options))
         }
+        Command::Connector(connector::ConnectorCommand::Try(options)) => {
+            block_on(connector::try_once(*options))
+        }
+        Command::Connector(connector::ConnectorCommand::Gallery { name }) => {
+            connector::gallery(name.as_deref())
+        }
         Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
         // Without a runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => extract_text(&options),
+        Command::InterpretMappings => connector::interpret_mappings(),
         Command::Storage(command) => block_on(command.run()),
         Command::Store(command) => block_on(command.run()),
         Command::Index(command) => block_on(command.run()),

@@ -169,6 +169,9 @@ pub struct Connectors {
     pub allow_http_hosts: Vec<String>,
     /// Allows sources without credentials (decisions 7.4).
     pub allow_auth_none: bool,
+    /// Program that runs the filters of mapped sources, called as `PROGRAM interpret-mappings`; default this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interpreter: Option<PathBuf>,
 }
 
 /// Audit log.
@@ -198,6 +201,7 @@ impl Default for Config {
                 max_body_bytes: 2 << 20,
                 allow_http_hosts: Vec::new(),
                 allow_auth_none: false,
+                interpreter: None,
             },
             cache: CacheSettings::default(),
             suspension: SuspensionSettings::default(),

@@ -32,7 +32,7 @@ use crate::{
 pub use self::{
     changes::{Author, SourceCheck},
     modules::{ModuleForm, RegisteredModule, create_default_modules},
-    sources::{AuthForm, LastCheck, RegisteredAuth, RegisteredSource, SourceForm},
+    sources::{AuthForm, LastCheck, RegisteredAuth, RegisteredSource, SourceForm, TrialForm},
     validated_settings::SourcePolicy,
     vocabulary::{OneWaySynonym, PinnedKeyword, PinnedReference, RegisteredVocabulary},
 };

@@ -3,7 +3,7 @@
 //! It uses the client's transport, without the client's tolerance. A failure that follows from another clause's failure is no verdict of
 //! its own, so each fault shows under one name. A finding is reported once no later call can change it.
 //!
-//! `script` and `multi_page` make the calls through `probe`. `page` and `page_chain` judge answers. `verdicts` decides the clauses.
+//! `trial` shows one call. `script` and `multi_page` make the calls through `probe`. `page` and `page_chain` judge answers. `verdicts` decides the clauses.
 
 mod call;
 mod clause;
@@ -15,6 +15,7 @@ mod probe;
 mod report;
 mod script;
 mod session;
+mod trial;
 mod verdicts;
 
 use std::time::Duration;
@@ -22,6 +23,7 @@ use std::time::Duration;
 use self::clause::DEFINITIONS;
 use self::probe::Probe;
 pub use self::report::{Decided, Finding, Latency, Report, Verdict};
+pub use self::trial::{Trial, try_source};
 use self::verdicts::Verdicts;
 use crate::addresses::AddressRules;
 use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};

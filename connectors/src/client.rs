@@ -5,36 +5,42 @@
 use std::fmt;
 use std::sync::Arc;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderValue};
-use reqwest::{Request, RequestBuilder, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
-use crate::credentials::{CredentialHeader, FixedCredentials};
+use crate::credentials::{Credential, FixedCredentials};
 use crate::error::{SourceError, refuses_the_call};
-use crate::settings::{Authentication, Method, SettingsError, SourceSettings};
+use crate::mapping::{FieldFault, MappedQuestion, MappingError};
+use crate::request::{Parameters, SearchRequest};
+use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
-    Body, Http, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
+    Body, Http, SOURCE, TransportError, read_body, read_content_type, read_retry_after, receive_body,
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
 const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
 
-/// Parameters of the contract.
-#[derive(Clone, Copy, Debug, Serialize)]
+/// Question of one call.
+#[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// Keyword.
     pub keyword: &'a str,
     /// Maximum items of the page.
     pub limit: usize,
     /// Of the previous page; `None` for the first page.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<&'a str>,
+}
+
+/// Request of a question, and what its answer is read with.
+pub(crate) struct PreparedSearch {
+    pub(crate) request: SearchRequest,
+    /// Of mapped sources.
+    pub(crate) mapped: Option<MappedQuestion>,
 }
 
 /// Client of one external source. Clones share connections, token and permits.
@@ -52,8 +58,8 @@ struct ClientState {
 
 /// Credentials as the calls need them.
 enum Credentials {
-    /// The header, if any, and the secrets to redact.
-    Fixed(Option<CredentialHeader>, Vec<SecretString>),
+    /// The credential, if any, and the secrets to redact.
+    Fixed(Option<Credential>, Vec<SecretString>),
     Tokens(TokenCache),
 }
 
@@ -72,7 +78,7 @@ impl SourceClient {
             other => {
                 let fixed = other.fixed();
                 let secrets = fixed.map(FixedCredentials::secrets).unwrap_or_default();
-                Credentials::Fixed(fixed.map(|fixed| fixed.header().clone()), secrets)
+                Credentials::Fixed(fixed.map(|fixed| fixed.credential().clone()), secrets)
             }
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));
@@ -136,19 +142,20 @@ impl ClientState {
         trace: Option<&TraceContext>,
     ) -> Result<Answer, SourceError> {
         let _permit = self.take_permit().await?;
+        let prepared = prepare(&self.settings, Parameters::from(*question)).await?;
         match &self.credentials {
-            Credentials::Fixed(header, secrets) => {
-                let response = self.call(question, trace, header.as_ref()).await;
-                self.read_redacted(question, response, secrets).await
+            Credentials::Fixed(credential, secrets) => {
+                let response = self.call(&prepared.request, trace, credential.as_ref()).await;
+                self.read_redacted(question, &prepared, response, secrets).await
             }
             Credentials::Tokens(tokens) => {
                 let mut token = tokens.get().await?;
-                let mut response = self.call(question, trace, Some(&token.header)).await;
+                let mut response = self.call(&prepared.request, trace, Some(&token.credential)).await;
                 if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
                     token = tokens.renew(&token).await?;
-                    response = self.call(question, trace, Some(&token.header)).await;
+                    response = self.call(&prepared.request, trace, Some(&token.credential)).await;
                 }
-                self.read_redacted(question, response, std::slice::from_ref(&token.text)).await
+                self.read_redacted(question, &prepared, response, std::slice::from_ref(&token.text)).await
             }
         }
     }
@@ -156,11 +163,12 @@ impl ClientState {
     async fn read_redacted(
         &self,
         question: &Question<'_>,
+        prepared: &PreparedSearch,
         response: Result<Response, SourceError>,
         secrets: &[SecretString],
     ) -> Result<Answer, SourceError> {
         let answer = match response {
-            Ok(response) => self.read(question, response).await,
+            Ok(response) => self.read(question, prepared, response).await,
             Err(error) => Err(error),
         };
         secrets.iter().map(ExposeSecret::expose_secret).fold(answer, |answer, secret| {
@@ -171,14 +179,15 @@ impl ClientState {
     async fn warm(&self) -> Result<(), SourceError> {
         let _permit = self.take_permit().await?;
         let token;
-        let header = match &self.credentials {
-            Credentials::Fixed(header, _) => header.as_ref(),
+        let credential = match &self.credentials {
+            Credentials::Fixed(credential, _) => credential.as_ref(),
             Credentials::Tokens(tokens) => {
                 token = tokens.get().await?;
-                Some(&token.header)
+                Some(&token.credential)
             }
         };
-        match self.send(|| self.http.request(reqwest::Method::HEAD), header).await {
+        let request = SearchRequest::head(&self.settings.url);
+        match self.http.send(|| Ok(request.with(credential))).await {
             Ok(_) | Err(TransportError::Redirect(_)) => Ok(()),
             Err(error) => Err(error.into_source_error(SOURCE)),
         }
@@ -190,29 +199,26 @@ impl ClientState {
 
     async fn call(
         &self,
-        question: &Question<'_>,
+        request: &SearchRequest,
         trace: Option<&TraceContext>,
-        credentials: Option<&CredentialHeader>,
+        credential: Option<&Credential>,
     ) -> Result<Response, SourceError> {
         let make = || {
-            let request = contract_request(&self.http, self.settings.method, question);
-            match trace {
-                Some(trace) => trace.mark(request),
-                None => request,
+            let mut request = request.with(credential);
+            if let Some(trace) = trace {
+                trace.write(request.headers_mut());
             }
+            Ok(request)
         };
-        self.send(make, credentials).await.map_err(|error| error.into_source_error(SOURCE))
+        self.http.send(make).await.map_err(|error| error.into_source_error(SOURCE))
     }
 
-    async fn send(
+    async fn read(
         &self,
-        make: impl Fn() -> RequestBuilder,
-        credentials: Option<&CredentialHeader>,
-    ) -> Result<Response, TransportError> {
-        self.http.send(|| finish_request(make(), credentials)).await
-    }
-
-    async fn read(&self, question: &Question<'_>, response: Response) -> Result<Answer, SourceError> {
+        question: &Question<'_>,
+        prepared: &PreparedSearch,
+        response: Response,
+    ) -> Result<Answer, SourceError> {
         if response.status() != StatusCode::OK {
             let error = SOURCE.describe_status(response.status(), read_retry_after(&response));
             return Err(match error {
@@ -224,8 +230,18 @@ impl ClientState {
                 error => error,
             });
         }
-        let content_type = read_content_type(&response);
         let bound = self.settings.max_body_bytes;
+        if let (Some(mapped), Some(mapped_question)) = (&self.settings.mapping, &prepared.mapped) {
+            let headers = response.headers().clone();
+            let body = read_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
+            let (envelope, faults) = mapped.read(mapped_question, &headers, &body).await?;
+            let mut answer =
+                parse_page(envelope.as_bytes(), None, question.limit, question.cursor.is_some())?;
+            answer.notes.splice(..0, faults.iter().filter_map(FieldFault::note));
+            refuse_repeated_cursor(&mut answer, question);
+            return Ok(answer);
+        }
+        let content_type = read_content_type(&response);
         let body = receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
         let (limit, had_cursor) = (question.limit, question.cursor.is_some());
         let parse = move |content: &[u8]| parse_page(content, content_type.as_deref(), limit, had_cursor);
@@ -238,28 +254,29 @@ impl ClientState {
     }
 }
 
-pub(crate) fn contract_request(http: &Http, method: Method, parameters: &impl Serialize) -> RequestBuilder {
-    match method {
-        Method::Get => http.request(reqwest::Method::GET).query(parameters),
-        Method::Post => {
-            let request = http.request(reqwest::Method::POST);
-            // `json` keeps an existing content type.
-            request.header(CONTENT_TYPE, "application/json;charset=UTF-8").json(parameters)
-        }
+impl<'q> From<Question<'q>> for Parameters<'q> {
+    fn from(Question { keyword, limit, cursor }: Question<'q>) -> Self {
+        Self { keyword: Some(keyword), limit: Some(limit), cursor }
     }
 }
 
-pub(crate) fn finish_request(
-    request: RequestBuilder,
-    credentials: Option<&CredentialHeader>,
-) -> Result<Request, TransportError> {
-    const JSON: HeaderValue = HeaderValue::from_static("application/json");
-    const GZIP: HeaderValue = HeaderValue::from_static("gzip");
-    let mut request = request.header(ACCEPT, JSON).header(ACCEPT_ENCODING, GZIP);
-    if let Some(CredentialHeader { name, value }) = credentials {
-        request = request.header(name, value);
-    }
-    Ok(request.build()?)
+/// # Errors
+/// A filter of the mapping fails.
+pub(crate) async fn prepare(
+    settings: &SourceSettings,
+    parameters: Parameters<'_>,
+) -> Result<PreparedSearch, MappingError> {
+    let SourceSettings { url, method, mapping, .. } = settings;
+    Ok(match mapping {
+        None => {
+            let request = SearchRequest::of_contract(url, *method, parameters);
+            PreparedSearch { request, mapped: None }
+        }
+        Some(mapping) => {
+            let (request, question) = mapping.build(url, *method, parameters).await?;
+            PreparedSearch { request, mapped: Some(question) }
+        }
+    })
 }
 
 async fn inflate_and_parse(
@@ -289,12 +306,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::settings::Method;
 
     #[tokio::test]
     async fn wait_for_a_permit_counts_against_the_timeout() {
         let settings = SourceSettings {
             url: "https://nowhere.invalid:9/".parse().unwrap(),
             method: Method::Get,
+            mapping: None,
             authentication: Authentication::None,
             timeout: Duration::from_millis(20),
             max_concurrency: 1,

@@ -2,13 +2,14 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use reqwest::Request;
 use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 /// Header of an API key whose source names none.
 pub const DEFAULT_API_KEY_HEADER: &str = "X-API-Key";
 
-const MAX_HEADER_NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Headers that trawl or the connection sets, or that change which answer is sent.
 ///
@@ -54,26 +55,55 @@ pub struct InvalidCredentials {
     pub reason: &'static str,
 }
 
-/// Header that holds credentials.
+/// The place of credentials in a request, and their value.
 #[derive(Clone, Debug)]
-pub(crate) struct CredentialHeader {
-    pub(crate) name: HeaderName,
-    pub(crate) value: HeaderValue,
+pub(crate) enum Credential {
+    Header {
+        name: HeaderName,
+        value: HeaderValue,
+    },
+    /// A query parameter.
+    Parameter {
+        name: String,
+        value: SecretString,
+    },
 }
 
-impl CredentialHeader {
+impl Credential {
     /// Hides the value from `Debug` and from compression tables.
-    pub(crate) fn new(name: HeaderName, mut value: HeaderValue) -> Self {
+    pub(crate) fn header(name: HeaderName, mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
-        Self { name, value }
+        Self::Header { name, value }
+    }
+
+    /// The same place with another value.
+    pub(crate) fn with_value(&self, value: &'static str) -> Self {
+        match self {
+            Self::Header { name, .. } => Self::header(name.clone(), HeaderValue::from_static(value)),
+            Self::Parameter { name, .. } => Self::Parameter { name: name.clone(), value: value.into() },
+        }
+    }
+
+    pub(crate) fn write(&self, request: &mut Request) {
+        match self {
+            Self::Header { name, value } => drop(request.headers_mut().insert(name, value.clone())),
+            Self::Parameter { name, value } => {
+                request.url_mut().query_pairs_mut().append_pair(name, value.expose_secret());
+            }
+        }
     }
 }
 
-/// API key in a header of the source's choice.
+/// API key in a header, or a query parameter, of the source's choice.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    header: CredentialHeader,
+    credential: Credential,
     key: SecretString,
+}
+
+/// Whether trawl or the connection sets this header.
+pub(crate) fn is_reserved_header(name: &str) -> bool {
+    RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
 impl ApiKey {
@@ -81,12 +111,10 @@ impl ApiKey {
     /// A reserved or malformed header name; a key that no header can hold.
     pub fn new(header: &str, key: SecretString) -> Result<Self, InvalidCredentials> {
         let invalid = |reason| InvalidCredentials { setting: "header", reason };
-        let is_name = (1..=MAX_HEADER_NAME_BYTES).contains(&header.len())
-            && header.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-        if !is_name {
+        if !is_name(header) {
             return Err(invalid("must be 1 to 64 of A-Z, a-z, 0-9, - and _, such as X-API-Key"));
         }
-        if RESERVED_HEADERS.iter().any(|reserved| header.eq_ignore_ascii_case(reserved)) {
+        if is_reserved_header(header) {
             return Err(invalid(
                 "must not be a header that trawl or the connection sets itself; name another, such as X-API-Key",
             ));
@@ -94,18 +122,32 @@ impl ApiKey {
         let malformed = |_| invalid("must be the name of a header, such as X-API-Key");
         let name = HeaderName::try_from(header).map_err(malformed)?;
         let value = header_value("key", key.expose_secret(), "")?;
-        Ok(Self { header: CredentialHeader::new(name, value), key })
+        Ok(Self { credential: Credential::header(name, value), key })
     }
 
-    pub(crate) fn header_name(&self) -> &HeaderName {
-        &self.header.name
+    /// A key that proxies and servers may write into their logs.
+    ///
+    /// # Errors
+    /// A malformed name, or one of the contract's parameters; a key that [`new`](Self::new) refuses.
+    pub fn in_query(parameter: &str, key: SecretString) -> Result<Self, InvalidCredentials> {
+        if !is_name(parameter) || matches!(parameter, "keyword" | "limit" | "cursor") {
+            let reason = "must be 1 to 64 of A-Z, a-z, 0-9, - and _, and none of keyword, limit and cursor";
+            return Err(InvalidCredentials { setting: "parameter", reason });
+        }
+        header_value("key", key.expose_secret(), "")?;
+        Ok(Self { credential: Credential::Parameter { name: parameter.to_owned(), value: key.clone() }, key })
     }
+}
+
+fn is_name(text: &str) -> bool {
+    (1..=MAX_NAME_BYTES).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
 /// User name and password (RFC 7617), in UTF-8.
 #[derive(Clone, Debug)]
 pub struct BasicCredentials {
-    header: CredentialHeader,
+    credential: Credential,
     pair: SecretString,
     password: SecretString,
 }
@@ -127,14 +169,14 @@ impl BasicCredentials {
         }
         let pair = format!("{username}:{secret}");
         let value = header_value("password", &BASE64_STANDARD.encode(&pair), "Basic ")?;
-        Ok(Self { header: CredentialHeader::new(AUTHORIZATION, value), pair: pair.into(), password })
+        Ok(Self { credential: Credential::header(AUTHORIZATION, value), pair: pair.into(), password })
     }
 }
 
 /// Bearer token without a token endpoint (RFC 6750).
 #[derive(Clone, Debug)]
 pub struct BearerToken {
-    header: CredentialHeader,
+    credential: Credential,
     token: SecretString,
 }
 
@@ -143,59 +185,59 @@ impl BearerToken {
     /// A token that no header can hold.
     pub fn new(token: SecretString) -> Result<Self, InvalidCredentials> {
         let value = header_value("token", token.expose_secret(), "Bearer ")?;
-        Ok(Self { header: CredentialHeader::new(AUTHORIZATION, value), token })
+        Ok(Self { credential: Credential::header(AUTHORIZATION, value), token })
     }
 }
 
 /// Credentials that are equal in every call.
 pub(crate) trait FixedCredentials: Sync {
-    fn header(&self) -> &CredentialHeader;
+    fn credential(&self) -> &Credential;
     /// Spellings to redact, besides the encodings that redaction knows.
     fn secrets(&self) -> Vec<SecretString>;
-    /// A value that no source accepts, for the same header.
-    fn wrong_value(&self) -> HeaderValue;
+    /// A value that no source accepts, for the same place.
+    fn wrong_value(&self) -> &'static str;
 }
 
 impl FixedCredentials for ApiKey {
-    fn header(&self) -> &CredentialHeader {
-        &self.header
+    fn credential(&self) -> &Credential {
+        &self.credential
     }
 
     fn secrets(&self) -> Vec<SecretString> {
         vec![self.key.clone()]
     }
 
-    fn wrong_value(&self) -> HeaderValue {
-        HeaderValue::from_static("trawl-check-wrong-key")
+    fn wrong_value(&self) -> &'static str {
+        "trawl-check-wrong-key"
     }
 }
 
 impl FixedCredentials for BasicCredentials {
-    fn header(&self) -> &CredentialHeader {
-        &self.header
+    fn credential(&self) -> &Credential {
+        &self.credential
     }
 
     fn secrets(&self) -> Vec<SecretString> {
         vec![self.password.clone(), self.pair.clone()]
     }
 
-    fn wrong_value(&self) -> HeaderValue {
+    fn wrong_value(&self) -> &'static str {
         // trawl-check:wrong
-        HeaderValue::from_static("Basic dHJhd2wtY2hlY2s6d3Jvbmc=")
+        "Basic dHJhd2wtY2hlY2s6d3Jvbmc="
     }
 }
 
 impl FixedCredentials for BearerToken {
-    fn header(&self) -> &CredentialHeader {
-        &self.header
+    fn credential(&self) -> &Credential {
+        &self.credential
     }
 
     fn secrets(&self) -> Vec<SecretString> {
         vec![self.token.clone()]
     }
 
-    fn wrong_value(&self) -> HeaderValue {
-        HeaderValue::from_static(WRONG_BEARER)
+    fn wrong_value(&self) -> &'static str {
+        WRONG_BEARER
     }
 }
 

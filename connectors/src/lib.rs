@@ -4,6 +4,7 @@
 //! database nor HTTP API.
 //!
 //! A search goes through `client`, `token`, `transport`, `answer` and `item`. `transport` calls only addresses that `addresses` allows.
+//! `mapping` turns systems with a search of their own into sources.
 //! `check` holds a source to the letter of the contract. `callback` and `document` call other systems over the same transport.
 
 mod action;
@@ -16,9 +17,12 @@ mod content_type;
 mod credentials;
 mod document;
 mod error;
+mod gallery;
 mod item;
 mod lenient_json;
+mod mapping;
 mod redaction;
+mod request;
 mod settings;
 mod text;
 mod token;
@@ -36,7 +40,12 @@ pub use client::{Question, SourceClient};
 pub use credentials::{ApiKey, BasicCredentials, BearerToken, DEFAULT_API_KEY_HEADER, InvalidCredentials};
 pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
+pub use gallery::{GalleryAuth, GalleryEntry, gallery, gallery_file, read_entry};
 pub use item::{ContentItem, bounds};
+pub use mapping::{
+    AnswerMapping, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError, Paging, RequestMapping,
+    serve_interpreter,
+};
 pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SettingsError,
     SourceSettings,

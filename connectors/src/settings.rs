@@ -5,6 +5,7 @@ use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
 use crate::credentials::{ApiKey, BasicCredentials, BearerToken, FixedCredentials};
+use crate::mapping::MappedCalls;
 
 /// Default limit of a body: 2 MiB (decisions 6.2).
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
@@ -94,6 +95,8 @@ pub struct SourceSettings {
     pub url: Url,
     /// Method of the calls.
     pub method: Method,
+    /// How the system's own search becomes the contract; `None` for a source that keeps the contract.
+    pub mapping: Option<MappedCalls>,
     /// Credentials.
     pub authentication: Authentication,
     /// Limit of a search, waits for permit and token included.

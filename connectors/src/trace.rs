@@ -1,6 +1,5 @@
 //! W3C Trace Context.
 
-use reqwest::RequestBuilder;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
@@ -29,12 +28,6 @@ impl TraceContext {
             return None;
         }
         Some(Self { traceparent: traceparent.clone(), tracestate: read_state(headers) })
-    }
-
-    pub(crate) fn mark(&self, request: RequestBuilder) -> RequestBuilder {
-        let mut headers = HeaderMap::with_capacity(2);
-        self.write(&mut headers);
-        request.headers(headers)
     }
 
     /// Inserts the headers.

@@ -9,7 +9,10 @@ use serde::Deserialize;
 use tokio::sync::mpsc;
 use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
-use trawl_connectors::check::{CLAUSES, Decided};
+use trawl_connectors::{
+    GalleryEntry,
+    check::{CLAUSES, Decided, Trial},
+};
 use trawl_macros::operation;
 use trawl_search::sources::external::health::SourceHealth;
 
@@ -24,7 +27,7 @@ use crate::{
         precondition::{IfMatch, PreconditionRefusal, Tagged},
     },
     platform::search::accept::wants_events,
-    registry::{Author, RegisteredSource, SourceCheck, SourceForm},
+    registry::{Author, RegisteredSource, SourceCheck, SourceForm, TrialForm},
 };
 
 /// Lists the tenant's external sources by name.
@@ -66,10 +69,36 @@ pub async fn create_source(
     JsonObject(form): JsonObject<SourceForm>,
 ) -> Result<Envelope<Option<RegisteredSource>>> {
     if query.dry_run == Some(true) {
-        state.registry.try_source(caller.tenant.id, form).await?;
+        state.registry.check_source_form(caller.tenant.id, form).await?;
         return Ok(Envelope::of(None));
     }
     Ok(Envelope::of(Some(state.registry.create_source(Author::caller(&caller), form).await?)))
+}
+
+/// Lists mappings of systems that are in wide use, by name.
+#[operation(tag = "admin", responses(
+    (status = 200, description = "The mappings", body = Envelope<Vec<GalleryEntry>>),
+    Refusals,
+))]
+pub async fn list_gallery() -> Envelope<Vec<GalleryEntry>> {
+    Envelope::list(trawl_connectors::gallery().to_vec())
+}
+
+/// Calls a source once, registered or not, and shows the request, the answer and the rows.
+#[operation(
+    tag = "admin", request_body = TrialForm,
+    responses(
+        (status = 200, description = "The call, also one that failed", body = Envelope<Trial>),
+        Refusals, BodyRefusals,
+        (status = 503, description = "Other checks are running", body = FailureEnvelope),
+    )
+)]
+pub async fn try_source(
+    State(state): State<AdminState>,
+    Identified(caller): Identified,
+    JsonObject(form): JsonObject<TrialForm>,
+) -> Result<Envelope<Trial>> {
+    Ok(Envelope::of(state.registry.try_source(caller.tenant.id, form).await?))
 }
 
 /// Returns one external source.

@@ -50,6 +50,8 @@ pub(super) enum SetupError {
     SecretFile { option: &'static str, path: PathBuf, source: std::io::Error },
     #[error("{option}: {reason}")]
     Credentials { option: &'static str, reason: &'static str },
+    #[error("{0}")]
+    Mapping(String),
     #[error("--server: must be an http or https address, not {0}")]
     Address(Url),
     #[error("--indicated-e-code: must be plain text without line breaks")]

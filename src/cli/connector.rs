@@ -1,15 +1,22 @@
 //! `trawl connector`: checks an external source and prints the contract (decisions 7.5).
 
+mod mapping;
 mod output;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    io::{stdin, stdout},
+    path::PathBuf,
+    process::ExitCode,
+    time::Duration,
+};
 
 use clap::{ArgGroup, ValueEnum};
 use trawl_connectors::{
     AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, CONTRACT, ClientCredentials,
-    DEFAULT_API_KEY_HEADER, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, InvalidCredentials, Method,
-    SourceSettings,
+    DEFAULT_API_KEY_HEADER, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, GalleryEntry, InvalidCredentials, Method,
+    Question, SourceSettings,
     check::{self, CheckSettings},
+    serve_interpreter,
 };
 use url::Url;
 
@@ -17,6 +24,10 @@ use super::{
     client::{SetupError, read_secret_file},
     exit::{WRONG_USAGE, fail},
 };
+use crate::sandbox::{ProcessLimits, confine};
+
+/// Address space of an interpreter.
+const INTERPRETER_BYTES: u64 = 512 << 20;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConnectorCommand {
@@ -24,24 +35,71 @@ pub(super) enum ConnectorCommand {
     ///
     /// Exit code: 0 no clause failed, 1 some failed, 2 wrong options.
     Check(Box<CheckOptions>),
+    /// Search a system once through a mapping, and show the request, the answer and the rows
+    ///
+    /// Exit code: 0 rows or an empty answer, 1 a failure, 2 wrong options.
+    Try(Box<TryOptions>),
+    /// List the systems of the gallery, or print one's mapping
+    Gallery {
+        /// Name in the list
+        name: Option<String>,
+    },
     /// Print the contract as an OpenAPI document
     Schema,
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("access").required(true).args(["token_url", "api_key_file", "username", "bearer_token_file", "no_auth"])))]
 pub(super) struct CheckOptions {
     /// Address of the source
     url: Url,
-    /// HTTP method
-    #[arg(long, value_enum, ignore_case = true, default_value = "GET")]
-    method: MethodArgument,
+    /// HTTP method [default: GET, or the mapping's]
+    #[arg(long, value_enum, ignore_case = true)]
+    method: Option<MethodArgument>,
     /// Keyword with more than ten matches [default: tries common ones]
     #[arg(long, value_name = "WORD", value_parser = parse_keyword)]
     keyword: Option<String>,
-    /// Order of the source's matches
-    #[arg(long, value_enum, default_value = "time")]
-    order: OrderArgument,
+    /// Order of the source's matches [default: time, or the mapping's]
+    #[arg(long, value_enum)]
+    order: Option<OrderArgument>,
+    /// Mapping of the system: a file, or a name of the gallery
+    #[arg(long, value_name = "FILE")]
+    mapping: Option<PathBuf>,
+    #[command(flatten)]
+    access: AccessOptions,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+    /// Also write a JUnit file
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct TryOptions {
+    /// Mapping: a file, or a name of the gallery
+    file: PathBuf,
+    /// Keyword
+    #[arg(long, value_name = "WORD", value_parser = parse_keyword)]
+    keyword: String,
+    /// Address of the system [default: the file's]
+    #[arg(long)]
+    url: Option<Url>,
+    /// Rows
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    limit: u16,
+    /// Cursor of the page before
+    #[arg(long)]
+    cursor: Option<String>,
+    #[command(flatten)]
+    access: AccessOptions,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[command(group(ArgGroup::new("access").required(true).args(["token_url", "api_key_file", "username", "bearer_token_file", "no_auth"])))]
+struct AccessOptions {
     /// Token endpoint of the source
     #[arg(long, value_name = "URL", requires_all = ["client_id", "client_secret_file"])]
     token_url: Option<Url>,
@@ -63,6 +121,9 @@ pub(super) struct CheckOptions {
     /// Header of the API key
     #[arg(long, value_name = "NAME", default_value = DEFAULT_API_KEY_HEADER, requires = "api_key_file")]
     api_key_header: String,
+    /// Query parameter of the API key, instead of a header
+    #[arg(long, value_name = "NAME", requires = "api_key_file", conflicts_with = "api_key_header")]
+    api_key_parameter: Option<String>,
     /// User name of basic authentication
     #[arg(long, value_name = "NAME", requires = "password_file")]
     username: Option<String>,
@@ -78,12 +139,6 @@ pub(super) struct CheckOptions {
     /// Timeout of a call in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 2000, value_parser = clap::value_parser!(u64).range(50..=10_000))]
     timeout_ms: u64,
-    /// Print one JSON object
-    #[arg(long)]
-    json: bool,
-    /// Also write a JUnit file
-    #[arg(long, value_name = "FILE")]
-    junit: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -101,7 +156,7 @@ enum OrderArgument {
 }
 
 pub(super) async fn check(options: CheckOptions) -> ExitCode {
-    let (settings, rules) = match settings(&options) {
+    let (settings, rules) = match check_settings(&options).await {
         Ok(settings) => settings,
         Err(error) => return fail(WRONG_USAGE, error),
     };
@@ -121,35 +176,108 @@ pub(super) async fn check(options: CheckOptions) -> ExitCode {
     }
 }
 
+pub(super) async fn try_once(options: TryOptions) -> ExitCode {
+    let settings = async {
+        let entry = mapping::read(&options.file)?;
+        let url = match &options.url {
+            Some(url) => url.clone(),
+            None => mapping::address(&entry)?,
+        };
+        let (method, order) = (mapping::method(&entry), mapping::order(&entry));
+        let (source, rules) = source_settings(&url, method, Some(entry), &options.access).await?;
+        Ok::<_, SetupError>((source, order, rules))
+    };
+    let (source, order, rules) = match settings.await {
+        Ok(settings) => settings,
+        Err(error) => return fail(WRONG_USAGE, error),
+    };
+    let (keyword, limit) = (options.keyword.as_str(), options.limit.into());
+    let question = Question { keyword, limit, cursor: options.cursor.as_deref() };
+    let trial = match check::try_source(&source, &rules, order, &question).await {
+        Ok(trial) => trial,
+        Err(error) => return fail(WRONG_USAGE, error),
+    };
+    let printed = if options.json { output::print_json(&trial) } else { output::print_trial(&trial) };
+    match printed {
+        Err(error) => fail(1, error),
+        Ok(()) if trial.failure.is_none() => ExitCode::SUCCESS,
+        Ok(()) => ExitCode::FAILURE,
+    }
+}
+
+pub(super) fn gallery(name: Option<&str>) -> ExitCode {
+    let printed = match name {
+        Some(name) => mapping::print(name),
+        None => mapping::print_list(),
+    };
+    match printed {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(WRONG_USAGE, error),
+    }
+}
+
+/// The process of [`InterpreterPool`](trawl_connectors::InterpreterPool).
+pub(super) fn interpret_mappings() -> ExitCode {
+    let limits =
+        ProcessLimits { address_bytes: INTERPRETER_BYTES, processor_seconds: None, in_background: false };
+    let served = confine(limits).and_then(|()| serve_interpreter(stdin().lock(), stdout().lock()));
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(1, error),
+    }
+}
+
 pub(super) fn schema() -> ExitCode {
     println!("{}", CONTRACT.trim_end());
     ExitCode::SUCCESS
 }
 
-/// Allows the operator's addresses alone.
-fn settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
-    let urls = [Some(&options.url), options.token_url.as_ref()];
-    let rules = AddressRules::allowing(urls.into_iter().flatten());
-    let source = SourceSettings {
-        url: options.url.clone(),
-        method: match options.method {
-            MethodArgument::Get => Method::Get,
-            MethodArgument::Post => Method::Post,
-        },
-        authentication: authentication(options)?,
-        timeout: Duration::from_millis(options.timeout_ms),
-        max_concurrency: 1,
-        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+/// A mapping's own method and order count, unless options name others.
+async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
+    let entry = match &options.mapping {
+        Some(file) => Some(mapping::read(file)?),
+        None => None,
     };
-    let order = match options.order {
-        OrderArgument::Time => DeclaredOrder::Time,
-        OrderArgument::Relevance => DeclaredOrder::Relevance,
+    let method = match (options.method, &entry) {
+        (Some(MethodArgument::Get), _) | (None, None) => Method::Get,
+        (Some(MethodArgument::Post), _) => Method::Post,
+        (None, Some(entry)) => mapping::method(entry),
     };
+    let order = match (options.order, &entry) {
+        (Some(OrderArgument::Time), _) | (None, None) => DeclaredOrder::Time,
+        (Some(OrderArgument::Relevance), _) => DeclaredOrder::Relevance,
+        (None, Some(entry)) => mapping::order(entry),
+    };
+    let (source, rules) = source_settings(&options.url, method, entry, &options.access).await?;
     Ok((CheckSettings { source, order, keyword: options.keyword.clone() }, rules))
 }
 
+/// Allows the operator's addresses alone.
+async fn source_settings(
+    url: &Url,
+    method: Method,
+    entry: Option<GalleryEntry>,
+    access: &AccessOptions,
+) -> Result<(SourceSettings, AddressRules), SetupError> {
+    let rules = AddressRules::allowing([Some(url), access.token_url.as_ref()].into_iter().flatten());
+    let mapping = match entry {
+        Some(entry) => Some(mapping::compile(entry).await?),
+        None => None,
+    };
+    let source = SourceSettings {
+        url: url.clone(),
+        method,
+        mapping,
+        authentication: authentication(access)?,
+        timeout: Duration::from_millis(access.timeout_ms),
+        max_concurrency: 1,
+        max_body_bytes: DEFAULT_MAX_BODY_BYTES,
+    };
+    Ok((source, rules))
+}
+
 /// clap allows one kind of options.
-fn authentication(options: &CheckOptions) -> Result<Authentication, SetupError> {
+fn authentication(options: &AccessOptions) -> Result<Authentication, SetupError> {
     if let (Some(token_url), Some(client_id), Some(file)) =
         (&options.token_url, &options.client_id, &options.client_secret_file)
     {
@@ -163,7 +291,11 @@ fn authentication(options: &CheckOptions) -> Result<Authentication, SetupError> 
     }
     if let Some(file) = &options.api_key_file {
         let key = read_secret_file("--api-key-file", file)?;
-        return ApiKey::new(&options.api_key_header, key).map(Authentication::ApiKey).map_err(name_option);
+        let key = match &options.api_key_parameter {
+            Some(parameter) => ApiKey::in_query(parameter, key),
+            None => ApiKey::new(&options.api_key_header, key),
+        };
+        return key.map(Authentication::ApiKey).map_err(name_option);
     }
     if let (Some(username), Some(file)) = (&options.username, &options.password_file) {
         let password = read_secret_file("--password-file", file)?;
@@ -179,6 +311,7 @@ fn authentication(options: &CheckOptions) -> Result<Authentication, SetupError> 
 fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> SetupError {
     let option = match setting {
         "header" => "--api-key-header",
+        "parameter" => "--api-key-parameter",
         "key" => "--api-key-file",
         "username" => "--username",
         "password" => "--password-file",

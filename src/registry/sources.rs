@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use trawl_connectors::{
-    DEFAULT_API_KEY_HEADER,
+    DEFAULT_API_KEY_HEADER, Mapping,
     check::{Report, Verdict},
 };
 use trawl_search::{
@@ -31,7 +31,7 @@ const CREDENTIAL_BYTES: usize = 4 << 10;
 
 const TIMEOUT_MS: RangeInclusive<i64> = 50..=10_000;
 const DEFAULT_TIMEOUT_MS: i64 = 2_000;
-const PAGE_SIZE: RangeInclusive<i64> = 1..=1_000;
+pub(super) const PAGE_SIZE: RangeInclusive<i64> = 1..=1_000;
 const DEFAULT_PAGE_SIZE: i64 = 20;
 const MAX_CONCURRENCY: RangeInclusive<i64> = 1..=256;
 const DEFAULT_MAX_CONCURRENCY: i64 = 8;
@@ -40,6 +40,14 @@ pub(super) const GET: &str = "GET";
 pub(super) const POST: &str = "POST";
 pub(super) const TIME: &str = "time";
 pub(super) const RELEVANCE: &str = "relevance";
+
+/// The name of an operation in the place of ids.
+const TRY: &str = "try";
+
+/// A source that keeps the contract.
+const CONTRACT: &str = "contract";
+/// A source whose own search is mapped to the contract.
+const MAPPING: &str = "mapping";
 
 /// How a source is convinced of the caller (decisions 7.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +96,14 @@ pub struct SourceForm {
     pub id: Option<String>,
     /// The name. Required.
     pub name: Option<String>,
+    /// `contract`, or `mapping` for a system with a search of its own; contract if absent.
+    pub kind: Option<String>,
     /// The URL: https, or http to a host of the server's settings. Required.
     pub url: Option<String>,
     /// `GET` or `POST`; GET if absent.
     pub method: Option<String>,
+    /// How the system's own search becomes the contract. Required with the kind `mapping`.
+    pub mapping: Option<Mapping>,
     /// The credentials. Required.
     #[serde(default, deserialize_with = "json::object")]
     pub auth: Option<AuthForm>,
@@ -111,6 +123,21 @@ pub struct SourceForm {
     pub weight: Option<f64>,
     /// Whether calls beyond the 95th percentile are sent a second time; false if absent.
     pub hedging: Option<bool>,
+}
+
+/// The form of one call that shows what becomes of it.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialForm {
+    /// The source. Without its secret, that of the registered source with its id is sent.
+    #[serde(default)]
+    pub source: SourceForm,
+    /// The keyword. Required.
+    pub keyword: Option<String>,
+    /// Rows: 1 to 1000, 10 if absent.
+    pub limit: Option<i64>,
+    /// The cursor of the page before.
+    pub cursor: Option<String>,
 }
 
 /// The form of a source's credentials.
@@ -138,6 +165,8 @@ pub struct AuthForm {
     ///
     /// 1 to 64 of A-Z, a-z, 0-9, - and _. Headers of the connection, and headers that trawl sets, are refused: `Host`, `Cookie` and others.
     pub header: Option<String>,
+    /// The query parameter of an `API_KEY`, instead of a header. Logs of proxies and servers may show it.
+    pub parameter: Option<String>,
     /// The key, never shown: printable ASCII. Required with `API_KEY`.
     #[serde(default, deserialize_with = "secret")]
     #[schema(value_type = Option<String>, write_only)]
@@ -171,10 +200,14 @@ pub struct RegisteredSource {
     pub id: String,
     /// The name.
     pub name: String,
+    /// `contract` or `mapping`.
+    pub kind: &'static str,
     /// The URL.
     pub url: String,
     /// `GET` or `POST`.
     pub method: String,
+    /// How the system's own search becomes the contract; null for the kind `contract`.
+    pub mapping: Option<Mapping>,
     /// The credentials.
     pub auth: RegisteredAuth,
     /// `time` or `relevance`.
@@ -244,6 +277,8 @@ pub struct RegisteredAuth {
     pub audience: Option<String>,
     /// The header of an `API_KEY`; else null.
     pub header: Option<String>,
+    /// The query parameter of an `API_KEY`; null if it has a header.
+    pub parameter: Option<String>,
     /// The user name of `BASIC`; else null.
     pub username: Option<String>,
 }
@@ -265,8 +300,10 @@ impl RegisteredSource {
         Self {
             id: row.id,
             name: row.name,
+            kind: if row.mapping.is_some() { MAPPING } else { CONTRACT },
             url: row.url,
             method: row.method,
+            mapping: row.mapping.and_then(|mapping| serde_json::from_str(&mapping).ok()),
             auth: RegisteredAuth {
                 kind: row.auth_type,
                 token_url: row.token_url,
@@ -274,6 +311,7 @@ impl RegisteredSource {
                 scope: row.scope,
                 audience: row.audience,
                 header: row.api_key_header,
+                parameter: row.api_key_parameter,
                 username: row.username,
             },
             order: row.result_order,
@@ -292,11 +330,24 @@ impl RegisteredSource {
 impl SourceForm {
     /// Texts are validated by `validate` alone.
     pub(super) fn into_row(self, id: String) -> Result<(SourceRow, Option<SecretString>)> {
+        if id == TRY {
+            return Err(Error::bad_request("id: must not be `try`, which is an operation of sources"));
+        }
+        let mapping = match (self.kind.as_deref().unwrap_or(CONTRACT), self.mapping) {
+            (CONTRACT, None) => None,
+            (CONTRACT, Some(_)) => {
+                return Err(Error::bad_request("mapping: is for the kind mapping only"));
+            }
+            (MAPPING, Some(mapping)) => Some(serde_json::to_string(&mapping).map_err(Error::internal)?),
+            (MAPPING, None) => return Err(Error::bad_request("mapping: is required for the kind mapping")),
+            _ => return Err(Error::bad_request("kind: must be contract or mapping")),
+        };
         let mut row = SourceRow {
             id,
             name: required("name", self.name, NAME_BYTES)?,
             url: required("url", self.url, URL_BYTES)?,
             method: self.method.unwrap_or_else(|| GET.to_owned()),
+            mapping,
             result_order: self.order.unwrap_or_else(|| TIME.to_owned()),
             timeout_ms: number(
                 "timeoutMs",
@@ -332,7 +383,12 @@ impl SourceForm {
             }
             AuthType::ApiKey => {
                 let header = optional("auth.header", auth.header, CREDENTIAL_BYTES)?;
-                row.api_key_header = Some(header.unwrap_or_else(|| DEFAULT_API_KEY_HEADER.to_owned()));
+                row.api_key_parameter = optional("auth.parameter", auth.parameter, CREDENTIAL_BYTES)?;
+                if row.api_key_parameter.is_none() {
+                    row.api_key_header = Some(header.unwrap_or_else(|| DEFAULT_API_KEY_HEADER.to_owned()));
+                } else if header.is_some() {
+                    return Err(Error::bad_request("auth.parameter: must not stand beside auth.header"));
+                }
                 auth.key
             }
             AuthType::Basic => {

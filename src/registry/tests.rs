@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use secrecy::{ExposeSecret, SecretString};
-use trawl_connectors::AddressRules;
+use trawl_connectors::{AddressRules, InterpreterPool};
 
 use super::{
     repo::sources::SourceRow,
@@ -36,7 +36,12 @@ fn row() -> SourceRow {
 }
 
 fn policy() -> SourcePolicy {
-    SourcePolicy { addresses: AddressRules::default(), auth_none: false, max_body_bytes: 1_024 }
+    SourcePolicy {
+        addresses: AddressRules::default(),
+        auth_none: false,
+        max_body_bytes: 1_024,
+        interpreters: InterpreterPool::new("/nowhere".into()),
+    }
 }
 
 #[test]

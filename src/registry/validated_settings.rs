@@ -7,7 +7,7 @@ use std::{borrow::Cow, fmt, time::Duration};
 use secrecy::{ExposeSecret, SecretString};
 use trawl_connectors::{
     AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, ClientCredentials, DeclaredOrder,
-    InvalidCredentials, Method, SourceSettings,
+    InterpreterPool, InvalidCredentials, MappedCalls, Mapping, MappingError, Method, SourceSettings,
 };
 use trawl_search::sources::external::ClientSettings;
 use url::Url;
@@ -21,6 +21,9 @@ use crate::{
     error::Error,
 };
 
+/// The field of faults that are no single filter's.
+const WHOLE_MAPPING: &str = "mapping";
+
 /// The server's limits on external sources (decisions 6.2, 7.4).
 #[derive(Clone, Debug)]
 pub struct SourcePolicy {
@@ -30,6 +33,8 @@ pub struct SourcePolicy {
     pub auth_none: bool,
     /// The largest inflated answer.
     pub max_body_bytes: usize,
+    /// Processes that run mappings.
+    pub interpreters: InterpreterPool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +56,13 @@ impl InvalidSettings {
 impl From<InvalidCredentials> for InvalidSettings {
     fn from(InvalidCredentials { setting, reason }: InvalidCredentials) -> Self {
         Self { field: format!("auth.{setting}").into(), reason: reason.to_owned() }
+    }
+}
+
+impl From<MappingError> for InvalidSettings {
+    fn from(MappingError { field, message }: MappingError) -> Self {
+        let field = if field == WHOLE_MAPPING { field } else { format!("{WHOLE_MAPPING}.{field}") };
+        Self { field: field.into(), reason: message }
     }
 }
 
@@ -129,9 +141,14 @@ pub(super) fn validate(
         RELEVANCE => DeclaredOrder::Relevance,
         _ => return Err(InvalidSettings::new("order", "must be time or relevance")),
     };
+    let mapping = mapping(row)?;
+    if method == Method::Get && mapping.as_ref().is_some_and(|mapping| mapping.request.body.is_some()) {
+        return Err(InvalidSettings::new("mapping.request.body", "is for the method POST only"));
+    }
     let source = SourceSettings {
         url,
         method,
+        mapping: mapping.map(|mapping| MappedCalls::new(mapping, policy.interpreters.clone())),
         authentication: authentication(row, policy, secret)?,
         timeout: Duration::from_millis(positive("timeoutMs", row.timeout_ms)?),
         max_concurrency: positive("maxConcurrency", row.max_concurrency)?,
@@ -139,6 +156,15 @@ pub(super) fn validate(
     };
     let page_size = positive("pageSize", row.page_size)?;
     Ok(ClientSettings { source, order, page_size, addresses: policy.addresses.clone() })
+}
+
+/// Compilation needs a process: see [`Registry`](super::Registry).
+pub(super) fn mapping(row: &SourceRow) -> Result<Option<Mapping>, InvalidSettings> {
+    let Some(mapping) = &row.mapping else { return Ok(None) };
+    let mapping: Mapping = serde_json::from_str(mapping)
+        .map_err(|error| InvalidSettings::new("mapping", format!("cannot be read: {error}")))?;
+    mapping.check_form()?;
+    Ok(Some(mapping))
 }
 
 fn positive<T: TryFrom<i64>>(field: &'static str, number: i64) -> Result<T, InvalidSettings> {
@@ -185,10 +211,10 @@ fn authentication(
             let credentials = ClientCredentials { token_url, client_id, client_secret, scope, audience };
             Ok(Authentication::OAuth2Client(credentials))
         }
-        AuthType::ApiKey => {
-            let header = row.api_key_header.as_deref().unwrap_or_default();
-            Ok(Authentication::ApiKey(ApiKey::new(header, secret()?)?))
-        }
+        AuthType::ApiKey => Ok(Authentication::ApiKey(match &row.api_key_parameter {
+            Some(parameter) => ApiKey::in_query(parameter, secret()?)?,
+            None => ApiKey::new(row.api_key_header.as_deref().unwrap_or_default(), secret()?)?,
+        })),
         AuthType::Basic => {
             let username = row.username.as_deref().unwrap_or_default();
             Ok(Authentication::Basic(BasicCredentials::new(username, secret()?)?))

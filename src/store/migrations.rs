@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 21] = migrations!("sqlite":
+static SQLITE: [Migration; 22] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -45,9 +45,10 @@ static SQLITE: [Migration; 21] = migrations!("sqlite":
     "0019_source_credentials",
     "0020_figures",
     "0021_insights",
+    "0022_mapped_sources",
 );
 
-static POSTGRES: [Migration; 12] = migrations!("postgres":
+static POSTGRES: [Migration; 13] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -60,6 +61,7 @@ static POSTGRES: [Migration; 12] = migrations!("postgres":
     "0019_source_credentials",
     "0020_figures",
     "0021_insights",
+    "0022_mapped_sources",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

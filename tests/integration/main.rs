@@ -130,6 +130,12 @@ mod groups {
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod mapped {
+    mod broken;
+    mod searches;
+    mod trials;
+}
+#[cfg(test)]
 mod oauth {
     mod authorize;
     mod login_throttle;

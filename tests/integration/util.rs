@@ -28,6 +28,7 @@ pub(crate) mod login;
 pub(crate) mod openid;
 pub(crate) mod opensearch;
 pub(crate) mod opensearch_nodes;
+pub(crate) mod own_search;
 pub(crate) mod paging;
 pub(crate) mod paths;
 pub(crate) mod postgres;

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use url::form_urlencoded;
+use reqwest::Method as HttpMethod;
 
-use super::call::{CallCredentials, Parameters};
-use crate::credentials::WRONG_BEARER;
-use crate::settings::{Authentication, ClientCredentials, Method, SourceSettings};
+use super::call::CallCredentials;
+use crate::credentials::{Credential, WRONG_BEARER};
+use crate::request::SearchRequest;
+use crate::settings::{Authentication, ClientCredentials};
 use crate::text::is_unfit;
 
 /// curl expands brackets and braces.
@@ -20,69 +21,77 @@ pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String 
         "-d grant_type=client_credentials".to_owned(),
     ];
     let fields = [("scope", &credentials.scope), ("audience", &credentials.audience)];
-    parts
-        .extend(fields.into_iter().filter_map(|(name, value)| Some(describe_field(name, value.as_deref()?))));
+    let given = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
+    parts.extend(
+        given.map(|(name, value)| format!("--data-urlencode {}", quote_word(&format!("{name}={value}")))),
+    );
     parts.join(" ")
 }
 
 /// Variables stand for secrets: `$TOKEN`, `$API_KEY`, `$USERNAME` and `$PASSWORD`.
-pub(super) fn describe_search(
-    settings: &SourceSettings,
-    parameters: Parameters<'_>,
+pub(crate) fn describe_search(
+    request: &SearchRequest,
+    authentication: &Authentication,
     credentials: &CallCredentials,
 ) -> String {
-    let url = quote_word(settings.url.as_str());
-    let authorization = describe_credentials(&settings.authentication, credentials);
+    let mut url = quote_word(request.url.as_str());
     let mut parts = Vec::new();
-    match settings.method {
-        Method::Get => {
-            parts.push(format!("{CURL} -i -G {url}"));
-            parts.extend(authorization);
-            let limit = parameters.limit.map(|limit| limit.to_string());
-            let fields =
-                [("keyword", parameters.keyword), ("limit", limit.as_deref()), ("cursor", parameters.cursor)];
-            parts.extend(fields.into_iter().filter_map(|(name, value)| Some(describe_field(name, value?))));
+    match describe_credentials(authentication, credentials) {
+        Some(ShownCredential::Option(option)) => parts.push(option),
+        Some(ShownCredential::Parameter(parameter)) => {
+            let separator = if request.url.query().is_some() { '&' } else { '?' };
+            url = format!("{url}\"{separator}{parameter}\"");
         }
-        Method::Post => {
-            let json = serde_json::to_string(&parameters).unwrap_or_default();
-            let content_type = quote_word("Content-Type: application/json;charset=UTF-8");
-            parts.push(format!("{CURL} -i {url} -H {content_type}"));
-            parts.extend(authorization);
-            parts.push(format!("--data-raw {}", quote_word(&escape_unfit(&json))));
-        }
+        None => {}
     }
-    parts.join(" ")
+    for (name, value) in &request.headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        parts.push(format!("-H {}", quote_word(&format!("{name}: {value}"))));
+    }
+    if let Some(body) = &request.body {
+        let json = String::from_utf8_lossy(body);
+        parts.push("-H 'Content-Type: application/json;charset=UTF-8'".to_owned());
+        parts.push(format!("--data-raw {}", quote_word(&escape_unfit(&json))));
+    } else if request.method == HttpMethod::POST {
+        parts.push("-X POST".to_owned());
+    }
+    [format!("{CURL} -i {url}")].into_iter().chain(parts).collect::<Vec<_>>().join(" ")
 }
 
-fn describe_credentials(authentication: &Authentication, credentials: &CallCredentials) -> Option<String> {
-    let bearer = || "-H \"Authorization: Bearer $TOKEN\"".to_owned();
-    match credentials {
-        CallCredentials::None => None,
-        CallCredentials::Token(_) => Some(bearer()),
-        CallCredentials::Fixed => match authentication {
-            Authentication::None | Authentication::OAuth2Client(_) => None,
-            // The name has no character that a shell expands.
-            Authentication::ApiKey(key) => Some(format!("-H \"{}: $API_KEY\"", key.header_name())),
-            Authentication::Basic(_) => Some("-u \"$USERNAME:$PASSWORD\"".to_owned()),
-            Authentication::Bearer(_) => Some(bearer()),
+enum ShownCredential {
+    Option(String),
+    /// Of the query, for double quotes.
+    Parameter(String),
+}
+
+fn describe_credentials(
+    authentication: &Authentication,
+    credentials: &CallCredentials,
+) -> Option<ShownCredential> {
+    let (credential, value) = match credentials {
+        CallCredentials::None => return None,
+        CallCredentials::Token(token) => (token.credential.clone(), "Bearer $TOKEN"),
+        CallCredentials::Fixed => {
+            let value = match authentication {
+                Authentication::None | Authentication::OAuth2Client(_) => return None,
+                Authentication::ApiKey(_) => "$API_KEY",
+                Authentication::Basic(_) => {
+                    return Some(ShownCredential::Option("-u \"$USERNAME:$PASSWORD\"".to_owned()));
+                }
+                Authentication::Bearer(_) => "Bearer $TOKEN",
+            };
+            (authentication.fixed()?.credential().clone(), value)
+        }
+        CallCredentials::Wrong => match authentication.fixed() {
+            Some(fixed) => (fixed.credential().clone(), fixed.wrong_value()),
+            None => return Some(ShownCredential::Option(format!("-H \"authorization: {WRONG_BEARER}\""))),
         },
-        CallCredentials::Wrong => Some(match authentication.fixed() {
-            Some(fixed) => {
-                let value = fixed.wrong_value();
-                format!("-H '{}: {}'", fixed.header().name, value.to_str().unwrap_or_default())
-            }
-            None => format!("-H 'Authorization: {WRONG_BEARER}'"),
-        }),
-    }
-}
-
-/// Encodes a value that a terminal would obey.
-fn describe_field(name: &str, value: &str) -> String {
-    if value.contains(is_unfit) {
-        let encoded: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
-        return format!("-d {}", quote_word(&format!("{name}={encoded}")));
-    }
-    format!("--data-urlencode {}", quote_word(&format!("{name}={value}")))
+    };
+    // Names and values have no character that a shell expands, except the variables.
+    Some(match credential {
+        Credential::Header { name, .. } => ShownCredential::Option(format!("-H \"{name}: {value}\"")),
+        Credential::Parameter { name, .. } => ShownCredential::Parameter(format!("{name}={value}")),
+    })
 }
 
 fn escape_unfit(json: &str) -> Cow<'_, str> {
@@ -108,55 +117,52 @@ fn quote_word(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use proptest::prelude::*;
 
     use super::*;
-
-    fn settings(method: Method) -> SourceSettings {
-        SourceSettings {
-            url: "https://search.example/find?fields[]={a,b}&x='$(id)'".parse().unwrap(),
-            method,
-            authentication: Authentication::None,
-            timeout: Duration::from_secs(1),
-            max_concurrency: 1,
-            max_body_bytes: 1,
-        }
-    }
+    use crate::request::Parameters;
+    use crate::settings::Method;
 
     fn words(method: Method, cursor: &str) -> Vec<String> {
+        let url = "https://search.example/find?fields[]={a,b}&x='$(id)'".parse().unwrap();
         let parameters = Parameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
-        let line = describe_search(&settings(method), parameters, &CallCredentials::None);
+        let request = SearchRequest::of_contract(&url, method, parameters);
+        let line = describe_search(&request, &Authentication::None, &CallCredentials::None);
         assert!(!line.contains(is_unfit), "{line:?}");
         shlex::split(&line).unwrap()
     }
 
     fn sent(method: Method, cursor: &str) -> String {
         let words = words(method, cursor);
-        let [.., option, last] = words.as_slice() else { panic!("{words:?}") };
         if method == Method::Post {
-            let json: serde_json::Value = serde_json::from_str(last).unwrap();
+            let json: serde_json::Value = serde_json::from_str(words.last().unwrap()).unwrap();
             return json["cursor"].as_str().unwrap().to_owned();
         }
-        let value = last.strip_prefix("cursor=").unwrap();
-        if option == "--data-urlencode" {
-            return value.to_owned();
-        }
-        let decoded = form_urlencoded::parse(last.as_bytes()).next().unwrap().1;
-        decoded.into_owned()
+        let url: url::Url = words.last().unwrap().parse().unwrap();
+        url.query_pairs().last().unwrap().1.into_owned()
     }
 
     #[test]
     fn command_line_repeats_the_call() {
         let common = ["curl", "-sS", "--globoff", "-i"];
-        let url = settings(Method::Get).url.to_string();
-        let get = [&common[..], &["-G", &url, "--data-urlencode", "keyword=a b"]].concat();
-        assert_eq!(words(Method::Get, "c")[..8], get);
+        let url = "https://search.example/find?fields[]={a,b}&x=%27$(id)%27";
+        let whole = format!("{url}&keyword=a+b&cursor=c");
+        assert_eq!(words(Method::Get, "c"), [&common[..], &[whole.as_str()]].concat());
         let json = r#"{"keyword":"a b","cursor":"c"}"#;
         let content_type = "Content-Type: application/json;charset=UTF-8";
-        let post = [&common[..], &[&url, "-H", content_type, "--data-raw", json]].concat();
+        let post = [&common[..], &[url, "-H", content_type, "--data-raw", json]].concat();
         assert_eq!(words(Method::Post, "c"), post);
+    }
+
+    #[test]
+    fn key_of_the_query_is_a_variable() {
+        let url: url::Url = "https://search.example/find".parse().unwrap();
+        let request = SearchRequest::of_contract(&url, Method::Get, Parameters::first_page("a", 10));
+        let key = crate::ApiKey::in_query("api_key", "hush".into()).unwrap();
+        let line = describe_search(&request, &Authentication::ApiKey(key), &CallCredentials::Fixed);
+        let expected =
+            r#"curl -sS --globoff -i 'https://search.example/find?keyword=a&limit=10'"&api_key=$API_KEY""#;
+        assert_eq!(line, expected);
     }
 
     proptest! {

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::call::Parameters;
 use super::clause::Clause;
 use super::page::{CheckedPage, show};
 use super::page_chain;
 use super::session::{DEFAULT_LIMIT, Session};
 use crate::answer::MAX_CURSOR_BYTES;
+use crate::request::Parameters;
 use crate::settings::DeclaredOrder;
 
 pub(super) const MULTI_PAGE_CLAUSES: [Clause; 7] = [
@@ -45,7 +45,8 @@ impl Session<'_> {
             Ok(page) => (LARGE_LIMIT, page),
             Err(_) => (DEFAULT_LIMIT, first.clone()),
         };
-        if before.rows.len() < 2 {
+        // Pages without rows may go on forever.
+        if before.rows.len() < 2 && (before.cursor.is_none() || !before.rows.is_empty()) {
             return self.mark_pages_unknown(keyword);
         }
         let limit = choose_limit(&before);

@@ -4,18 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
-use reqwest::header::{AUTHORIZATION, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::call::{CallCredentials, Parameters};
+use super::call::CallCredentials;
 use super::clause::Clause;
 use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
-use crate::client::{contract_request, finish_request};
-use crate::credentials::{CredentialHeader, FixedCredentials, WRONG_BEARER};
+use crate::client::{PreparedSearch, prepare};
+use crate::credentials::{Credential, FixedCredentials, WRONG_BEARER};
 use crate::error::SourceError;
+use crate::mapping::{FieldFault, MappingError};
 use crate::redaction::redact;
+use crate::request::Parameters;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
 use crate::token::{Token, TokenCache};
 use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
@@ -40,16 +42,28 @@ struct Record {
 pub(super) struct Exchange {
     pub(super) curl: String,
     pub(super) took: Duration,
+    /// The answer before a mapping read it.
+    pub(super) received: Option<Received>,
     /// Response, or the broken clause with evidence.
     pub(super) outcome: Result<Reply, (Clause, String)>,
 }
 
 #[derive(Clone, Debug)]
+pub(super) struct Received {
+    pub(super) status: u16,
+    pub(super) content_type: Option<String>,
+    /// Of failures as much as came.
+    pub(super) body: Vec<u8>,
+}
+
+/// An answer in the contract's form.
+#[derive(Clone, Debug)]
 pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
-    /// Empty unless the status is 200.
     pub(super) body: Vec<u8>,
+    /// Of a mapping.
+    pub(super) faults: Vec<FieldFault>,
 }
 
 impl Probe {
@@ -69,6 +83,10 @@ impl Probe {
         &self.settings.authentication
     }
 
+    pub(super) fn is_mapped(&self) -> bool {
+        self.settings.mapping.is_some()
+    }
+
     pub(super) async fn fetch_token(
         &self,
         credentials: &ClientCredentials,
@@ -81,41 +99,53 @@ impl Probe {
     }
 
     pub(super) async fn call(&self, parameters: Parameters<'_>, credentials: &CallCredentials) -> Exchange {
-        let curl = curl::describe_search(&self.settings, parameters, credentials);
+        let prepared = match prepare(&self.settings, parameters).await {
+            Ok(prepared) => prepared,
+            Err(error) => {
+                let outcome = Err(mapping_fault(&error));
+                return Exchange { curl: String::new(), took: Duration::ZERO, received: None, outcome };
+            }
+        };
+        let authentication = &self.settings.authentication;
+        let curl = curl::describe_search(&prepared.request, authentication, credentials);
         let begun = Instant::now();
         let late = || {
             let seen = format!("no complete answer within {} ms", self.settings.timeout.as_millis());
             Err((Clause::InTime, seen))
         };
-        let exchange = self.exchange(parameters, credentials);
-        let outcome = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
+        let exchange = self.exchange(&prepared, credentials);
+        let received = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
         let took = begun.elapsed();
+        let (received, outcome) = match received {
+            Ok((received, headers)) => {
+                let reply = self.map(&prepared, &received, &headers).await;
+                (Some(received), reply)
+            }
+            Err(fault) => (None, Err(fault)),
+        };
         if outcome.as_ref().is_ok_and(|reply| reply.status == 200) {
             lock(&self.record).times.push(took);
         }
-        Exchange { curl, took, outcome }
+        Exchange { curl, took, received, outcome }
     }
 
     async fn exchange(
         &self,
-        parameters: Parameters<'_>,
+        prepared: &PreparedSearch,
         credentials: &CallCredentials,
-    ) -> Result<Reply, (Clause, String)> {
+    ) -> Result<(Received, HeaderMap), (Clause, String)> {
         let fail = |clause, error: TransportError| (clause, error.into_source_error(SOURCE).to_string());
         let fixed = self.settings.authentication.fixed();
-        let header = match credentials {
+        let credential = match credentials {
             CallCredentials::None => None,
-            CallCredentials::Token(token) => Some(token.header.clone()),
-            CallCredentials::Fixed => fixed.map(|fixed| fixed.header().clone()),
+            CallCredentials::Token(token) => Some(token.credential.clone()),
+            CallCredentials::Fixed => fixed.map(|fixed| fixed.credential().clone()),
             CallCredentials::Wrong => Some(match fixed {
-                Some(fixed) => CredentialHeader::new(fixed.header().name.clone(), fixed.wrong_value()),
-                None => CredentialHeader::new(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
+                Some(fixed) => fixed.credential().with_value(fixed.wrong_value()),
+                None => Credential::header(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
             }),
         };
-        let make = || {
-            let request = contract_request(&self.http, self.settings.method, &parameters);
-            finish_request(request, header.as_ref())
-        };
+        let make = || Ok(prepared.request.with(credential.as_ref()));
         let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
                 TransportError::Timeout => Clause::InTime,
@@ -126,9 +156,10 @@ impl Probe {
         })?;
         let status = response.status();
         let content_type = read_content_type(&response);
+        let headers = response.headers().clone();
         let body = match status {
             StatusCode::OK => read_body(response, self.settings.max_body_bytes).await,
-            _ => Ok(Vec::new()),
+            _ => Ok(read_body(response, self.settings.max_body_bytes).await.unwrap_or_default()),
         };
         let body = body.map_err(|error| {
             let clause = match &error {
@@ -139,20 +170,46 @@ impl Probe {
             };
             fail(clause, error)
         })?;
-        Ok(Reply { status: status.as_u16(), content_type, body })
+        Ok((Received { status: status.as_u16(), content_type, body }, headers))
+    }
+
+    async fn map(
+        &self,
+        prepared: &PreparedSearch,
+        received: &Received,
+        headers: &HeaderMap,
+    ) -> Result<Reply, (Clause, String)> {
+        let Received { status, content_type, body } = received.clone();
+        match (&self.settings.mapping, &prepared.mapped) {
+            (Some(mapping), Some(question)) if status == 200 => {
+                let read = mapping.read(question, headers, &body).await;
+                let (envelope, faults) = read.map_err(|error| mapping_fault(&error))?;
+                let content_type = Some("application/json;charset=UTF-8".to_owned());
+                Ok(Reply { status, content_type, body: envelope.into_bytes(), faults })
+            }
+            _ => Ok(Reply { status, content_type, body, faults: Vec::new() }),
+        }
     }
 
     /// A cursor may bring secrets into the command line.
     pub(super) fn redact(&self, finding: &mut Finding) {
+        [&mut finding.seen].into_iter().chain(&mut finding.curl).for_each(|text| self.redact_text(text));
+    }
+
+    pub(super) fn redact_text(&self, text: &mut String) {
         for secret in lock(&self.record).secrets.iter().map(ExposeSecret::expose_secret) {
-            finding.seen = redact(std::mem::take(&mut finding.seen), secret);
-            finding.curl = finding.curl.take().map(|curl| redact(curl, secret));
+            *text = redact(std::mem::take(text), secret);
         }
     }
 
     pub(super) fn into_times(self) -> Vec<Duration> {
         self.record.into_inner().unwrap_or_else(PoisonError::into_inner).times
     }
+}
+
+fn mapping_fault(error: &MappingError) -> (Clause, String) {
+    let clause = if error.field == "answer" { Clause::Json } else { Clause::Envelope };
+    (clause, format!("the mapping does not fit: {error}"))
 }
 
 fn lock(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {

@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 
-use super::call::{CallCredentials, Parameters};
+use super::call::CallCredentials;
 use super::clause::Clause;
 use super::curl;
 use super::multi_page::MULTI_PAGE_CLAUSES;
@@ -10,6 +10,7 @@ use super::page::{CheckedPage, show};
 use super::probe::{Exchange, Probe};
 use super::session::{DEFAULT_LIMIT, Decide, Session};
 use super::verdicts::Verdicts;
+use crate::request::Parameters;
 use crate::settings::{Authentication, ClientCredentials, DeclaredOrder};
 
 /// If the operator names no keyword.
@@ -115,7 +116,7 @@ impl Session<'_> {
         });
         let broken = outcome.as_ref().err().map(|(clause, _)| *clause);
         let reached = match broken {
-            Some(Clause::Size) | None => LAYERS.len(),
+            Some(Clause::Size | Clause::Json | Clause::Envelope) | None => LAYERS.len(),
             Some(Clause::InTime) => 0,
             Some(broken) => LAYERS.iter().position(|layer| *layer == broken).unwrap_or(0),
         };
@@ -161,6 +162,10 @@ impl Session<'_> {
             }
         }
         self.settle(&[Clause::KeywordUnknown]);
+        if self.probe.is_mapped() {
+            let why = "a mapped source is always called with a keyword";
+            return self.verdicts.unknown(Clause::KeywordRequired, why);
+        }
         let missing = Parameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
         let exchange = self.probe.call(missing, &self.credentials).await;
         self.verdicts.enter(Clause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
@@ -168,6 +173,10 @@ impl Session<'_> {
     }
 
     async fn check_default_limit(&mut self, keyword: &str, first: &CheckedPage) {
+        if self.probe.is_mapped() {
+            let why = "a mapped source is always called with a limit";
+            return self.verdicts.unknown(Clause::LimitDefault, why);
+        }
         let parameters = Parameters { keyword: Some(keyword), limit: None, cursor: None };
         let Some((page, curl)) = self.page(Clause::LimitDefault, parameters).await else { return };
         let sent = page.rows.len();

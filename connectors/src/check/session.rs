@@ -2,12 +2,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::call::{CallCredentials, Parameters};
+use super::call::CallCredentials;
 use super::clause::Clause;
 use super::page::{CheckedPage, assess};
 use super::probe::{Exchange, Probe, Reply};
 use super::report::Finding;
 use super::verdicts::Verdicts;
+use crate::request::Parameters;
 
 pub(super) const DEFAULT_LIMIT: usize = 10;
 

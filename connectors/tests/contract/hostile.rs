@@ -69,9 +69,21 @@ async fn report_is_harmless_to_a_terminal() {
         let is_harmful = |c: char| c.is_control() || matches!(c, '\u{202e}' | '\u{fffe}');
         assert!(!line.contains(is_harmful), "{line:?}");
     }
-    assert!(
-        printed(&report).iter().any(|line| line.contains("-d 'cursor=%27%1B%5D0%3Bowned")),
-        "{report:#?}"
+    assert!(printed(&report).iter().any(|line| line.contains("cursor=%27%1B%5D0%3Bowned")), "{report:#?}");
+}
+
+#[tokio::test]
+async fn endless_chain_of_empty_pages_breaks_its_clause() {
+    fn answer(_: &HeaderMap, query: &PageQuery) -> Response {
+        let page = query.cursor.as_deref().map_or(0, |cursor| cursor.parse::<u64>().unwrap());
+        let cursor = (page + 1).to_string();
+        send(&json!({"code": 200, "message": null, "data": [], "count": 0, "total": 45, "cursor": cursor}))
+    }
+    let report = report_on(answer, Method::Get).await;
+    let ends = report.clauses.iter().find(|finding| finding.id == "cursor-ends").unwrap();
+    assert_eq!(
+        (ends.verdict, ends.seen.as_str()),
+        (Verdict::Fail, "8 pages without rows, and still a cursor")
     );
 }
 
@@ -94,7 +106,7 @@ async fn report_holds_no_token() {
         let mut words = line.split(|character: char| !character.is_ascii_alphanumeric() && character != '-');
         assert!(!words.any(is_token), "{line}");
     }
-    assert!(printed(&report).iter().any(|line| line.contains("cursor=…#1")), "{report:#?}");
+    assert!(printed(&report).iter().any(|line| line.contains("cursor=…%231")), "{report:#?}");
 }
 
 #[tokio::test]

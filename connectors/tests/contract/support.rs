@@ -18,6 +18,7 @@ pub(crate) fn settings(url: Url, method: Method, authentication: Authentication)
     SourceSettings {
         url,
         method,
+        mapping: None,
         authentication,
         timeout: PATIENCE,
         max_concurrency: 1,

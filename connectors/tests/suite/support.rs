@@ -86,6 +86,7 @@ impl Server {
         SourceSettings {
             url: self.base.join("search").unwrap(),
             method,
+            mapping: None,
             authentication: Authentication::None,
             timeout: PATIENCE,
             max_concurrency: 64,

@@ -4,16 +4,59 @@ use std::{collections::HashSet, fs::File, io, io::Write as _, path::Path};
 
 use anstyle::{AnsiColor, Effects, Style};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
-use trawl_connectors::check::{Finding, Latency, Report, Verdict};
+use serde::Serialize;
+use trawl_connectors::check::{Finding, Latency, Report, Trial, Verdict};
 
 const PASS: Style = AnsiColor::Green.on_default();
 const FAIL: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const UNKNOWN: Style = AnsiColor::Yellow.on_default();
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
-pub(super) fn print_json(report: &Report) -> io::Result<()> {
-    let text = serde_json::to_string_pretty(report)?;
+/// Of an answer's body.
+const SHOWN_CHARACTERS: usize = 2_000;
+
+pub(super) fn print_json(shown: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(shown)?;
     writeln!(io::stdout(), "{text}")
+}
+
+pub(super) fn print_trial(trial: &Trial) -> io::Result<()> {
+    write_trial(trial, &mut anstream::stdout().lock())
+}
+
+fn write_trial(trial: &Trial, out: &mut impl io::Write) -> io::Result<()> {
+    if !trial.curl.is_empty() {
+        writeln!(out, "{FAINT}request{FAINT:#}\n  {}", trial.curl)?;
+    }
+    if let Some(status) = trial.status {
+        let content_type = trial.content_type.as_deref().unwrap_or("no content type");
+        writeln!(out, "{FAINT}answer{FAINT:#}\n  HTTP {status}, {content_type}, {} ms", trial.took_ms)?;
+    }
+    if let Some(body) = &trial.body {
+        let shown: String = body.chars().take(SHOWN_CHARACTERS).collect();
+        let more = if shown.len() < body.len() { "…" } else { "" };
+        let safe = shown.replace(|character: char| character.is_control() && character != '\n', " ");
+        writeln!(out, "  {}{more}", safe.trim_end().replace('\n', "\n  "))?;
+    }
+    writeln!(out, "{FAINT}rows{FAINT:#}")?;
+    for row in &trial.rows {
+        let row = serde_json::to_string(row)?;
+        writeln!(out, "  {row}")?;
+    }
+    let total = trial.total.map_or_else(|| "unknown".to_owned(), |total| total.to_string());
+    let cursor = trial.cursor.as_deref().unwrap_or("none: the last page");
+    writeln!(out, "  {} rows; total: {total}; cursor: {cursor}", trial.rows.len())?;
+    for fault in &trial.missing {
+        let reason = fault.message.as_deref().unwrap_or("yields nothing");
+        writeln!(out, "{UNKNOWN}missing{UNKNOWN:#}  {} in {} rows: it {reason}", fault.field, fault.rows)?;
+    }
+    for problem in &trial.problems {
+        writeln!(out, "{UNKNOWN}problem{UNKNOWN:#}  {problem}")?;
+    }
+    if let Some(failure) = &trial.failure {
+        writeln!(out, "{FAIL}failure{FAIL:#}  {failure}")?;
+    }
+    Ok(())
 }
 
 pub(super) fn print_text(report: &Report) -> io::Result<()> {

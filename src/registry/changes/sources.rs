@@ -4,8 +4,14 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
-use trawl_connectors::check::{self as conformance, CheckSettings};
-use trawl_search::{Module, sources::external::health::SourceHealth};
+use trawl_connectors::{
+    Question,
+    check::{self as conformance, CheckSettings, Trial},
+};
+use trawl_search::{
+    Module,
+    sources::external::{ClientSettings, health::SourceHealth},
+};
 
 use super::Author;
 use crate::{
@@ -13,20 +19,24 @@ use crate::{
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
     registry::{
-        AuthForm, LastCheck, RegisteredSource, Registry, SourceForm, SourcePolicy,
-        forms::{check_same_id, new_id},
+        AuthForm, LastCheck, RegisteredSource, Registry, SourceForm, SourcePolicy, TrialForm,
+        forms::{check_same_id, new_id, number, required},
         repo,
         repo::sources::SourceRow,
         sources,
-        sources::AuthType,
+        sources::{AuthType, PAGE_SIZE},
         validated_settings,
-        validated_settings::validate,
+        validated_settings::{InvalidSettings, validate},
     },
 };
 
 /// The kind of object in the audit log.
 const SOURCE: &str = "source";
 
+/// Longest keyword of a trial.
+const KEYWORD_BYTES: usize = 1 << 10;
+/// Rows of a trial, as of a first page.
+const DEFAULT_LIMIT: i64 = 10;
 const CHECKS_RETRY_AFTER: Duration = Duration::from_secs(5);
 const MAX_NAMED_MODULES: usize = 10;
 
@@ -104,6 +114,7 @@ impl Registry {
     ) -> Result<RegisteredSource> {
         let tenant_id = author.tenant.id;
         let row = self.check_new(tenant_id, form, &self.policy)?;
+        self.compile_mapping(&row).await?;
         let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
         let row = self
             .change_then(author, after, move |transaction| {
@@ -123,7 +134,7 @@ impl Registry {
     ///
     /// # Errors
     /// Those of `create_source`.
-    pub async fn try_source(&self, tenant_id: i64, mut form: SourceForm) -> Result<()> {
+    pub async fn check_source_form(&self, tenant_id: i64, mut form: SourceForm) -> Result<()> {
         let mut policy = self.policy.clone();
         if form.auth.is_none() {
             policy.auth_none = true;
@@ -131,6 +142,7 @@ impl Registry {
                 Some(AuthForm { kind: Some(AuthType::None.name().to_owned()), ..AuthForm::default() });
         }
         let row = self.check_new(tenant_id, form, &policy)?;
+        self.compile_mapping(&row).await?;
         sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
     }
 
@@ -148,6 +160,7 @@ impl Registry {
         let tenant_id = author.tenant.id;
         check_same_id(&id, form.id.as_deref())?;
         let mut row = self.check(tenant_id, id, form, &self.policy)?;
+        self.compile_mapping(&row).await?;
         let keys = Arc::clone(&self.keys);
         let after = move |registry: &Self, (row, _): &(SourceRow, _)| registry.prepare(tenant_id, row);
         let (row, check) = self
@@ -204,6 +217,49 @@ impl Registry {
         .await
     }
 
+    /// Calls a source once; it need not be registered.
+    ///
+    /// Without a secret, that of the stored source with its id is sent.
+    ///
+    /// # Errors
+    /// 400, 503 while the maximum of checks runs.
+    pub async fn try_source(&self, tenant_id: i64, form: TrialForm) -> Result<Trial> {
+        let TrialForm { source, keyword, limit, cursor } = form;
+        let keyword = required("keyword", keyword, KEYWORD_BYTES)?;
+        let limit = number("limit", limit, DEFAULT_LIMIT, &PAGE_SIZE, "items")?;
+        let _permit = self.take_check_permit()?;
+        let id = new_id(source.id.as_deref())?;
+        let mut row = self.check(tenant_id, id, source, &self.policy)?;
+        self.compile_mapping(&row).await?;
+        if let Some(field) = missing_secret(&row) {
+            let stored = repo::sources::find(self.store.reader(), tenant_id, &row.id).await?;
+            let stored = stored.ok_or_else(|| Error::bad_request(format!("{field}: is required")))?;
+            sources::check_secret_stays(field, &stored, &row)?;
+            row.client_secret_sealed = stored.client_secret_sealed;
+        }
+        let settings = self.client_settings(tenant_id, &row)?;
+        let limit = usize::try_from(limit).unwrap_or_default();
+        let question = Question { keyword: &keyword, limit, cursor: cursor.as_deref() };
+        let tried =
+            conformance::try_source(&settings.source, &self.policy.addresses, settings.order, &question)
+                .await;
+        tried.map_err(|error| Error::bad_request(error.to_string()))
+    }
+
+    fn take_check_permit(&self) -> Result<OwnedSemaphorePermit> {
+        Arc::clone(&self.checks).try_acquire_owned().map_err(|_| {
+            Error::unavailable("other checks are running; try again shortly", CHECKS_RETRY_AFTER)
+        })
+    }
+
+    /// # Errors
+    /// 400 for settings that are not usable.
+    fn client_settings(&self, tenant_id: i64, row: &SourceRow) -> Result<ClientSettings> {
+        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
+        let secret = || validated_settings::open(&self.keys.secrets, tenant_id, &row.id, &sealed);
+        validate(row, &self.policy, secret).map_err(|invalid| Error::bad_request(invalid.message()))
+    }
+
     /// Prepares a conformance check, also of a disabled source.
     ///
     /// # Errors
@@ -217,14 +273,9 @@ impl Registry {
         if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
             return Err(Error::bad_request("keyword: must not be blank"));
         }
-        let permit = Arc::clone(&self.checks).try_acquire_owned().map_err(|_| {
-            Error::unavailable("other checks are running; try again shortly", CHECKS_RETRY_AFTER)
-        })?;
+        let permit = self.take_check_permit()?;
         let row = self.row_of(tenant_id, id).await?;
-        let sealed = row.client_secret_sealed.clone().unwrap_or_default();
-        let secret = || validated_settings::open(&self.keys.secrets, tenant_id, id, &sealed);
-        let settings =
-            validate(&row, &self.policy, secret).map_err(|invalid| Error::bad_request(invalid.message()))?;
+        let settings = self.client_settings(tenant_id, &row)?;
         let settings = CheckSettings { source: settings.source, order: settings.order, keyword };
         let check = conformance::Check::new(settings, &self.policy.addresses)
             .map_err(|error| Error::bad_request(error.to_string()))?;
@@ -271,6 +322,14 @@ impl Registry {
             row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
         }
         Ok(row)
+    }
+
+    /// # Errors
+    /// 400 that names the filter.
+    async fn compile_mapping(&self, row: &SourceRow) -> Result<()> {
+        let refuse = |invalid: InvalidSettings| Error::bad_request(invalid.to_string());
+        let Some(mapping) = validated_settings::mapping(row).map_err(refuse)? else { return Ok(()) };
+        self.policy.interpreters.compile(&mapping).await.map_err(|error| refuse(error.into()))
     }
 
     async fn row_of(&self, tenant_id: i64, id: &str) -> Result<SourceRow> {

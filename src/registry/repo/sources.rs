@@ -32,8 +32,12 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) audience: Option<String>,
     #[serde(rename = "auth.header")]
     pub(in crate::registry) api_key_header: Option<String>,
+    #[serde(rename = "auth.parameter")]
+    pub(in crate::registry) api_key_parameter: Option<String>,
     #[serde(rename = "auth.username")]
     pub(in crate::registry) username: Option<String>,
+    /// JSON.
+    pub(in crate::registry) mapping: Option<String>,
     #[serde(rename = "order")]
     pub(in crate::registry) result_order: String,
     pub(in crate::registry) timeout_ms: i64,
@@ -118,15 +122,16 @@ pub(in crate::registry) async fn put(
     let statement = sql(
         "INSERT INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
-         weight, hedging, api_key_header, username) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         weight, hedging, api_key_header, username, mapping, api_key_parameter) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET name = excluded.name, url = excluded.url, \
          method = excluded.method, auth_type = excluded.auth_type, token_url = excluded.token_url, \
          client_id = excluded.client_id, client_secret_sealed = excluded.client_secret_sealed, \
          scope = excluded.scope, audience = excluded.audience, result_order = excluded.result_order, \
          timeout_ms = excluded.timeout_ms, page_size = excluded.page_size, \
          max_concurrency = excluded.max_concurrency, enabled = excluded.enabled, weight = excluded.weight, \
-         hedging = excluded.hedging, api_key_header = excluded.api_key_header, username = excluded.username",
+         hedging = excluded.hedging, api_key_header = excluded.api_key_header, username = excluded.username, \
+         mapping = excluded.mapping, api_key_parameter = excluded.api_key_parameter",
         [
             row.id.into(),
             tenant_id.into(),
@@ -148,6 +153,8 @@ pub(in crate::registry) async fn put(
             row.hedging.into(),
             row.api_key_header.into(),
             row.username.into(),
+            row.mapping.into(),
+            row.api_key_parameter.into(),
         ],
     );
     statement.execute(transaction).await?;

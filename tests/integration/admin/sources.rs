@@ -32,11 +32,13 @@ fn shown(mut source: Value) -> Value {
     for secret in ["clientSecret", "key", "password", "token"] {
         auth.remove(secret);
     }
-    for field in ["tokenUrl", "clientId", "scope", "audience", "header", "username"] {
+    for field in ["tokenUrl", "clientId", "scope", "audience", "header", "parameter", "username"] {
         auth.entry(field).or_insert(Value::Null);
     }
     source["health"] = json!({"status": "unknown", "message": null, "suspended": null, "latencyMs": null});
     source["lastCheck"] = Value::Null;
+    source["kind"] = "contract".into();
+    source["mapping"] = Value::Null;
     source
 }
 

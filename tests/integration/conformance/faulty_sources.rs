@@ -139,6 +139,7 @@ fn client(running: &Running) -> SourceClient {
     let settings = SourceSettings {
         url: running.url.clone(),
         method: Method::Post,
+        mapping: None,
         authentication: Authentication::OAuth2Client(running.credentials()),
         timeout: PATIENCE,
         max_concurrency: AT_ONCE,

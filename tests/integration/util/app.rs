@@ -101,6 +101,7 @@ impl TestApp {
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
         // The test binary is not the text reader.
         config.storage.text_program = Some(env!("CARGO_BIN_EXE_trawl").into());
+        config.connectors.interpreter = Some(env!("CARGO_BIN_EXE_trawl").into());
         change(&mut config);
         Self::start_in(tempfile::tempdir().unwrap(), config, Arc::default(), false, None).await
     }

@@ -1,0 +1,107 @@
+//! One call of a source, shown step by step.
+
+use serde::Serialize;
+
+use super::call::CallCredentials;
+use super::probe::{Exchange, Probe, Reply};
+use crate::addresses::AddressRules;
+use crate::answer::parse_page;
+use crate::client::Question;
+use crate::item::ContentItem;
+use crate::mapping::FieldFault;
+use crate::request::Parameters;
+use crate::settings::{Authentication, DeclaredOrder, SettingsError, SourceSettings};
+
+/// Bytes of an answer that are shown.
+const MAX_SHOWN_BYTES: usize = 64 * 1024;
+
+/// One call with everything that became of it. It holds no secret.
+#[derive(Clone, Debug, Default, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Trial {
+    /// The request as a command line, with variables for secrets; empty if none was built.
+    pub curl: String,
+    /// The HTTP status.
+    pub status: Option<u16>,
+    /// The content type.
+    pub content_type: Option<String>,
+    /// The beginning of the body, at most 64 KiB.
+    pub body: Option<String>,
+    /// From the request to the end of the answer, in milliseconds.
+    pub took_ms: u64,
+    /// The rows.
+    #[schema(value_type = Vec<Object>)]
+    pub rows: Vec<ContentItem>,
+    /// The number of all matches.
+    pub total: Option<u64>,
+    /// The cursor of the next page.
+    pub cursor: Option<String>,
+    /// The fields that rows lack.
+    pub missing: Vec<FieldFault>,
+    /// Slips and breaks of the contract.
+    pub problems: Vec<String>,
+    /// The reason why there are no rows.
+    pub failure: Option<String>,
+}
+
+/// Calls a source once.
+///
+/// # Errors
+/// Settings that can never work. Failures of the call are part of the [`Trial`].
+pub async fn try_source(
+    settings: &SourceSettings,
+    rules: &AddressRules,
+    order: DeclaredOrder,
+    question: &Question<'_>,
+) -> Result<Trial, SettingsError> {
+    let probe = Probe::new(settings, rules)?;
+    let credentials = match &settings.authentication {
+        Authentication::None => CallCredentials::None,
+        Authentication::OAuth2Client(client) => match probe.fetch_token(client).await {
+            Ok(token) => CallCredentials::Token(token),
+            Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
+        },
+        Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
+            CallCredentials::Fixed
+        }
+    };
+    let exchange = probe.call(Parameters::from(*question), &credentials).await;
+    let mut trial = read(exchange, order, question);
+    let own = [&mut trial.curl].into_iter().chain(&mut trial.problems);
+    own.chain(&mut trial.body).chain(&mut trial.failure).for_each(|text| probe.redact_text(text));
+    Ok(trial)
+}
+
+fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>) -> Trial {
+    let Exchange { curl, took, received, outcome } = exchange;
+    let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+    let mut trial = Trial { curl, took_ms, ..Trial::default() };
+    if let Some(received) = received {
+        let shown = &received.body[..received.body.len().min(MAX_SHOWN_BYTES)];
+        trial.status = Some(received.status);
+        trial.content_type = received.content_type;
+        trial.body = Some(String::from_utf8_lossy(shown).into_owned());
+    }
+    let Reply { status, content_type, body, faults } = match outcome {
+        Ok(reply) => reply,
+        Err((_, seen)) => return Trial { failure: Some(seen), ..trial },
+    };
+    if status != 200 {
+        return Trial { failure: Some(format!("HTTP {status}")), ..trial };
+    }
+    trial.missing = faults;
+    match parse_page(&body, content_type.as_deref(), question.limit, question.cursor.is_some()) {
+        Err(error) => trial.failure = Some(error.to_string()),
+        Ok(answer) => {
+            let is_sorted = answer.items.is_sorted_by(|one, next| one.display_time >= next.display_time);
+            let unsorted = order == DeclaredOrder::Time && !is_sorted;
+            let unsorted =
+                unsorted.then(|| "the rows are not in time order: register it as relevance".to_owned());
+            trial.problems = answer.broken.into_iter().chain(unsorted).chain(answer.notes).collect();
+            trial.rows = answer.items;
+            trial.total = answer.total;
+            trial.cursor = answer.cursor;
+        }
+    }
+    trial
+}

@@ -1,0 +1,109 @@
+//! Messages between the server and an interpreter process.
+//!
+//! A frame is its length, four bytes with the least significant first, then JSON or bytes.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::Mapping;
+
+/// A filter that cannot be used, or failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct MappingError {
+    /// The field of the mapping, such as `answer.rows`.
+    pub field: String,
+    /// The problem.
+    pub message: String,
+}
+
+impl MappingError {
+    pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { field: field.into(), message: message.into() }
+    }
+}
+
+/// A field that rows lack because its filter failed or yielded something unusable.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FieldFault {
+    /// The field of the mapping, such as `answer.title`.
+    pub field: String,
+    /// The number of rows without it.
+    pub rows: usize,
+    /// The problem of the first of them; `None` if the filter yielded nothing or null.
+    pub message: Option<String>,
+}
+
+impl FieldFault {
+    /// The note of a search; an absent value needs none.
+    pub(crate) fn note(&self) -> Option<String> {
+        let message = self.message.as_ref()?;
+        Some(format!("{} {message} (rows: {})", self.field, self.rows))
+    }
+}
+
+/// Variables of all filters.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Variables {
+    pub(super) keyword: String,
+    pub(super) limit: usize,
+    pub(super) cursor: Option<String>,
+    pub(super) address: String,
+}
+
+/// A task of the interpreter. A frame with the answer's body follows `Read`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Job {
+    /// Compile the filters.
+    Compile,
+    /// Build the request.
+    Build(Variables),
+    /// Read the answer of a request.
+    Read { variables: Variables, received: Received },
+}
+
+/// The head of an answer.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Received {
+    /// The address of the request.
+    pub(super) sent_to: Url,
+    /// By names in lower case; of several values the last.
+    pub(super) headers: BTreeMap<String, String>,
+    /// The target of `rel="next"` in the header `Link`.
+    pub(super) next_link: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct JobOfMapping {
+    pub(super) mapping: Mapping,
+    pub(super) job: Job,
+}
+
+/// The result of a job.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Outcome {
+    Compiled,
+    Built(BuiltRequest),
+    Read(ReadAnswer),
+    Failed(MappingError),
+}
+
+/// The parts of a request that filters build.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct BuiltRequest {
+    pub(super) query: Vec<(String, String)>,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: Option<Value>,
+}
+
+/// An answer as the contract has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct ReadAnswer {
+    /// The envelope in JSON.
+    pub(super) envelope: String,
+    pub(super) faults: Vec<FieldFault>,
+}

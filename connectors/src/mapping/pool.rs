@@ -1,0 +1,159 @@
+//! Interpreter processes of this server.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::Semaphore;
+
+use super::Mapping;
+use super::message::{Job, JobOfMapping, MappingError, Outcome};
+
+/// Processes at most, and jobs at once.
+const MAX_PROCESSES: usize = 4;
+/// Time of one job, the start of a process included.
+const JOB_TIMEOUT: Duration = Duration::from_secs(1);
+const MAX_OUTCOME_BYTES: u32 = 16 << 20;
+
+/// Processes that run the filters of mappings. Clones share them.
+///
+/// A process that takes too long or ends is replaced; its job fails alone. Filters reach neither files, network nor environment.
+#[derive(Clone, Debug)]
+pub struct InterpreterPool {
+    state: Arc<PoolState>,
+}
+
+#[derive(Debug)]
+struct PoolState {
+    program: PathBuf,
+    permits: Semaphore,
+    idle: Mutex<Vec<Process>>,
+}
+
+#[derive(Debug)]
+struct Process {
+    child: Child,
+    input: ChildStdin,
+    output: ChildStdout,
+}
+
+impl InterpreterPool {
+    /// `program` is trawl's own; its command `interpret-mappings` calls [`serve_interpreter`](super::serve_interpreter).
+    pub fn new(program: PathBuf) -> Self {
+        let state =
+            PoolState { program, permits: Semaphore::new(MAX_PROCESSES), idle: Mutex::new(Vec::new()) };
+        Self { state: Arc::new(state) }
+    }
+
+    /// Compiles all filters of a mapping.
+    ///
+    /// # Errors
+    /// The first wrong field.
+    pub async fn compile(&self, mapping: &Mapping) -> Result<(), MappingError> {
+        mapping.check_form()?;
+        match self.run(mapping, Job::Compile, None).await? {
+            Outcome::Compiled => Ok(()),
+            _ => Err(unexpected()),
+        }
+    }
+
+    pub(super) async fn run(
+        &self,
+        mapping: &Mapping,
+        job: Job,
+        body: Option<&[u8]>,
+    ) -> Result<Outcome, MappingError> {
+        let failed = |message: String| MappingError::new("mapping", message);
+        let message = JobOfMapping { mapping: mapping.clone(), job };
+        let message = serde_json::to_vec(&message).map_err(|error| failed(error.to_string()))?;
+        let _permit =
+            self.state.permits.acquire().await.map_err(|_| failed("the pool is closed".to_owned()))?;
+        let idle = self.take_idle();
+        let job = async {
+            let mut process = match idle {
+                Some(process) => process,
+                None => self.start()?,
+            };
+            let outcome = process.exchange(&message, body).await?;
+            Ok::<_, io::Error>((process, outcome))
+        };
+        let outcome = match tokio::time::timeout(JOB_TIMEOUT, job).await {
+            Ok(Ok((process, outcome))) => {
+                self.lock().push(process);
+                serde_json::from_slice(&outcome).map_err(|error| failed(error.to_string()))?
+            }
+            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(failed("the interpreter's program is missing".to_owned()));
+            }
+            // Dropping the process kills it.
+            Ok(Err(_)) => {
+                let reason = "its filters end the interpreter: they need too much memory, or nest too deeply";
+                return Err(failed(reason.to_owned()));
+            }
+            Err(_) => {
+                return Err(failed(format!("its filters take longer than {} s", JOB_TIMEOUT.as_secs())));
+            }
+        };
+        match outcome {
+            Outcome::Failed(error) => Err(error),
+            outcome => Ok(outcome),
+        }
+    }
+
+    fn start(&self) -> io::Result<Process> {
+        let mut child = Command::new(&self.state.program)
+            .arg("interpret-mappings")
+            // The environment holds the server's secrets.
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take()) {
+            (Some(input), Some(output)) => Ok(Process { child, input, output }),
+            _ => Err(io::Error::other("a process without pipes")),
+        }
+    }
+
+    /// One that still runs.
+    fn take_idle(&self) -> Option<Process> {
+        let mut idle = self.lock();
+        while let Some(mut process) = idle.pop() {
+            if matches!(process.child.try_wait(), Ok(None)) {
+                return Some(process);
+            }
+        }
+        None
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Process>> {
+        self.state.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Process {
+    async fn exchange(&mut self, message: &[u8], body: Option<&[u8]>) -> io::Result<Vec<u8>> {
+        for frame in std::iter::once(message).chain(body) {
+            let length = u32::try_from(frame.len()).map_err(|_| io::Error::other("a frame is too long"))?;
+            self.input.write_all(&length.to_le_bytes()).await?;
+            self.input.write_all(frame).await?;
+        }
+        self.input.flush().await?;
+        let length = self.output.read_u32_le().await?;
+        if length > MAX_OUTCOME_BYTES {
+            return Err(io::Error::other("a frame is too long"));
+        }
+        let mut outcome = vec![0; length as usize];
+        self.output.read_exact(&mut outcome).await?;
+        Ok(outcome)
+    }
+}
+
+pub(super) fn unexpected() -> MappingError {
+    MappingError::new("mapping", "the interpreter answered another job")
+}

@@ -1,0 +1,446 @@
+//! Compiled filters of one mapping. They run without limits: only in an interpreter process.
+
+use std::collections::HashMap;
+
+use jaq_core::load::{Arena, File, Loader};
+use jaq_core::{Compiler, Ctx, Vars, compile, data, load, native};
+use jaq_json::{Val, read};
+use serde_json::{Map, Value, json};
+use url::{Position, Url};
+
+use super::message::{BuiltRequest, FieldFault, MappingError, ReadAnswer, Received, Variables};
+use super::{MAX_ROWS, Mapping, Paging, display_time, html};
+
+type Values = data::JustLut<Val>;
+
+const VARIABLES: [&str; 8] =
+    ["$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$headers", "$answer"];
+const MAX_ENVELOPE_BYTES: usize = 4 << 20;
+const MUST_NOT_IMPORT: &str = "must not import modules or data";
+const SHOWN_BYTES: usize = 200;
+
+/// Fields of an item, in the order of their messages.
+const ITEM_FIELDS: [(&str, &str); 10] = [
+    ("answer.id", "id"),
+    ("answer.displayTime", "displayTime"),
+    ("answer.title", "title"),
+    ("answer.subTitle", "subTitle"),
+    ("answer.brief", "brief"),
+    ("answer.image", "image"),
+    ("answer.author", "author"),
+    ("answer.action", "action"),
+    ("answer.attachInfo", "attachInfo"),
+    ("answer.attachDescription", "attachDescription"),
+];
+
+pub(super) struct Program {
+    paging: Paging,
+    first_page: u64,
+    filters: HashMap<&'static str, jaq_core::Filter<Values>>,
+}
+
+impl Program {
+    /// # Errors
+    /// The first filter that does not compile.
+    pub(super) fn compile(mapping: &Mapping) -> Result<Self, MappingError> {
+        mapping.check_form()?;
+        let filters = mapping
+            .filters()
+            .map(|(field, text)| match compile_filter(text) {
+                Ok(filter) => Ok((field, filter)),
+                Err(message) => Err(MappingError::new(field, message)),
+            })
+            .collect::<Result<_, _>>()?;
+        let first_page = mapping.first_page.unwrap_or(1).into();
+        Ok(Self { paging: mapping.paging, first_page, filters })
+    }
+
+    /// # Errors
+    /// A filter that fails or yields the wrong kind of value; a cursor of another kind of paging.
+    pub(super) fn build(&self, variables: &Variables) -> Result<BuiltRequest, MappingError> {
+        let run = self.start(variables, Val::Null, Val::Null)?;
+        let query = run.pairs("request.query")?;
+        let headers = run.pairs("request.headers")?;
+        let body =
+            run.first("request.body", Val::Null)?.map(|body| to_json(&body, "request.body")).transpose()?;
+        Ok(BuiltRequest { query, headers, body })
+    }
+
+    /// # Errors
+    /// A filter of the whole answer that fails; an answer that is no JSON or too large.
+    pub(super) fn read(
+        &self,
+        variables: &Variables,
+        received: Received,
+        body: &[u8],
+    ) -> Result<ReadAnswer, MappingError> {
+        let json = body.strip_prefix(crate::answer::BYTE_ORDER_MARK).unwrap_or(body);
+        // Strict: jaq would accept comments, and any depth.
+        let strict = serde_json::from_slice::<serde_json_borrow::Value<'_>>(json);
+        strict.map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;
+        let answer = read::parse_single(json)
+            .map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;
+        let headers = received.headers.iter();
+        let headers = headers.map(|(name, value)| (Val::from(name.clone()), Val::from(value.clone())));
+        let run = self.start(variables, Val::obj(headers.collect()), answer.clone())?;
+        if let Some(message) = run.first("answer.error", answer.clone())?.and_then(|value| as_text(&value)) {
+            let envelope = json!({"code": 500, "message": message}).to_string();
+            return Ok(ReadAnswer { envelope, faults: Vec::new() });
+        }
+        let rows = run.rows(answer.clone())?;
+        let mut faults = Faults::default();
+        let base = Url::parse(&variables.address).ok();
+        let mut data = Vec::with_capacity(rows.len());
+        let mut bytes = 0;
+        for row in &rows {
+            let item = run.item(row, base.as_ref(), &mut faults);
+            bytes += item
+                .iter()
+                .map(|(name, value)| name.len() + value.as_str().map_or(20, str::len))
+                .sum::<usize>();
+            if bytes > MAX_ENVELOPE_BYTES {
+                let message = format!("yields more than {MAX_ENVELOPE_BYTES} bytes of texts");
+                return Err(MappingError::new("answer.rows", message));
+            }
+            data.push(Value::Object(item));
+        }
+        let total = run.first("answer.total", answer.clone())?.and_then(|total| as_count(&total));
+        let cursor = run.next(answer, rows.len(), total, received)?;
+        let envelope = json!({
+            "code": 200, "message": null, "count": data.len(), "data": data,
+            "total": total, "cursor": cursor,
+        });
+        Ok(ReadAnswer { envelope: envelope.to_string(), faults: faults.0 })
+    }
+
+    fn start<'p>(
+        &'p self,
+        variables: &Variables,
+        headers: Val,
+        answer: Val,
+    ) -> Result<Run<'p>, MappingError> {
+        let cursor = variables.cursor.as_deref();
+        let number = || {
+            let number = cursor.map(str::parse::<u64>).transpose();
+            number.map_err(|_| MappingError::new("cursor", "must be a number, as the source pages by one"))
+        };
+        let (offset, page) = match self.paging {
+            Paging::Offset => (number()?.unwrap_or(0), self.first_page),
+            Paging::Page => {
+                let page = number()?.unwrap_or(self.first_page);
+                let before = page.saturating_sub(self.first_page);
+                (before.saturating_mul(variables.limit as u64), page)
+            }
+            Paging::None | Paging::Cursor | Paging::Link => (0, self.first_page),
+        };
+        let address = variables.address.trim_end_matches('/').to_owned();
+        let values = vec![
+            Val::from(variables.keyword.clone()),
+            count(variables.limit as u64),
+            cursor.map_or(Val::Null, |cursor| Val::from(cursor.to_owned())),
+            count(offset),
+            count(page),
+            Val::from(address),
+            headers,
+            answer,
+        ];
+        Ok(Run { program: self, values, limit: variables.limit as u64, offset, page })
+    }
+}
+
+/// The filters with the variables of one question.
+struct Run<'p> {
+    program: &'p Program,
+    values: Vec<Val>,
+    limit: u64,
+    offset: u64,
+    page: u64,
+}
+
+impl<'p> Run<'p> {
+    /// Results of the field's filter; none without one.
+    fn results(&self, field: &str, input: Val) -> impl Iterator<Item = Result<Val, String>> + use<'p> {
+        let filter = self.program.filters.get(field);
+        let values = self.values.clone();
+        filter.into_iter().flat_map(move |filter| {
+            let context = Ctx::<Values>::new(&filter.lut, Vars::new(values.clone()));
+            filter.id.run((context, input.clone())).map(|outcome| {
+                outcome.map_err(|exception| match exception.get_err() {
+                    Ok(error) => {
+                        let value = error.into_val();
+                        shorten(as_text(&value).unwrap_or_else(|| value.to_string()))
+                    }
+                    Err(_) => "must not use halt".to_owned(),
+                })
+            })
+        })
+    }
+
+    /// Null counts as nothing.
+    fn try_first(&self, field: &str, input: Val) -> Result<Option<Val>, String> {
+        let first = self.results(field, input).next().transpose()?;
+        Ok(first.filter(|value| !matches!(value, Val::Null)))
+    }
+
+    fn first(&self, field: &str, input: Val) -> Result<Option<Val>, MappingError> {
+        self.try_first(field, input).map_err(|message| MappingError::new(field, message))
+    }
+
+    fn rows(&self, answer: Val) -> Result<Vec<Val>, MappingError> {
+        let wrong = |message: String| MappingError::new("answer.rows", message);
+        let mut rows = Vec::new();
+        for row in self.results("answer.rows", answer) {
+            if rows.len() == MAX_ROWS {
+                return Err(wrong(format!("yields more than {MAX_ROWS} rows")));
+            }
+            rows.push(row.map_err(wrong)?);
+        }
+        match rows.as_slice() {
+            [Val::Arr(rows)] => Err(wrong(format!(
+                "yields one array of {} values, where each row must be a result: end it with []",
+                rows.len()
+            ))),
+            _ => Ok(rows),
+        }
+    }
+
+    /// A field without a usable value is absent, and counted.
+    fn item(&self, row: &Val, base: Option<&Url>, faults: &mut Faults) -> Map<String, Value> {
+        let mut item = Map::new();
+        for (field, name) in ITEM_FIELDS {
+            if !self.program.filters.contains_key(field) {
+                continue;
+            }
+            let read = self.try_first(field, row.clone()).and_then(|value| match value {
+                None => Ok(None),
+                Some(value) if name == "displayTime" => read_time(&value).map(Some),
+                Some(value) if name == "action" => read_action(&value, base).map(Some),
+                Some(value) => as_text(&value)
+                    .map(|text| Some(text.into()))
+                    .ok_or_else(|| format!("yields {}, not text", kind(&value))),
+            });
+            match read {
+                Ok(Some(value)) => drop(item.insert(name.to_owned(), value)),
+                Ok(None) => faults.add(field, None),
+                Err(message) => faults.add(field, Some(message)),
+            }
+        }
+        item
+    }
+
+    /// Name and text of each value of an object.
+    fn pairs(&self, field: &str) -> Result<Vec<(String, String)>, MappingError> {
+        let wrong = |message: String| MappingError::new(field, message);
+        let object = match self.first(field, Val::Null)? {
+            None => return Ok(Vec::new()),
+            Some(Val::Obj(object)) => object,
+            Some(other) => return Err(wrong(format!("yields {}, not an object", kind(&other)))),
+        };
+        let mut pairs = Vec::new();
+        for (name, value) in object.iter() {
+            let name = as_text(name).ok_or_else(|| wrong("has a name that is not text".to_owned()))?;
+            let values = match value {
+                Val::Arr(values) => values.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            for value in values.iter().filter(|value| !matches!(value, Val::Null)) {
+                let text = as_text(value);
+                let text = text.ok_or_else(|| wrong(format!("`{name}` is {}, not text", kind(value))))?;
+                pairs.push((name.clone(), text));
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// The cursor of the next page.
+    fn next(
+        &self,
+        answer: Val,
+        rows: usize,
+        total: Option<u64>,
+        Received { sent_to, next_link, .. }: Received,
+    ) -> Result<Option<String>, MappingError> {
+        const FIELD: &str = "answer.next";
+        let stated = self.first(FIELD, answer)?.filter(|value| !matches!(value, Val::Bool(false)));
+        let stated = match stated {
+            None => None,
+            Some(value) => {
+                let text = as_text(&value)
+                    .ok_or_else(|| MappingError::new(FIELD, format!("yields {}, not text", kind(&value))))?;
+                Some(text).filter(|text| !text.is_empty())
+            }
+        };
+        let rows = rows as u64;
+        let has_more = || match total {
+            Some(total) => rows > 0 && self.offset.saturating_add(rows) < total,
+            None => rows > 0 && rows >= self.limit,
+        };
+        Ok(match self.program.paging {
+            Paging::None => None,
+            Paging::Cursor => stated,
+            Paging::Link => stated.or(next_link).map(|next| locate(&sent_to, &next)).transpose()?,
+            Paging::Offset | Paging::Page if self.program.filters.contains_key(FIELD) => stated,
+            Paging::Offset => has_more().then(|| self.offset.saturating_add(rows).to_string()),
+            Paging::Page => has_more().then(|| self.page.saturating_add(1).to_string()),
+        })
+    }
+}
+
+/// The address of the next page without its origin.
+///
+/// # Errors
+/// An address on another origin.
+fn locate(sent_to: &Url, next: &str) -> Result<String, MappingError> {
+    let next = sent_to.join(next).ok().filter(|next| next.origin() == sent_to.origin());
+    let next = next.ok_or_else(|| MappingError::new("answer.next", "leads to another origin"))?;
+    Ok(next[Position::BeforePath..Position::AfterQuery].to_owned())
+}
+
+#[derive(Default)]
+struct Faults(Vec<FieldFault>);
+
+impl Faults {
+    fn add(&mut self, field: &str, message: Option<String>) {
+        match self.0.iter_mut().find(|fault| fault.field == field) {
+            Some(fault) => {
+                fault.rows += 1;
+                fault.message = fault.message.take().or(message);
+            }
+            None => self.0.push(FieldFault { field: field.to_owned(), rows: 1, message }),
+        }
+    }
+}
+
+fn compile_filter(text: &str) -> Result<jaq_core::Filter<Values>, String> {
+    let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
+    let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs()).chain([text_filter()]);
+    let arena = Arena::default();
+    let modules = Loader::new(defs).load(&arena, File { code: text, path: () }).map_err(|errors| {
+        errors.into_iter().next().map_or_else(String::new, |(file, error)| describe_load(file.code, error))
+    })?;
+    let imported = load::import(&modules, |_| Err(String::new()));
+    imported.map_err(|_| MUST_NOT_IMPORT.to_owned())?;
+    let compiler = Compiler::default().with_funs(funs).with_global_vars(VARIABLES);
+    compiler.compile(modules).map_err(|errors| {
+        let first = errors.into_iter().flat_map(|(_, undefined)| undefined).next();
+        first.map_or_else(String::new, |(name, undefined)| describe_undefined(name, &undefined))
+    })
+}
+
+/// `text`: plain text of HTML; null stays.
+fn text_filter() -> native::Fun<Values> {
+    native::run(("text", native::v(0), |(_, value)| {
+        let text = as_text(&value).map(|html| Val::from(html::to_text(&html)));
+        native::bome(match (text, value) {
+            (Some(text), _) => Ok(text),
+            (None, Val::Null) => Ok(Val::Null),
+            (None, value) => Err(jaq_core::Error::typ(value, "HTML")),
+        })
+    }))
+}
+
+fn describe_load(code: &str, error: load::Error<&str>) -> String {
+    let place = |rest: &str| {
+        let at = (rest.as_ptr() as usize).wrapping_sub(code.as_ptr() as usize);
+        match code.get(at..).filter(|rest| !rest.is_empty()) {
+            Some(rest) => format!("`{}`", shorten(rest.chars().take(20).collect())),
+            None => "its end".to_owned(),
+        }
+    };
+    match error {
+        load::Error::Io(_) => MUST_NOT_IMPORT.to_owned(),
+        load::Error::Lex(errors) => match errors.first() {
+            Some((expected, found)) => {
+                format!("is no jq filter: {} is expected at {}", expected.as_str(), place(found))
+            }
+            None => "is no jq filter".to_owned(),
+        },
+        load::Error::Parse(errors) => match errors.first() {
+            Some((expected, found)) => {
+                format!("is no jq filter: {} is expected at {}", expected.as_str(), place(found))
+            }
+            None => "is no jq filter".to_owned(),
+        },
+    }
+}
+
+fn describe_undefined(name: &str, undefined: &compile::Undefined) -> String {
+    let known = match undefined {
+        compile::Undefined::Var => format!("; the variables are {}", VARIABLES.join(", ")),
+        _ => String::new(),
+    };
+    format!("uses the unknown {} `{}`{known}", undefined.as_str(), shorten(name.to_owned()))
+}
+
+fn shorten(mut text: String) -> String {
+    if text.len() > SHOWN_BYTES {
+        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
+        text.push('…');
+    }
+    text
+}
+
+fn count(number: u64) -> Val {
+    Val::from(isize::try_from(number).unwrap_or(isize::MAX))
+}
+
+fn kind(value: &Val) -> &'static str {
+    match value {
+        Val::Null => "null",
+        Val::Bool(_) => "a boolean",
+        Val::Num(_) => "a number",
+        Val::BStr(_) => "bytes",
+        Val::TStr(_) => "text",
+        Val::Arr(_) => "an array",
+        Val::Obj(_) => "an object",
+    }
+}
+
+/// The text of a scalar.
+fn as_text(value: &Val) -> Option<String> {
+    match value {
+        Val::TStr(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Val::Num(_) | Val::Bool(_) => Some(value.to_string()),
+        Val::Null | Val::BStr(_) | Val::Arr(_) | Val::Obj(_) => None,
+    }
+}
+
+fn as_count(value: &Val) -> Option<u64> {
+    let text = as_text(value)?;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+    let of_float = |number: f64| (0.0..9e15).contains(&number).then_some(number as u64);
+    text.parse().ok().or_else(|| of_float(text.parse().ok()?))
+}
+
+fn read_time(value: &Val) -> Result<Value, String> {
+    let read = match value {
+        Val::Num(_) => value.to_string().parse().ok().and_then(display_time::of_number),
+        value => as_text(value).and_then(|text| display_time::of_text(&text)),
+    };
+    let shown = || shorten(value.to_string());
+    read.map(Value::from).ok_or_else(|| format!("yields {}, which is no time", shown()))
+}
+
+/// An address becomes an action of all clients; an object is one already.
+fn read_action(value: &Val, base: Option<&Url>) -> Result<Value, String> {
+    if let Val::Obj(_) = value {
+        return to_json(value, "answer.action")
+            .map(|action| action.to_string().into())
+            .map_err(|error| error.message);
+    }
+    let text = as_text(value).ok_or_else(|| format!("yields {}, not an address", kind(value)))?;
+    let joined = match base {
+        Some(base) => base.join(&text),
+        None => Url::parse(&text),
+    };
+    let address = joined.map_err(|_| format!("yields {}, which is no address", shorten(text)))?;
+    Ok(json!({"web": format!("[OpenUrl]\nurl={address}")}).to_string().into())
+}
+
+fn to_json(value: &Val, field: &str) -> Result<Value, MappingError> {
+    serde_json::from_str(&value.to_string())
+        .map_err(|error| MappingError::new(field, format!("yields what JSON cannot hold: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

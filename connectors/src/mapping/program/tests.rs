@@ -1,0 +1,210 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::*;
+use crate::gallery::gallery;
+use crate::mapping::{AnswerMapping, RequestMapping};
+
+const KEYWORD: &str = r#"harbour "plan""#;
+
+fn variables(cursor: Option<&str>) -> Variables {
+    Variables {
+        keyword: KEYWORD.to_owned(),
+        limit: 2,
+        cursor: cursor.map(str::to_owned),
+        address: "https://wiki.example.org/w/".to_owned(),
+    }
+}
+
+fn received() -> Received {
+    let sent_to = "https://wiki.example.org/w/search?q=harbour".parse().unwrap();
+    Received { sent_to, headers: BTreeMap::new(), next_link: None }
+}
+
+fn mapping(paging: Paging, change: impl FnOnce(&mut Mapping)) -> Mapping {
+    let answer = AnswerMapping {
+        rows: ".rows[]".to_owned(),
+        id: ".id".to_owned(),
+        title: Some(".title".to_owned()),
+        display_time: ".time".to_owned(),
+        ..AnswerMapping::default()
+    };
+    let mut mapping = Mapping { paging, answer, ..Mapping::default() };
+    change(&mut mapping);
+    mapping
+}
+
+fn read(mapping: &Mapping, cursor: Option<&str>, answer: &Value) -> Result<ReadAnswer, MappingError> {
+    Program::compile(mapping)?.read(&variables(cursor), received(), answer.to_string().as_bytes())
+}
+
+fn cursor_of(read: &Result<ReadAnswer, MappingError>) -> Option<String> {
+    let envelope: Value = serde_json::from_str(&read.as_ref().unwrap().envelope).unwrap();
+    envelope["cursor"].as_str().map(str::to_owned)
+}
+
+fn rows(count: usize) -> Vec<Value> {
+    (0..count).map(|number| json!({"id": number, "title": "a", "time": 1_704_067_200})).collect()
+}
+
+/// An answer in the form of a system's documentation, and what becomes of it.
+#[derive(Deserialize)]
+struct Recorded {
+    request: RecordedRequest,
+    headers: BTreeMap<String, String>,
+    answer: Value,
+    rows: Value,
+    total: Option<u64>,
+    cursor: Option<String>,
+}
+
+#[derive(Default, Deserialize, PartialEq, Debug)]
+#[serde(default)]
+struct RecordedRequest {
+    query: Vec<(String, String)>,
+    headers: Vec<(String, String)>,
+    body: Option<Value>,
+}
+
+#[test]
+fn recorded_answer_of_every_system_becomes_rows() {
+    for entry in gallery() {
+        let path = format!("{}/tests/recorded/{}.json", env!("CARGO_MANIFEST_DIR"), entry.id);
+        let recorded: Recorded = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        let program =
+            Program::compile(&entry.mapping).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
+        let variables = Variables { address: entry.address.clone(), ..variables(None) };
+        let BuiltRequest { query, headers, body } = program.build(&variables).unwrap();
+        assert_eq!(RecordedRequest { query, headers, body }, recorded.request, "{}", entry.id);
+        let received =
+            Received { sent_to: entry.address.parse().unwrap(), headers: recorded.headers, next_link: None };
+        let read = program.read(&variables, received, recorded.answer.to_string().as_bytes()).unwrap();
+        let envelope: Value = serde_json::from_str(&read.envelope).unwrap();
+        assert_eq!(envelope["data"], recorded.rows, "{}", entry.id);
+        assert_eq!(envelope["total"].as_u64(), recorded.total, "{}", entry.id);
+        assert_eq!(envelope["cursor"].as_str(), recorded.cursor.as_deref(), "{}", entry.id);
+        let answer = crate::parse_answer(read.envelope.as_bytes(), None, 100).unwrap();
+        assert_eq!((answer.broken, answer.items.len()), (None, recorded.rows.as_array().unwrap().len()));
+    }
+}
+
+#[test]
+fn offset_and_page_end_with_the_total_or_a_page_that_is_not_full() {
+    let of = |paging, total: Value, cursor, count| {
+        let mapping = mapping(paging, |mapping| mapping.answer.total = Some(".total".to_owned()));
+        cursor_of(&read(&mapping, cursor, &json!({"rows": rows(count), "total": total})))
+    };
+    assert_eq!(of(Paging::Offset, json!(3), None, 2).as_deref(), Some("2"));
+    assert_eq!(of(Paging::Offset, json!("3"), Some("2"), 1), None);
+    assert_eq!(of(Paging::Offset, Value::Null, None, 2).as_deref(), Some("2"));
+    assert_eq!(of(Paging::Offset, Value::Null, Some("2"), 1), None);
+    // A system with a smaller page than `limit` goes on where it stopped.
+    assert_eq!(of(Paging::Offset, json!(3), None, 1).as_deref(), Some("1"));
+    assert_eq!(of(Paging::Offset, json!(3), None, 0), None);
+    assert_eq!(of(Paging::Page, json!(3), None, 2).as_deref(), Some("2"));
+    assert_eq!(of(Paging::Page, json!(3), Some("2"), 1), None);
+    assert_eq!(of(Paging::None, json!(3), None, 2), None);
+}
+
+#[test]
+fn page_is_counted_from_its_first_number() {
+    let mapping = mapping(Paging::Page, |mapping| {
+        mapping.first_page = Some(0);
+        mapping.request.query = Some("{ $page, $offset }".to_owned());
+    });
+    let program = Program::compile(&mapping).unwrap();
+    let query = |cursor| program.build(&variables(cursor)).unwrap().query;
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(query(None), [pair("page", "0"), pair("offset", "0")]);
+    assert_eq!(query(Some("3")), [pair("page", "3"), pair("offset", "6")]);
+    let error = program.build(&variables(Some("x"))).unwrap_err();
+    assert_eq!(error.field, "cursor");
+}
+
+#[test]
+fn link_to_another_origin_is_refused() {
+    let mapping = mapping(Paging::Link, |mapping| mapping.answer.next = Some(".next".to_owned()));
+    let next = |next: &str| read(&mapping, None, &json!({"rows": rows(1), "next": next}));
+    assert_eq!(cursor_of(&next("?page=2")).as_deref(), Some("/w/search?page=2"));
+    assert_eq!(cursor_of(&next("https://wiki.example.org/x#y")).as_deref(), Some("/x"));
+    for elsewhere in
+        ["https://evil.example/", "//evil.example/", "http://wiki.example.org/", "file:///etc/passwd"]
+    {
+        assert_eq!(next(elsewhere).unwrap_err().message, "leads to another origin", "{elsewhere}");
+    }
+}
+
+#[test]
+fn field_that_rows_lack_is_counted_with_its_first_reason() {
+    let mapping = mapping(Paging::None, |mapping| {
+        mapping.answer.author = Some(".user.name".to_owned());
+        mapping.answer.brief = Some(".parts".to_owned());
+    });
+    let answer = json!({"rows": [
+        {"id": 1, "title": null, "time": "soon", "parts": []},
+        {"id": "2", "title": "b", "time": 1_704_067_200, "user": "mei"},
+        {"id": true, "title": "c", "time": "2024-01-01"},
+    ]});
+    let faults = read(&mapping, None, &answer).unwrap().faults;
+    let of = |field: &str| {
+        let fault = faults.iter().find(|fault| fault.field == field);
+        fault.map(|fault| (fault.rows, fault.message.clone().unwrap_or_default()))
+    };
+    assert_eq!(of("answer.id"), None);
+    assert_eq!(of("answer.title"), Some((1, String::new())));
+    assert_eq!(of("answer.displayTime"), Some((1, "yields \"soon\", which is no time".to_owned())));
+    let (rows, message) = of("answer.author").unwrap();
+    assert!(rows == 3 && message.contains("cannot index"), "{message}");
+    assert_eq!(of("answer.brief").unwrap().1, "yields an array, not text");
+}
+
+#[test]
+fn keyword_is_data_in_every_part_of_a_request() {
+    let mapping = mapping(Paging::None, |mapping| {
+        mapping.request = RequestMapping {
+            path: None,
+            query: Some(
+                r#"{ q: $keyword, exact: "\"\($keyword)\"", $limit, cursor: $cursor, tag: ["a", $keyword] }"#
+                    .to_owned(),
+            ),
+            headers: Some("{ \"X-Query\": ($keyword | @uri) }".to_owned()),
+            body: Some("{ query: { text: $keyword } }".to_owned()),
+        };
+    });
+    let built = Program::compile(&mapping).unwrap();
+    let keyword = "a\"},{\"b\": 1} \\(env) & x=1 \r\nHost: evil";
+    let variables = Variables { keyword: keyword.to_owned(), ..variables(None) };
+    let BuiltRequest { query, headers, body } = built.build(&variables).unwrap();
+    assert_eq!(query[0].1, keyword);
+    assert_eq!(query[1].1, format!("\"{keyword}\""));
+    assert_eq!(
+        query.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+        ["q", "exact", "limit", "tag", "tag"]
+    );
+    assert!(!headers[0].1.contains(['\r', '\n', ' ']));
+    assert_eq!(body.unwrap(), json!({"query": {"text": keyword}}));
+}
+
+#[test]
+fn wrong_filter_is_refused_with_its_place_or_name() {
+    let refuse = |filter: &str| {
+        Program::compile(&mapping(Paging::None, |mapping| mapping.answer.rows = filter.to_owned()))
+            .err()
+            .unwrap()
+    };
+    for (filter, part) in [
+        (".a |", "is expected at its end"),
+        ("[.a", "is no jq filter"),
+        ("\"a", "is no jq filter"),
+        (".a ]", "`]`"),
+        ("unknown", "unknown filter `unknown`"),
+        ("$secret", "unknown variable `$secret`; the variables are $keyword,"),
+        ("import \"a\" as a; .", "must not import modules"),
+        ("input", "unknown filter"),
+        ("", "is required"),
+    ] {
+        let error = refuse(filter);
+        assert!(error.field == "answer.rows" && error.message.contains(part), "{filter}: {error}");
+    }
+}

@@ -1,0 +1,80 @@
+//! A search as an HTTP request that can be sent again.
+
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::{Method as HttpMethod, Request};
+use serde::Serialize;
+use url::Url;
+
+use crate::credentials::Credential;
+use crate::settings::Method;
+
+const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
+
+/// Parameters of the contract.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(crate) struct Parameters<'p> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) keyword: Option<&'p str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cursor: Option<&'p str>,
+}
+
+impl<'p> Parameters<'p> {
+    pub(crate) fn first_page(keyword: &'p str, limit: usize) -> Self {
+        Self { keyword: Some(keyword), limit: Some(limit), cursor: None }
+    }
+}
+
+/// Without credentials.
+#[derive(Clone, Debug)]
+pub(crate) struct SearchRequest {
+    pub(crate) method: HttpMethod,
+    pub(crate) url: Url,
+    pub(crate) headers: HeaderMap,
+    /// JSON.
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+impl SearchRequest {
+    /// As the contract has it; `url` keeps its own query.
+    pub(crate) fn of_contract(url: &Url, method: Method, parameters: Parameters<'_>) -> Self {
+        let mut url = url.clone();
+        let (method, body) = match method {
+            Method::Get => {
+                let Parameters { keyword, limit, cursor } = parameters;
+                let limit = limit.map(|limit| limit.to_string());
+                let fields = [("keyword", keyword), ("limit", limit.as_deref()), ("cursor", cursor)];
+                let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
+                url.query_pairs_mut().extend_pairs(given);
+                (HttpMethod::GET, None)
+            }
+            Method::Post => (HttpMethod::POST, serde_json::to_vec(&parameters).ok()),
+        };
+        Self { method, url, headers: HeaderMap::new(), body }
+    }
+
+    /// Asks for nothing but a response.
+    pub(crate) fn head(url: &Url) -> Self {
+        Self { method: HttpMethod::HEAD, url: url.clone(), headers: HeaderMap::new(), body: None }
+    }
+
+    pub(crate) fn with(&self, credential: Option<&Credential>) -> Request {
+        const JSON: HeaderValue = HeaderValue::from_static("application/json");
+        const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+        let mut request = Request::new(self.method.clone(), self.url.clone());
+        let headers = request.headers_mut();
+        headers.clone_from(&self.headers);
+        headers.insert(ACCEPT, JSON);
+        headers.insert(ACCEPT_ENCODING, GZIP);
+        if let Some(body) = &self.body {
+            headers.insert(CONTENT_TYPE, JSON_IN_UTF8);
+            *request.body_mut() = Some(body.clone().into());
+        }
+        if let Some(credential) = credential {
+            credential.write(&mut request);
+        }
+        request
+    }
+}
