@@ -86,8 +86,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let todo =
         |id: String| json!({ "appTaskId": id, "title": "Approve the lease", "assigneeLoginId": "mei.chen" });
     let items: Vec<_> = (0..BATCH).map(|item| todo(format!("batch-{NUMBER}-{item}"))).collect();
-    let search =
-        target(&format!("/contents/search?moduleId={ENGLISH}&keyword=test"), None, "\"total\":");
+    let search = target(&format!("/contents/search?moduleId={ENGLISH}&keyword=test"), None, "\"total\":");
     let one = target("/api/todo/create", Some(todo(format!("single-{NUMBER}")).to_string()), "\"code\":200");
     let batch =
         target("/api/todo/batch_create", Some(serde_json::to_string(&items).unwrap()), "\"error\":[]");
