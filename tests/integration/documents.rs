@@ -6,6 +6,7 @@ mod command_line;
 mod commands;
 mod configuration;
 mod contract;
+mod gallery;
 mod http;
 mod links;
 mod metrics;

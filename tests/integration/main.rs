@@ -131,8 +131,10 @@ mod groups {
 mod layers;
 #[cfg(test)]
 mod mapped {
+    mod attacks;
     mod broken;
     mod searches;
+    mod systems;
     mod trials;
 }
 #[cfg(test)]
@@ -151,6 +153,7 @@ mod pages {
         mod contents;
         mod drafts;
         mod figures;
+        mod mapped_sources;
         mod operations;
         mod people;
         mod simultaneous;

@@ -45,6 +45,7 @@ pub(crate) mod session;
 pub(crate) mod small_disk;
 pub(crate) mod stage;
 pub(crate) mod stored;
+pub(crate) mod systems;
 pub(crate) mod tasks;
 pub(crate) mod usable;
 pub(crate) mod web;

@@ -20,7 +20,7 @@ use crate::{
     http::precondition::{EntityTag, IfMatch, Tagged},
     registry::{
         AuthForm, LastCheck, RegisteredSource, Registry, SourceForm, SourcePolicy, TrialForm,
-        forms::{check_same_id, new_id, number, required},
+        forms::{check_same_id, new_id, number},
         repo,
         repo::sources::SourceRow,
         sources,
@@ -225,7 +225,11 @@ impl Registry {
     /// 400, 503 while the maximum of checks runs.
     pub async fn try_source(&self, tenant_id: i64, form: TrialForm) -> Result<Trial> {
         let TrialForm { source, keyword, limit, cursor } = form;
-        let keyword = required("keyword", keyword, KEYWORD_BYTES)?;
+        // Any characters: the trial may be about them.
+        let keyword = keyword.filter(|keyword| !keyword.trim().is_empty() && keyword.len() <= KEYWORD_BYTES);
+        let keyword = keyword.ok_or_else(|| {
+            Error::bad_request(format!("keyword: is required, at most {KEYWORD_BYTES} bytes of UTF-8"))
+        })?;
         let limit = number("limit", limit, DEFAULT_LIMIT, &PAGE_SIZE, "items")?;
         let _permit = self.take_check_permit()?;
         let id = new_id(source.id.as_deref())?;

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::{
     Router,
+    body::{Bytes, to_bytes},
     extract::{Request, State},
     http::{HeaderMap, Method, StatusCode, Uri},
     response::{IntoResponse, Response},
@@ -12,10 +13,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use url::Url;
 
+const MAX_BODY_BYTES: usize = 1 << 20;
+
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
 }
 
 impl ReceivedRequest {
@@ -75,7 +79,9 @@ async fn answer(State(state): State<Arc<SystemState>>, request: Request) -> Resp
     if request.method() == Method::HEAD {
         return StatusCode::OK.into_response();
     }
-    let received = ReceivedRequest { uri: request.uri().clone(), headers: request.headers().clone() };
+    let (parts, body) = request.into_parts();
+    let body = to_bytes(body, MAX_BODY_BYTES).await.unwrap();
+    let received = ReceivedRequest { uri: parts.uri, headers: parts.headers, body };
     state.received.lock().unwrap().push(received.clone());
     (state.respond)(&received)
 }

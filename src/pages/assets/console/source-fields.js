@@ -47,7 +47,9 @@ export function accessGroups(source = {}) {
         ),
         group(
             "API_KEY",
-            { name: "auth.header", label: t("source.key-header"), value: auth.header ?? "X-API-Key", required: true, hint: t("source.key-header-hint") },
+            auth.parameter
+                ? { name: "auth.parameter", label: t("source.key-parameter"), value: auth.parameter, required: true }
+                : { name: "auth.header", label: t("source.key-header"), value: auth.header ?? "X-API-Key", required: true, hint: t("source.key-header-hint") },
             secret("API_KEY", "key", t("source.key")),
         ),
         group(
@@ -61,7 +63,7 @@ export function accessGroups(source = {}) {
 
 /** The type of credentials, and what of them is no secret. */
 export function accessText({ auth }) {
-    const known = { OAUTH2_CLIENT: auth.clientId, API_KEY: auth.header, BASIC: auth.username }[auth.type];
+    const known = { OAUTH2_CLIENT: auth.clientId, API_KEY: auth.header ?? auth.parameter, BASIC: auth.username }[auth.type];
     return element("span", {}, t(`source.auth-${auth.type}`), known && ", ", known && isolate(known));
 }
 
@@ -90,6 +92,11 @@ export function toSource(values) {
     return source;
 }
 
+/** A draft of a system of the gallery; its address is an example, and `from` tells where its credentials come from. */
+export function draftOf({ name, address, method, order, pageSize, auth: [{ from, ...auth }], mapping }) {
+    return { name, kind: "mapping", url: address, method, order, pageSize, auth, mapping, from };
+}
+
 /** A source to register, without its secrets. */
 export function withoutSecrets({ auth, ...source }) {
     return { ...source, auth: Object.fromEntries(Object.entries(auth).filter(([name]) => !SECRETS.includes(name))) };
@@ -102,6 +109,6 @@ export function changedSource(source, changed) {
 }
 
 /** The writable fields of a source, for a PUT; its secret stays. */
-export function formOf({ name, url, method, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging }) {
-    return { name, url, method, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging };
+export function formOf({ name, kind, url, method, mapping, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging }) {
+    return { name, kind, url, method, mapping, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging };
 }

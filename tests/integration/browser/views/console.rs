@@ -87,6 +87,8 @@ async fn adding_a_source(stage: &Stage, judge: &mut impl Judge) {
     let mut registration = stage.archive.registration("second");
     registration["auth"] = stage.archive.credentials();
     let text = |place: &str| registration.pointer(place).and_then(|value| value.as_str()).unwrap().to_owned();
+    show(stage, "view=add-source&step=gallery", ".gallery li").await;
+    judge.look_at(stage, "console-gallery").await;
     show(stage, "view=add-source", "console-add-source form").await;
     judge.look_at(stage, "console-add-address").await;
     click(stage, "console-add-source form button.main").await;

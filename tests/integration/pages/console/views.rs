@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const VIEWS: [(&str, &str); 27] = [
+const VIEWS: [(&str, &str); 28] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -22,6 +22,7 @@ const VIEWS: [(&str, &str); 27] = [
     ("source-check", "?view=sources&id=x&step=check"),
     ("source-put", "?view=sources&id=x&step=module"),
     ("add-source", "?view=add-source"),
+    ("add-source-gallery", "?view=add-source&step=gallery"),
     ("add-source-check", "?view=add-source&id=y&step=check"),
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),

@@ -6,7 +6,8 @@ import { Check } from "../check.js";
 import { saveDraft, readDraft } from "../drafts.js";
 import { cancelLink, makeForm } from "../form.js";
 import { addToModuleForm } from "../add-to-module.js";
-import { accessGroups, addressFields, formOf, limitFields, toSource, withoutSecrets } from "../source-fields.js";
+import { accessGroups, addressFields, draftOf, formOf, limitFields, toSource, withoutSecrets } from "../source-fields.js";
+import { Trial } from "../trial.js";
 import { icon } from "../icons.js";
 import { stateBadge } from "../source-state.js";
 import { View } from "../view.js";
@@ -57,19 +58,56 @@ class AddSource extends View {
         this.render(t("add.title"), {}, steps, ...children);
     }
 
+    /** Systems whose own search is mapped to the contract. */
+    #showGallery() {
+        this.heading = t("gallery.title");
+        const above = this.linkBack({ view: "add-source" }, t("add.title"));
+        this.loading(() => this.call("GET", "/admin/v1/gallery"), ({ data }) => {
+            const choose = (entry) => async () => {
+                this.#keep(draftOf(entry));
+                await this.go({ view: "add-source", step: "address" });
+            };
+            this.render(t("gallery.title"), { above, lead: t("gallery.text") }, element("ul", { class: "gallery" }, ...data.map((entry) => element(
+                "li", {},
+                element("h2", {}, element("button", { type: "button", class: "link", click: choose(entry) }, isolate(entry.name))),
+                element("p", { lang: "en" }, entry.about),
+                element("p", { class: "faint", lang: "en" }, t("gallery.tested"), " ", entry.tested, ". ",
+                    element("a", { href: entry.documentation, rel: "noopener noreferrer", target: "_blank" }, t("gallery.documentation"))),
+            ))));
+        });
+    }
+
+    /** Where a draft comes from, and another choice. */
+    #origin(draft) {
+        const gallery = (label) => element("a", { href: this.console.href({ view: "add-source", step: "gallery" }) }, label);
+        if (!draft.mapping) {
+            return element("p", { class: "lead" }, t("gallery.none"), " ", gallery(t("gallery.choose")));
+        }
+        const contract = element("button", { type: "button", class: "link", click: () => {
+            this.#keep(null);
+            this.#showForm("address", null);
+        } }, t("gallery.contract"));
+        return element("p", { class: "lead" }, t("gallery.chosen"), " ", gallery(t("gallery.other")), " · ", contract);
+    }
+
     /** The first two steps: forms, nothing is registered yet. */
     #showForm(step, refused) {
-        const draft = this.#draft;
+        if (step === "gallery") {
+            this.#showGallery();
+            return;
+        }
+        const { from, ...draft } = this.#draft;
         if (step !== "access" || !draft.url) {
             const form = makeForm({
                 groups: [{ fields: addressFields(draft) }], action: t("add.next"), beside: [cancelLink(this.console.href({ view: "sources" }))],
                 send: async (values) => {
                     this.#keep({ ...this.#draft, ...values });
-                    await this.call("POST", "/admin/v1/sources", { query: { dryRun: true }, body: values });
+                    const { kind, mapping } = draft;
+                    await this.call("POST", "/admin/v1/sources", { query: { dryRun: true }, body: { kind, mapping, ...values } });
                     await this.go({ view: "add-source", step: "access" });
                 },
             });
-            this.#render("address", form.node);
+            this.#render("address", this.#origin(draft), form.node);
             if (refused) {
                 form.refuse(refused);
             }
@@ -85,9 +123,9 @@ class AddSource extends View {
             ],
             action: t("add.register"), beside: [back],
             send: async ({ keyword, ...values }) => {
-                const { auth: _, ...first } = this.#draft;
+                const { auth: _, from: __, ...first } = this.#draft;
                 const wanted = { ...first, ...toSource(values), enabled: false };
-                this.#keep(withoutSecrets(wanted));
+                this.#keep({ ...withoutSecrets(wanted), from });
                 const { data } = await this.call("POST", "/admin/v1/sources", { body: wanted });
                 this.#keep(null);
                 checksToRun.set(data.id, keyword ?? "");
@@ -104,7 +142,8 @@ class AddSource extends View {
                 return isHere;
             },
         });
-        this.#render("access", element("p", { class: "lead" }, isolate(draft.name), " · ", isolate(draft.url)), form.node);
+        const origin = from && element("p", { class: "hint" }, t("gallery.from"), " ", element("span", { lang: "en" }, from));
+        this.#render("access", element("p", { class: "lead" }, isolate(draft.name), " · ", isolate(draft.url)), origin, form.node);
     }
 
     #showCheck(source) {
@@ -113,6 +152,7 @@ class AddSource extends View {
         this.#render(
             "check",
             element("p", { class: "lead" }, isolate(source.name), " · ", isolate(source.url), " ", stateBadge(source)),
+            source.kind === "mapping" && new Trial(this, source).node,
             element("p", {}, t("add.check-text")),
             check.node,
         );

@@ -10,6 +10,7 @@ import { plots } from "../plot.js";
 import { addToModuleForm } from "../add-to-module.js";
 import { accessGroups, accessText, addressFields, changedSource, formOf, limitFields } from "../source-fields.js";
 import { explainState, lastCheck, stateBadge } from "../source-state.js";
+import { Trial } from "../trial.js";
 import { View } from "../view.js";
 
 /** The action of each `step` in the address. */
@@ -126,6 +127,7 @@ class Source extends View {
         const shown = modules.filter((module) => module.sources.includes(source.id));
         const facts = [
             [t("source.id"), element("code", {}, source.id)],
+            [t("source.kind"), t(`source.kind-${source.kind}`)],
             [t("source.url"), element("span", { class: "address" }, `${source.method} `, isolate(source.url))],
             [t("source.auth"), accessText(source)],
             [t("source.order"), t(`order.${source.order}`)],
@@ -194,7 +196,8 @@ class Source extends View {
 
     #check(source) {
         const check = new Check(this, source, () => {});
-        this.render(t("source.check-title", { name: source.name }), { above: this.#back(), lead: t("check.text") }, check.node);
+        const trial = source.kind === "mapping" && new Trial(this, source).node;
+        this.render(t("source.check-title", { name: source.name }), { above: this.#back(), lead: t("check.text") }, trial, check.node);
     }
 
     async #put(source) {

@@ -1,0 +1,223 @@
+//! Real systems with a search of their own, each with 25 rows of the word [`KEYWORD`].
+
+use std::{
+    net::TcpListener,
+    path::Path,
+    process::{Child, Command, Stdio},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use url::Url;
+
+use super::eventually;
+
+pub(crate) const KEYWORD: &str = "quayside";
+pub(crate) const ROWS: usize = 25;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/systems");
+
+/// Stopped on drop.
+pub(crate) struct System {
+    pub(crate) address: Url,
+    pub(crate) ids: Vec<String>,
+    place: Place,
+}
+
+enum Place {
+    /// A process of its own.
+    Process(Process, TempDir),
+    /// An index of the node that `./tests/run` started.
+    Index,
+}
+
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl System {
+    /// Returns the status that its source has from now on.
+    pub(crate) async fn stop(self) -> &'static str {
+        match self.place {
+            Place::Process(process, directory) => {
+                drop((process, directory));
+                "unavailable"
+            }
+            Place::Index => {
+                client().delete(self.address).send().await.unwrap().error_for_status().unwrap();
+                "error"
+            }
+        }
+    }
+}
+
+fn client() -> reqwest::Client {
+    reqwest::Client::builder().no_proxy().build().unwrap()
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[track_caller]
+fn run(command: &mut Command) {
+    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    assert!(output.status.success(), "{command:?}: {text:?}");
+}
+
+async fn serve(command: &mut Command, address: &Url, ready: &str) -> Process {
+    let server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let server = Process(server.unwrap_or_else(|error| panic!("{command:?}: {error}")));
+    let http = client();
+    let ready = address.join(ready).unwrap();
+    let answers =
+        async || http.get(ready.clone()).send().await.ok().filter(|answer| answer.status().is_success());
+    eventually("the system answers", answers).await;
+    server
+}
+
+fn numbers() -> impl Iterator<Item = usize> {
+    0..ROWS
+}
+
+/// A table with full-text search.
+pub(crate) async fn datasette() -> System {
+    const FILL: &str = "
+import sqlite3, sys
+table = sqlite3.connect(sys.argv[1])
+table.execute('CREATE TABLE articles (id INTEGER PRIMARY KEY, title TEXT, body TEXT, published TEXT)')
+rows = [(n, f'Plan {n}', 'The quayside', f'2024-01-{1 + n:02} 10:00:00') for n in range(int(sys.argv[2]))]
+table.executemany('INSERT INTO articles VALUES (?, ?, ?, ?)', rows)
+table.execute('CREATE VIRTUAL TABLE articles_fts USING fts5(title, body, content=\"articles\", content_rowid=\"id\")')
+table.execute('INSERT INTO articles_fts (articles_fts) VALUES (\"rebuild\")')
+table.commit()
+";
+    let directory = tempfile::tempdir().unwrap();
+    let programs = Path::new(FOLDER).join("datasette/venv/bin");
+    let file = directory.path().join("news.db");
+    run(Command::new(programs.join("python")).args(["-c", FILL]).arg(&file).arg(ROWS.to_string()));
+    let port = free_port();
+    let address: Url = format!("http://127.0.0.1:{port}/news/articles.json").parse().unwrap();
+    let mut command = Command::new(programs.join("datasette"));
+    command.arg("serve").arg(&file).args(["--port", &port.to_string()]);
+    let server = serve(&mut command, &address, "/-/versions.json").await;
+    System {
+        address,
+        ids: numbers().map(|row| row.to_string()).collect(),
+        place: Place::Process(server, directory),
+    }
+}
+
+/// A private registry with packages.
+pub(crate) async fn verdaccio() -> System {
+    const CONFIGURATION: &str = "
+storage: ./packages
+uplinks: {}
+packages:
+  '**': { access: $all, publish: $anonymous }
+log: { type: stdout, level: fatal }
+";
+    let directory = tempfile::tempdir().unwrap();
+    let configuration = directory.path().join("config.yaml");
+    std::fs::write(&configuration, CONFIGURATION).unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let mut command = Command::new("node");
+    command.arg(Path::new(FOLDER).join("verdaccio/node_modules/verdaccio/bin/verdaccio"));
+    command.arg("--config").arg(&configuration).args(["--listen", address.as_str()]);
+    let server = serve(&mut command, &address, "/-/ping").await;
+    let http = client();
+    let names: Vec<String> = numbers().map(|number| format!("{KEYWORD}-{number:02}")).collect();
+    for name in &names {
+        let answer =
+            http.put(address.join(name).unwrap()).json(&package(name, &address)).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
+    }
+    System { address, ids: names, place: Place::Process(server, directory) }
+}
+
+fn package(name: &str, address: &Url) -> Value {
+    /// SHA-1 of `empty`.
+    const CHECKSUM: &str = "ad87109bfff0765f4dd8cf4943b04d16a4070fea";
+    let file = format!("{name}-1.0.0.tgz");
+    let tarball = format!("{address}{name}/-/{file}");
+    json!({
+        "_id": name, "name": name, "dist-tags": {"latest": "1.0.0"},
+        "versions": {"1.0.0": {
+            "name": name, "version": "1.0.0", "description": "Moves boxes", "author": {"name": "Mei"},
+            "dist": {"tarball": tarball, "shasum": CHECKSUM},
+        }},
+        "_attachments": {file: {
+            "content_type": "application/octet-stream", "data": "ZW1wdHk=", "length": 5,
+        }},
+    })
+}
+
+/// A wiki over SQLite, served by PHP itself.
+pub(crate) async fn mediawiki() -> System {
+    const PROGRAMS: &str = "/usr/share/mediawiki";
+    let directory = tempfile::tempdir().unwrap();
+    let settings = directory.path().join("LocalSettings.php");
+    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let maintain = |script: &str| {
+        let mut command = Command::new("php");
+        command.arg(format!("{PROGRAMS}/maintenance/{script}")).env("MW_CONFIG_FILE", &settings);
+        command
+    };
+    run(maintain("install.php")
+        .args(["--dbtype", "sqlite", "--pass", "a-long-password-1", "--scriptpath", ""])
+        .args(["--server", address.as_str().trim_end_matches('/')])
+        .arg("--dbpath")
+        .arg(directory.path())
+        .arg("--confpath")
+        .arg(directory.path())
+        .args(["Harbour", "Admin"]));
+    let pages = directory.path().join("pages.xml");
+    let page = |number: usize| {
+        format!(
+            "<page><title>Plan {number}</title><ns>0</ns><revision><timestamp>2024-01-{:02}T10:00:00Z</timestamp>\
+             <contributor><username>Admin</username></contributor><model>wikitext</model>\
+             <format>text/x-wiki</format><text>The '''quayside''' &amp;amp; more</text></revision></page>",
+            1 + number
+        )
+    };
+    let dump = numbers().map(page).collect::<String>();
+    std::fs::write(&pages, format!("<mediawiki version=\"0.11\" xml:lang=\"en\">{dump}</mediawiki>"))
+        .unwrap();
+    run(maintain("importDump.php").arg(&pages));
+    run(&mut maintain("rebuildtextindex.php"));
+    let mut command = Command::new("php");
+    let listen = format!("127.0.0.1:{}", address.port().unwrap());
+    command.args(["-S", &listen, "-t", PROGRAMS]).env("MW_CONFIG_FILE", &settings);
+    let server = serve(&mut command, &address, "/api.php?action=query&meta=siteinfo&format=json").await;
+    // The main page has the first id.
+    let ids = numbers().map(|number| (number + 2).to_string()).collect();
+    System { address, ids, place: Place::Process(server, directory) }
+}
+
+/// An index of the shared node.
+pub(crate) async fn opensearch(node: &str) -> System {
+    let index = format!("papers-{}", uuid::Uuid::new_v4());
+    let address: Url = format!("{node}/{index}").parse().unwrap();
+    let line = |number: usize| {
+        let action = json!({"index": {"_id": number.to_string()}});
+        let date = format!("2024-01-{:02}T10:00:00Z", 1 + number);
+        let url = format!("https://intranet.example/{number}");
+        let source =
+            json!({"title": format!("Plan {number}"), "body": "The quayside", "date": date, "url": url});
+        format!("{action}\n{source}\n")
+    };
+    let bulk = numbers().map(line).collect::<String>();
+    let bulk = client()
+        .post(format!("{address}/_bulk?refresh=true"))
+        .header("content-type", "application/x-ndjson")
+        .body(bulk);
+    let answer: Value = bulk.send().await.unwrap().json().await.unwrap();
+    assert_eq!(answer["errors"], false, "{answer}");
+    System { address, ids: numbers().map(|row| row.to_string()).collect(), place: Place::Index }
+}
