@@ -169,7 +169,14 @@ impl Snapshot {
         principals: &Arc<[String]>,
         keyword: &str,
     ) -> Result<UnknownWords, Error> {
-        without_panic("in a search", || crate::search::unknown_words(&self.view, scopes, principals, keyword))
+        let key = (scopes.to_vec(), Arc::clone(principals), keyword.to_owned());
+        if let Some(known) = self.view.unknown_words.get(&key) {
+            return Ok(known);
+        }
+        let find = || crate::search::unknown_words(&self.view, scopes, principals, keyword);
+        let found = without_panic("in a search", find)?;
+        self.view.unknown_words.put(key, found.clone());
+        Ok(found)
     }
 
     /// Looks up whether every word that may be corrected is in the scopes, for each viewer.

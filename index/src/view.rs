@@ -3,9 +3,10 @@
 //! Opened columns and indexes of a segment never change and are passed from view to view. Opening the time column costs six times a query.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::Hash;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tantivy::columnar::{Column, ColumnIndex, ColumnValues, StrColumn};
 use tantivy::index::{InvertedIndexReader, SegmentId, SegmentReader};
@@ -13,7 +14,8 @@ use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy::store::StoreReader;
 use tantivy::{DocId, Searcher};
-use trawl_engine::next_generation;
+use trawl_engine::correction::UnknownWords;
+use trawl_engine::{Scope, next_generation};
 
 use crate::Error;
 use crate::deletion_log::{DeletionLog, deleted_words, push_bits};
@@ -24,7 +26,43 @@ use crate::segment_cache::{SegmentCache, TermInfos};
 /// 1 MiB of short items; a long item takes a block.
 const STORE_CACHE_BLOCKS: usize = 256;
 
-const MAX_CACHED_EXPANSIONS: usize = 256;
+const MAX_CACHED_LOOKUPS: usize = 256;
+
+/// Results that hold for one view only.
+#[derive(Debug)]
+pub(crate) struct LookupCache<K, V>(Mutex<HashMap<K, V>>);
+
+impl<K, V> Default for LookupCache<K, V> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> LookupCache<K, V> {
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        self.lock().get(key).cloned()
+    }
+
+    pub(crate) fn put(&self, key: K, value: V) {
+        let mut known = self.lock();
+        // Rare, so no eviction policy is needed.
+        if known.len() >= MAX_CACHED_LOOKUPS {
+            known.clear();
+        }
+        known.insert(key, value);
+    }
+
+    fn clear(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<K, V>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Scopes, principals and keyword.
+type KeywordOfViewer = (Vec<Arc<Scope>>, Arc<[String]>, String);
 
 pub(crate) struct IndexView {
     pub(crate) searcher: Searcher,
@@ -34,7 +72,9 @@ pub(crate) struct IndexView {
     pub(crate) generation: u64,
     /// Shared with earlier views.
     pub(crate) cache: Arc<SegmentCache>,
-    expansions: Mutex<HashMap<Arc<Term>, Arc<PrefixExpansion>>>,
+    pub(crate) expansions: LookupCache<Arc<Term>, Arc<PrefixExpansion>>,
+    /// Looking them up takes milliseconds.
+    pub(crate) unknown_words: LookupCache<KeywordOfViewer, UnknownWords>,
 }
 
 pub(crate) struct Segment {
@@ -96,25 +136,14 @@ impl IndexView {
             }
         };
         let generation = next_generation();
-        Ok(Self { searcher, segments, fields, generation, cache, expansions: Mutex::default() })
-    }
-
-    pub(crate) fn cached_expansion(&self, beginning: &Arc<Term>) -> Option<Arc<PrefixExpansion>> {
-        self.expansions.lock().unwrap_or_else(PoisonError::into_inner).get(beginning).map(Arc::clone)
-    }
-
-    pub(crate) fn cache_expansion(&self, beginning: Arc<Term>, expansion: &Arc<PrefixExpansion>) {
-        let mut expansions = self.expansions.lock().unwrap_or_else(PoisonError::into_inner);
-        // Rare, so no eviction policy is needed.
-        if expansions.len() >= MAX_CACHED_EXPANSIONS {
-            expansions.clear();
-        }
-        expansions.insert(beginning, Arc::clone(expansion));
+        let (expansions, unknown_words) = (LookupCache::default(), LookupCache::default());
+        Ok(Self { searcher, segments, fields, generation, cache, expansions, unknown_words })
     }
 
     pub(crate) fn clear_caches(&self) {
         self.cache.clear();
-        self.expansions.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.expansions.clear();
+        self.unknown_words.clear();
     }
 
     /// Deleted documents count until merged.

@@ -24,7 +24,7 @@ pub(super) fn expand(
     budget: &mut StepBudget,
 ) -> Result<Arc<PrefixExpansion>, SearchError> {
     let beginning = Arc::new(Term::from_field_text(field, &format!("{prefix}{start}")));
-    if let Some(cached) = view.cached_expansion(&beginning) {
+    if let Some(cached) = view.expansions.get(&beginning) {
         return Ok(cached);
     }
     let most = max_scanned_words(start);
@@ -60,7 +60,7 @@ pub(super) fn expand(
     let terms =
         selected.iter().map(|word| Term::from_field_text(field, &format!("{prefix}{word}"))).collect();
     let expansion = Arc::new(PrefixExpansion { terms, segments });
-    view.cache_expansion(beginning, &expansion);
+    view.expansions.put(beginning, Arc::clone(&expansion));
     Ok(expansion)
 }
 
