@@ -152,9 +152,10 @@ async fn source_with_invalidated_settings_fails_alone() {
         json!({
             "status": health.data()["status"], "message": health.data()["message"],
             "suspended": health.data()["suspended"], "latencyMs": health.data()["latencyMs"],
+            "late": health.data()["late"],
         })
     }] {
-        let expected = json!({"status": "error", "message": message, "suspended": null, "latencyMs": null});
+        let expected = json!({"status": "error", "message": message, "suspended": null, "latencyMs": null, "late": false});
         assert_eq!(answer, expected);
     }
 
@@ -207,7 +208,7 @@ async fn health_reflects_real_calls() {
     let since = before["since"].as_i64().unwrap();
     let expected = json!({
         "id": "x", "enabled": true, "status": "unknown", "message": null, "lastSuccessTime": null,
-        "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since, "suspended": null,
+        "lastFailureTime": null, "calls": none, "latencyMs": null, "since": since, "suspended": null, "late": false,
         "hedges": {"sent": 0, "won": 0}, "history": before["history"], "cache": {"hits": 0, "misses": 0, "stale": 0},
     });
     assert_eq!(before, expected);
@@ -239,7 +240,7 @@ async fn health_reflects_real_calls() {
     let listed = operator.get("/admin/v1/sources").await.ok();
     assert_eq!(
         listed.items()[0]["health"],
-        json!({"status": "invalid", "message": after["message"], "suspended": null, "latencyMs": latency})
+        json!({"status": "invalid", "message": after["message"], "suspended": null, "latencyMs": latency, "late": false})
     );
 
     operator.put(X, &with(system.registration("x"), "name", "Renamed")).await.ok();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp, disable_suspension},
+    caller::Caller,
     eventually,
     external::ExternalSystem,
     internals::Config,
@@ -19,6 +20,7 @@ const LONG: u64 = 3_600_000;
 struct Landscape {
     _app: TestApp,
     acme: Application,
+    operator: Caller,
     quick: ExternalSystem,
     late: ExternalSystem,
 }
@@ -37,7 +39,12 @@ impl Landscape {
         operator.post("/admin/v1/sources", &quick.registration("quick")).await.ok();
         operator.register_source(&late.registration("late"), "all", &["quick", "late"]).await;
         operator.register_module("alone", &["late"]).await;
-        Self { _app: app, acme, quick, late }
+        Self { _app: app, acme, operator, quick, late }
+    }
+
+    async fn is_shown_as_late(&self) -> bool {
+        let source = self.operator.get("/admin/v1/sources/late").await.ok();
+        source.data()["health"]["late"].as_bool().unwrap()
     }
 
     async fn search(&self, keyword: &str, timeout: &str) -> Answer {
@@ -66,7 +73,9 @@ fn status(answer: &Answer) -> Value {
 #[tokio::test]
 async fn source_that_was_late_three_times_is_asked_and_not_waited_for() {
     let all = Landscape::start().await;
+    assert!(!all.is_shown_as_late().await);
     all.make_late().await;
+    assert!(all.is_shown_as_late().await);
     let before = all.late.requests().len();
     let answer = all.search("harbour", SHORT).await.ok();
     assert_eq!([status(&answer), answer.source("quick")["status"].clone()], [json!("late"), json!("ok")]);
@@ -95,6 +104,7 @@ async fn late_answer_is_kept_for_the_next_search() {
     })
     .await;
     assert!(found.ids().iter().any(|id| id.starts_with("late")), "{}", found.text);
+    assert!(!all.is_shown_as_late().await);
     let asked = all.late.requests();
     assert_eq!(asked.iter().filter(|search| search.keyword == "harbour").count(), 1);
 }

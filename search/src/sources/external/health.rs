@@ -77,6 +77,8 @@ pub struct Summary {
     pub suspended: Option<Suspended>,
     /// The latency of the last 512 answers and timeouts.
     pub latency_ms: Option<Latency>,
+    /// Whether searches no longer wait for it, as it was late three times in a row (decisions 12.6).
+    pub late: bool,
 }
 
 /// Calls by status.
@@ -293,7 +295,7 @@ impl HealthRecord {
             None => (HealthStatus::Unknown, None),
         };
         let (suspended, latency_ms) = (self.suspension.suspended(), self.latencies.quantiles());
-        Summary { status, message, suspended, latency_ms }
+        Summary { status, message, suspended, latency_ms, late: self.lateness.is_late(Duration::ZERO) }
     }
 }
 

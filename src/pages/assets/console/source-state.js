@@ -13,6 +13,7 @@ const STATES = {
     probing: { rank: 1, icon: "paused", tone: "warning" },
     failing: { rank: 2, icon: "fail", tone: "alarm" },
     broken: { rank: 2, icon: "fail", tone: "alarm" },
+    late: { rank: 3, icon: "slow", tone: "warning" },
     slow: { rank: 3, icon: "slow", tone: "warning" },
     unknown: { rank: 4, icon: "unknown", tone: "faint" },
     checked: { rank: 4, icon: "ok", tone: "faint" },
@@ -34,6 +35,9 @@ export function stateOf(source, now) {
     }
     if (suspended) {
         return suspended.until > now ? "suspended" : "probing";
+    }
+    if (source.health.late) {
+        return "late";
     }
     if (status === "unknown") {
         return stateOfCheck(source.lastCheck);
@@ -97,6 +101,9 @@ export function explainState(source, now = serverNow()) {
                 t("state.asked-again-in"), " ", element("count-down", { until: suspended.until }),
             )
             : element("p", { "data-key": "until" }, t("state.probed-next", { cause })));
+    }
+    if (stateOf(source, now) === "late") {
+        sentences.push(element("p", { "data-key": "late" }, t("state.late-text")));
     }
     if (message) {
         sentences.push(element("p", { "data-key": "message", class: "message" }, isolate(message)));

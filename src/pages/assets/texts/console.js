@@ -98,6 +98,11 @@ export default {
 
     "state.ok": ["answers", "正常"],
     "state.slow": ["slow", "缓慢"],
+    "state.late": ["not waited for", "不再等待"],
+    "state.late-text": [
+        "It answered three searches in a row too late. Searches ask it and do not wait; its answers are shown by the next search.",
+        "连续三次搜索都未能及时应答。搜索仍会询问它，但不再等待；其应答会在下一次搜索中显示。",
+    ],
     "state.suspended": ["suspended", "已暂停"],
     "state.probing": ["to be tried again", "待重试"],
     "state.unknown": ["not called yet", "尚未调用"],

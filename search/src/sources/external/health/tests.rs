@@ -73,7 +73,13 @@ const LIMIT: Duration = Duration::from_millis(100);
 #[test]
 fn health_before_the_first_call_is_unknown() {
     let health = health(&state());
-    let unknown = Summary { status: HealthStatus::Unknown, message: None, suspended: None, latency_ms: None };
+    let unknown = Summary {
+        status: HealthStatus::Unknown,
+        message: None,
+        suspended: None,
+        latency_ms: None,
+        late: false,
+    };
     assert_eq!((health.summary, health.calls, health.since), (unknown, Calls::default(), 7));
     assert_eq!((health.last_success_time, health.last_failure_time), (None, None));
 }
