@@ -24,6 +24,7 @@ mod mapping;
 mod redaction;
 mod request;
 mod settings;
+mod templates;
 mod text;
 mod token;
 mod trace;
@@ -50,4 +51,5 @@ pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SettingsError,
     SourceSettings,
 };
+pub use templates::{TEMPLATES, Template};
 pub use trace::TraceContext;

@@ -2,6 +2,7 @@
 
 mod mapping;
 mod output;
+pub(super) mod template;
 
 use std::{
     io::{stdin, stdout},
@@ -24,10 +25,12 @@ use super::{
     client::{SetupError, read_secret_file},
     exit::{WRONG_USAGE, fail},
 };
-use crate::sandbox::{ProcessLimits, confine};
+use crate::sandbox::{ProcessLimits, allow_processor_time, confine};
 
 /// Address space of an interpreter.
 const INTERPRETER_BYTES: u64 = 512 << 20;
+/// Processor time of one of its jobs, at least.
+const JOB_PROCESSOR_SECONDS: u64 = 1;
 
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum ConnectorCommand {
@@ -44,6 +47,8 @@ pub(super) enum ConnectorCommand {
         /// Name in the list
         name: Option<String>,
     },
+    /// Write a source that keeps the contract, with its test and its check
+    New(template::NewOptions),
     /// Print the contract as an OpenAPI document
     Schema,
 }
@@ -220,7 +225,8 @@ pub(super) fn gallery(name: Option<&str>) -> ExitCode {
 pub(super) fn interpret_mappings() -> ExitCode {
     let limits =
         ProcessLimits { address_bytes: INTERPRETER_BYTES, processor_seconds: None, in_background: false };
-    let served = confine(limits).and_then(|()| serve_interpreter(stdin().lock(), stdout().lock()));
+    let begin_job = || allow_processor_time(JOB_PROCESSOR_SECONDS);
+    let served = confine(limits).and_then(|()| serve_interpreter(stdin().lock(), stdout().lock(), begin_job));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(1, error),

@@ -69,7 +69,7 @@ async fn broken_clause_is_reported_with_a_call_that_reproduces_it() {
     assert!(lines[0].starts_with("FAIL  count "), "{said}");
     assert!(lines[1].contains("`count` is the number 11 where `data` holds 10 items"), "{said}");
     assert!(lines[2].contains("the length of `data`"), "{said}");
-    assert!(lines[3].contains("curl -sS --globoff -i http") && lines[3].contains("Bearer $TOKEN"), "{said}");
+    assert!(lines[3].contains("curl -sS --globoff -i 'http") && lines[3].contains("Bearer $TOKEN"), "{said}");
     assert!(said.ends_with("The source breaks the contract.\n"));
     let written = std::fs::read_to_string(&junit).unwrap();
     let report = quick_junit::Report::deserialize_from_str(&written).unwrap();
