@@ -74,6 +74,9 @@ pub fn run() -> ExitCode {
         Command::Connector(connector::ConnectorCommand::Gallery { name }) => {
             connector::gallery(name.as_deref())
         }
+        Command::Connector(connector::ConnectorCommand::New(options)) => {
+            connector::template::create(&options)
+        }
         Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
         // Without a runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => extract_text(&options),

@@ -7,6 +7,7 @@ use landlock::{
 };
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 use rustix::thread::set_no_new_privs;
+use rustix::time::{ClockId, clock_gettime};
 
 /// Niceness, so that searches have priority.
 const NICENESS: i32 = 5;
@@ -59,6 +60,17 @@ pub fn confine(limits: ProcessLimits) -> io::Result<()> {
         // A refused niceness is harmless.
         let _nicer = nice(NICENESS);
     }
+    Ok(())
+}
+
+/// Ends this process by `SIGXCPU` once it took so much more processor time, within a second.
+///
+/// # Errors
+/// The system refuses the limit.
+pub fn allow_processor_time(seconds: u64) -> io::Result<()> {
+    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
+    let most = u64::try_from(used).unwrap_or_default().saturating_add(1 + seconds);
+    setrlimit(Resource::Cpu, Rlimit { current: Some(most), maximum: None })?;
     Ok(())
 }
 

@@ -19,6 +19,7 @@ use crate::text::quote;
 /// sources.
 pub const MAX_CURSOR_BYTES: usize = 4096;
 
+const TOTAL_MISSING: &str = "`total` is missing";
 const MESSAGE_CHARACTERS: usize = 200;
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -39,6 +40,12 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// For a source that is known to state no total.
+    pub(crate) fn without_note_of_total(mut self) -> Self {
+        self.notes.retain(|note| note != TOTAL_MISSING);
+        self
+    }
+
     pub(crate) fn redacted(self, secret: &str) -> Self {
         let notes = self.notes.into_iter().map(|note| redact(note, secret)).collect();
         Self { notes, broken: self.broken.map(|broken| redact(broken, secret)), ..self }
@@ -186,7 +193,7 @@ fn check_code(envelope: &Fields<'_>, had_cursor: bool, notes: &mut Vec<String>) 
 fn read_total(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
     let value = match envelope.get("total") {
         None | Some(Value::Null) => {
-            notes.push("`total` is missing".to_owned());
+            notes.push(TOTAL_MISSING.to_owned());
             return None;
         }
         Some(value) => value,

@@ -237,6 +237,9 @@ impl ClientState {
             let (envelope, faults) = mapped.read(mapped_question, &headers, &body).await?;
             let mut answer =
                 parse_page(envelope.as_bytes(), None, question.limit, question.cursor.is_some())?;
+            if !mapped.states_total() {
+                answer = answer.without_note_of_total();
+            }
             answer.notes.splice(..0, faults.iter().filter_map(FieldFault::note));
             refuse_repeated_cursor(&mut answer, question);
             return Ok(answer);
@@ -269,7 +272,7 @@ pub(crate) async fn prepare(
     let SourceSettings { url, method, mapping, .. } = settings;
     Ok(match mapping {
         None => {
-            let request = SearchRequest::of_contract(url, *method, parameters);
+            let request = SearchRequest::for_contract(url, *method, parameters);
             PreparedSearch { request, mapped: None }
         }
         Some(mapping) => {

@@ -15,7 +15,7 @@ pub struct GalleryEntry {
     pub id: String,
     /// The name of the system.
     pub name: String,
-    /// What it finds, and what an operator prepares.
+    /// Its contents, and preparations by the operator.
     pub about: String,
     /// The address of the system's documentation of its search.
     pub documentation: String,

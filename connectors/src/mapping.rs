@@ -75,7 +75,9 @@ pub enum Paging {
     Page,
     /// By `$offset`, in the same way.
     Offset,
-    /// `next`, or the header `Link` with `rel="next"`, holds the next page's address, on the source's own origin.
+    /// The next page's address is in `next`, or in the header `Link` with `rel="next"`.
+    ///
+    /// It is on the source's own origin.
     Link,
 }
 
@@ -108,7 +110,9 @@ pub struct AnswerMapping {
     /// The author's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
-    /// The time: seconds or milliseconds since 1970, or a date in ISO 8601 or RFC 2822; UTC if it names no zone. Required.
+    /// The time. Required.
+    ///
+    /// Seconds or milliseconds since 1970, or a date in ISO 8601 or RFC 2822. UTC if it names no zone.
     pub display_time: String,
     /// The address that a click opens, or an object of the contract's `action`.
     #[serde(skip_serializing_if = "Option::is_none")]

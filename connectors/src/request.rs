@@ -39,7 +39,7 @@ pub(crate) struct SearchRequest {
 
 impl SearchRequest {
     /// As the contract has it; `url` keeps its own query.
-    pub(crate) fn of_contract(url: &Url, method: Method, parameters: Parameters<'_>) -> Self {
+    pub(crate) fn for_contract(url: &Url, method: Method, parameters: Parameters<'_>) -> Self {
         let mut url = url.clone();
         let (method, body) = match method {
             Method::Get => {

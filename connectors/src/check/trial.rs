@@ -8,7 +8,7 @@ use crate::addresses::AddressRules;
 use crate::answer::parse_page;
 use crate::client::Question;
 use crate::item::ContentItem;
-use crate::mapping::FieldFault;
+use crate::mapping::{FieldFault, MappedCalls};
 use crate::request::Parameters;
 use crate::settings::{Authentication, DeclaredOrder, SettingsError, SourceSettings};
 
@@ -66,13 +66,14 @@ pub async fn try_source(
         }
     };
     let exchange = probe.call(Parameters::from(*question), &credentials).await;
-    let mut trial = read(exchange, order, question);
+    let states_total = settings.mapping.as_ref().is_none_or(MappedCalls::states_total);
+    let mut trial = read(exchange, order, question, states_total);
     let own = [&mut trial.curl].into_iter().chain(&mut trial.problems);
     own.chain(&mut trial.body).chain(&mut trial.failure).for_each(|text| probe.redact_text(text));
     Ok(trial)
 }
 
-fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>) -> Trial {
+fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>, states_total: bool) -> Trial {
     let Exchange { curl, took, received, outcome } = exchange;
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let mut trial = Trial { curl, took_ms, ..Trial::default() };
@@ -93,6 +94,7 @@ fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>) -> Tr
     match parse_page(&body, content_type.as_deref(), question.limit, question.cursor.is_some()) {
         Err(error) => trial.failure = Some(error.to_string()),
         Ok(answer) => {
+            let answer = if states_total { answer } else { answer.without_note_of_total() };
             let is_sorted = answer.items.is_sorted_by(|one, next| one.display_time >= next.display_time);
             let unsorted = order == DeclaredOrder::Time && !is_sorted;
             let unsorted =

@@ -12,20 +12,22 @@ const FIRST_MILLISECONDS: f64 = 1e11;
 const LEAST_DIGITS: usize = 9;
 
 /// Seconds or milliseconds since 1970 as milliseconds.
-pub(super) fn of_number(number: f64) -> Option<i64> {
+pub(super) fn from_number(number: f64) -> Option<i64> {
     let millis = if number.abs() < FIRST_MILLISECONDS { number * 1_000.0 } else { number };
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
     (millis.abs() < 9e15).then_some(millis.round() as i64)
 }
 
-/// A date in ISO 8601 or RFC 2822, or a number of nine digits and more; UTC if it names no zone.
-pub(super) fn of_text(text: &str) -> Option<i64> {
+/// A date in ISO 8601 or RFC 2822, or a long number.
+///
+/// A date without a zone is in UTC. A number has nine digits or more.
+pub(super) fn from_text(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     if digits >= LEAST_DIGITS
         && let Ok(number) = text.parse()
     {
-        return of_number(number);
+        return from_number(number);
     }
     let in_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     let read: Option<Timestamp> = text
@@ -69,7 +71,7 @@ mod tests {
             "1704067200000",
             " 1704067200.000 ",
         ] {
-            assert_eq!(of_text(text), Some(NEW_YEAR), "{text}");
+            assert_eq!(from_text(text), Some(NEW_YEAR), "{text}");
         }
     }
 
@@ -77,7 +79,7 @@ mod tests {
     fn text_without_a_date_has_no_time() {
         for text in ["", "yesterday", "2024-13-01", "01/02/2024", "2024", "1e300", "NaN", "-", "+0100", "é0"]
         {
-            assert_eq!(of_text(text), None, "{text}");
+            assert_eq!(from_text(text), None, "{text}");
         }
     }
 }

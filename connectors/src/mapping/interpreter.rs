@@ -13,11 +13,15 @@ const MAX_FRAME_BYTES: u32 = 64 << 20;
 
 /// Does jobs of `input` and writes their outcomes to `output`.
 ///
-/// Filters may take all memory and time: the caller confines this process, and whoever sent the job kills it.
+/// Filters may take all memory and time. The caller confines this process, and `begin_job` limits the processor time of the next job.
 ///
 /// # Errors
-/// Broken pipes, and frames that are no jobs.
-pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
+/// Broken pipes, and frames that are no jobs. Errors of `begin_job`.
+pub fn serve(
+    mut input: impl Read,
+    mut output: impl Write,
+    begin_job: impl Fn() -> io::Result<()>,
+) -> io::Result<()> {
     let mut programs = HashMap::new();
     while let Some(frame) = read_frame(&mut input)? {
         let JobOfMapping { mapping, job } = serde_json::from_slice(&frame)?;
@@ -25,6 +29,7 @@ pub fn serve(mut input: impl Read, mut output: impl Write) -> io::Result<()> {
             Job::Read { .. } => read_frame(&mut input)?.unwrap_or_default(),
             Job::Compile | Job::Build(_) => Vec::new(),
         };
+        begin_job()?;
         let key = serde_json::to_string(&mapping)?;
         if programs.len() >= MAX_PROGRAMS && !programs.contains_key(&key) {
             programs.clear();

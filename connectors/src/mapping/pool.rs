@@ -1,6 +1,7 @@
 //! Interpreter processes of this server.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,8 +16,10 @@ use super::message::{Job, JobOfMapping, MappingError, Outcome};
 
 /// Processes at most, and jobs at once.
 const MAX_PROCESSES: usize = 4;
-/// Time of one job, the start of a process included.
-const JOB_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time of one job by the clock. Its processor time ends long before.
+const JOB_TIMEOUT: Duration = Duration::from_secs(10);
+/// Signal of a process that used up its processor time.
+const SIGXCPU: i32 = 24;
 const MAX_OUTCOME_BYTES: u32 = 16 << 20;
 
 /// Processes that run the filters of mappings. Clones share them.
@@ -73,32 +76,22 @@ impl InterpreterPool {
         let _permit =
             self.state.permits.acquire().await.map_err(|_| failed("the pool is closed".to_owned()))?;
         let idle = self.take_idle();
-        let job = async {
-            let mut process = match idle {
-                Some(process) => process,
-                None => self.start()?,
-            };
-            let outcome = process.exchange(&message, body).await?;
-            Ok::<_, io::Error>((process, outcome))
+        let process = match idle {
+            Some(process) => Ok(process),
+            None => self.start(),
         };
-        let outcome = match tokio::time::timeout(JOB_TIMEOUT, job).await {
-            Ok(Ok((process, outcome))) => {
-                self.lock().push(process);
-                serde_json::from_slice(&outcome).map_err(|error| failed(error.to_string()))?
-            }
-            Ok(Err(error)) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(failed("the interpreter's program is missing".to_owned()));
-            }
+        let mut process =
+            process.map_err(|error| failed(format!("the interpreter does not start: {}", error.kind())))?;
+        let exchange = tokio::time::timeout(JOB_TIMEOUT, process.exchange(&message, body)).await;
+        let Ok(exchange) = exchange else {
             // Dropping the process kills it.
-            Ok(Err(_)) => {
-                let reason = "its filters end the interpreter: they need too much memory, or nest too deeply";
-                return Err(failed(reason.to_owned()));
-            }
-            Err(_) => {
-                return Err(failed(format!("its filters take longer than {} s", JOB_TIMEOUT.as_secs())));
-            }
+            return Err(failed(format!("its filters take longer than {} s", JOB_TIMEOUT.as_secs())));
         };
-        match outcome {
+        let Ok(outcome) = exchange else {
+            return Err(failed(process.describe_end().await.to_owned()));
+        };
+        self.lock().push(process);
+        match serde_json::from_slice(&outcome).map_err(|error| failed(error.to_string()))? {
             Outcome::Failed(error) => Err(error),
             outcome => Ok(outcome),
         }
@@ -137,6 +130,15 @@ impl InterpreterPool {
 }
 
 impl Process {
+    /// Why it ended amid a job.
+    async fn describe_end(&mut self) -> &'static str {
+        let _killed = self.child.start_kill();
+        match self.child.wait().await.ok().and_then(|status| status.signal()) {
+            Some(SIGXCPU) => "its filters take more than 1 s of processor time",
+            _ => "its filters end the interpreter: they need too much memory, or nest too deeply",
+        }
+    }
+
     async fn exchange(&mut self, message: &[u8], body: Option<&[u8]>) -> io::Result<Vec<u8>> {
         for frame in std::iter::once(message).chain(body) {
             let length = u32::try_from(frame.len()).map_err(|_| io::Error::other("a frame is too long"))?;

@@ -56,7 +56,7 @@ impl Program {
     }
 
     /// # Errors
-    /// A filter that fails or yields the wrong kind of value; a cursor of another kind of paging.
+    /// A filter that fails, or yields the wrong kind of value. A cursor of another kind of paging.
     pub(super) fn build(&self, variables: &Variables) -> Result<BuiltRequest, MappingError> {
         let run = self.start(variables, Val::Null, Val::Null)?;
         let query = run.pairs("request.query")?;
@@ -67,7 +67,7 @@ impl Program {
     }
 
     /// # Errors
-    /// A filter of the whole answer that fails; an answer that is no JSON or too large.
+    /// A filter of the whole answer that fails. An answer that is no JSON, or too large.
     pub(super) fn read(
         &self,
         variables: &Variables,
@@ -414,8 +414,8 @@ fn as_count(value: &Val) -> Option<u64> {
 
 fn read_time(value: &Val) -> Result<Value, String> {
     let read = match value {
-        Val::Num(_) => value.to_string().parse().ok().and_then(display_time::of_number),
-        value => as_text(value).and_then(|text| display_time::of_text(&text)),
+        Val::Num(_) => value.to_string().parse().ok().and_then(display_time::from_number),
+        value => as_text(value).and_then(|text| display_time::from_text(&text)),
     };
     let shown = || shorten(value.to_string());
     read.map(Value::from).ok_or_else(|| format!("yields {}, which is no time", shown()))

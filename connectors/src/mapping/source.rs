@@ -19,7 +19,7 @@ const DEFAULT_LIMIT: usize = 10;
 
 /// A mapping with the processes that run it.
 ///
-/// One job at a time: a filter that never ends takes one process from other sources, not all.
+/// It does one job at a time. A filter that never ends takes one process from other sources, not all.
 #[derive(Clone, Debug)]
 pub struct MappedCalls {
     mapping: Arc<Mapping>,
@@ -44,6 +44,11 @@ impl MappedCalls {
     /// Of a mapping that [`InterpreterPool::compile`] accepts.
     pub fn new(mapping: Mapping, pool: InterpreterPool) -> Self {
         Self { mapping: Arc::new(mapping), pool, turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Whether answers tell the number of all matches.
+    pub(crate) fn states_total(&self) -> bool {
+        self.mapping.answer.total.is_some()
     }
 
     /// Builds the request of a question.

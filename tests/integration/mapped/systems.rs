@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use serde_json::{Value, json};
-use url::Url;
 
 use crate::util::{
     app::TestApp,
@@ -16,12 +15,12 @@ use crate::util::{
 
 const PAGE: &str = "7";
 
-/// Registers a gallery entry as an operator would, without credentials.
-async fn register(operator: &Caller, entry: &str, address: &Url) {
+/// Registers a gallery entry as an operator would.
+async fn register(operator: &Caller, entry: &str, system: &System) {
     let gallery = operator.get("/admin/v1/gallery").await.ok();
     let entry = gallery.items().iter().find(|found| found["id"] == entry).unwrap();
     let mut source =
-        json!({"kind": "mapping", "url": address, "auth": {"type": "NONE"}, "timeoutMs": 10_000});
+        json!({"kind": "mapping", "url": system.address, "auth": system.auth, "timeoutMs": 10_000});
     for field in ["id", "name", "method", "order", "pageSize", "mapping"] {
         source[field] = entry[field].clone();
     }
@@ -57,7 +56,7 @@ async fn find_all(caller: &Caller, order: &str) -> Vec<Value> {
 
 async fn assert_federated(entry: &str, system: System, orders: &[&str]) {
     let (app, operator) = TestApp::start_operated().await;
-    register(&operator, entry, &system.address).await;
+    register(&operator, entry, &system).await;
     let caller = app.tenant("acme").await.caller;
     let own = many("own-", KEYWORD, 5, 1);
     app.put_contents(&caller, "article", &own).await;
@@ -102,6 +101,16 @@ async fn opensearch_is_searched_with_built_in_content() {
         return;
     };
     assert_federated("elasticsearch", systems::opensearch(&node).await, &["relevance"]).await;
+}
+
+#[tokio::test]
+async fn wordpress_is_searched_with_built_in_content() {
+    assert_federated("wordpress", systems::wordpress().await, &["time", "relevance"]).await;
+}
+
+#[tokio::test]
+async fn redmine_is_searched_with_built_in_content() {
+    assert_federated("redmine", systems::redmine().await, &["time", "relevance"]).await;
 }
 
 #[tokio::test]

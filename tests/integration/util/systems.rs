@@ -21,12 +21,14 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/systems");
 pub(crate) struct System {
     pub(crate) address: Url,
     pub(crate) ids: Vec<String>,
+    /// As registered.
+    pub(crate) auth: Value,
     place: Place,
 }
 
 enum Place {
-    /// A process of its own.
-    Process(Process, TempDir),
+    /// Processes of its own, in the order of their end.
+    Processes(Vec<Process>, TempDir),
     /// An index of the node that `./tests/run` started.
     Index,
 }
@@ -44,8 +46,9 @@ impl System {
     /// Returns the status that its source has from now on.
     pub(crate) async fn stop(self) -> &'static str {
         match self.place {
-            Place::Process(process, directory) => {
-                drop((process, directory));
+            Place::Processes(processes, directory) => {
+                processes.into_iter().for_each(drop);
+                drop(directory);
                 "unavailable"
             }
             Place::Index => {
@@ -64,16 +67,23 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// Returns the output.
 #[track_caller]
-fn run(command: &mut Command) {
+fn run(command: &mut Command) -> String {
     let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     assert!(output.status.success(), "{command:?}: {text:?}");
+    let [said, _] = text;
+    said
+}
+
+fn start(command: &mut Command) -> Process {
+    let server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    Process(server.unwrap_or_else(|error| panic!("{command:?}: {error}")))
 }
 
 async fn serve(command: &mut Command, address: &Url, ready: &str) -> Process {
-    let server = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-    let server = Process(server.unwrap_or_else(|error| panic!("{command:?}: {error}")));
+    let server = start(command);
     let http = client();
     let ready = address.join(ready).unwrap();
     let answers =
@@ -110,7 +120,8 @@ table.commit()
     System {
         address,
         ids: numbers().map(|row| row.to_string()).collect(),
-        place: Place::Process(server, directory),
+        auth: json!({"type": "NONE"}),
+        place: Place::Processes(vec![server], directory),
     }
 }
 
@@ -138,7 +149,12 @@ log: { type: stdout, level: fatal }
             http.put(address.join(name).unwrap()).json(&package(name, &address)).send().await.unwrap();
         assert!(answer.status().is_success(), "{}", answer.text().await.unwrap());
     }
-    System { address, ids: names, place: Place::Process(server, directory) }
+    System {
+        address,
+        ids: names,
+        auth: json!({"type": "NONE"}),
+        place: Place::Processes(vec![server], directory),
+    }
 }
 
 fn package(name: &str, address: &Url) -> Value {
@@ -197,7 +213,133 @@ pub(crate) async fn mediawiki() -> System {
     let server = serve(&mut command, &address, "/api.php?action=query&meta=siteinfo&format=json").await;
     // The main page has the first id.
     let ids = numbers().map(|number| (number + 2).to_string()).collect();
-    System { address, ids, place: Place::Process(server, directory) }
+    System { address, ids, auth: json!({"type": "NONE"}), place: Place::Processes(vec![server], directory) }
+}
+
+/// A blog over `MariaDB`, served by PHP itself.
+pub(crate) async fn wordpress() -> System {
+    const SETTINGS: &str = r"<?php
+define('DB_NAME', 'blog'); define('DB_USER', 'root'); define('DB_PASSWORD', ''); define('DB_HOST', 'localhost:SOCKET');
+define('DB_CHARSET', 'utf8mb4'); define('DB_COLLATE', ''); $table_prefix = 'wp_';
+define('WP_HTTP_BLOCK_EXTERNAL', true); define('DISABLE_WP_CRON', true);
+if (!defined('ABSPATH')) { define('ABSPATH', __DIR__ . '/'); }
+require_once ABSPATH . 'wp-settings.php';
+";
+    const FILL: &str = r"<?php
+[, $site, $address, $rows] = $argv;
+define('WP_INSTALLING', true);
+$_SERVER['HTTP_HOST'] = parse_url($address, PHP_URL_HOST);
+require $site . '/wp-load.php';
+require ABSPATH . 'wp-admin/includes/upgrade.php';
+function wp_new_blog_notification() {}
+wp_install('Harbour', 'admin', 'admin@example.org', true, '', 'a-long-password-1');
+foreach (['siteurl' => $address, 'home' => $address, 'permalink_structure' => '/%postname%/'] as $name => $value) {
+    update_option($name, $value);
+}
+for ($row = 0; $row < $rows; $row++) {
+    $date = sprintf('2024-01-%02d 10:00:00', 1 + $row);
+    echo wp_insert_post(['post_title' => 'Plan ' . $row, 'post_content' => 'The quayside', 'post_status' => 'publish',
+        'post_author' => 1, 'post_date' => $date, 'post_date_gmt' => $date]), PHP_EOL;
+}
+";
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    let in_root = |option: &str, name: &str| format!("--{option}={}", path(name).display());
+    run(Command::new("mariadb-install-db")
+        .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
+        .arg(in_root("datadir", "data")));
+    let mut database = Command::new("/usr/sbin/mariadbd");
+    database.args(["--no-defaults", "--skip-networking", "--skip-grant-tables", "--user=root"]);
+    database.arg(in_root("datadir", "data")).arg(in_root("socket", "socket"));
+    let database = start(&mut database);
+    let create = || {
+        Command::new("mariadb").arg(in_root("socket", "socket")).args(["-e", "CREATE DATABASE blog"]).output()
+    };
+    let created = async || create().unwrap().status.success().then_some(());
+    eventually("MariaDB answers", created).await;
+
+    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let site = path("site");
+    run(Command::new("cp").args(["-rL", "/usr/share/wordpress"]).arg(&site));
+    let socket = path("socket").display().to_string();
+    std::fs::write(site.join("wp-config.php"), SETTINGS.replace("SOCKET", &socket)).unwrap();
+    std::fs::write(path("fill.php"), FILL).unwrap();
+    let plain_address = address.as_str().trim_end_matches('/');
+    let filled =
+        run(Command::new("php").arg(path("fill.php")).arg(&site).args([plain_address, &ROWS.to_string()]));
+    let mut command = Command::new("php");
+    let listen = format!("127.0.0.1:{}", address.port().unwrap());
+    command.args(["-S", &listen, "-t"]).arg(&site);
+    let server = serve(&mut command, &address, "/wp-json/").await;
+    System {
+        address,
+        ids: filled.split_whitespace().map(str::to_owned).collect(),
+        auth: json!({"type": "NONE"}),
+        place: Place::Processes(vec![server, database], directory),
+    }
+}
+
+/// A tracker over SQLite that wants a key. It begins with the database of Debian's package.
+pub(crate) async fn redmine() -> System {
+    const INSTALLED: &str = "/var/lib/dbconfig-common/sqlite3/redmine/instances/default/redmine_default";
+    const FILL: &str = "
+Setting.rest_api_enabled = '1'
+Setting.login_required = '1'
+user = User.find_by_login('admin')
+user.update_columns(must_change_passwd: false)
+project = Project.new(name: 'Harbour', identifier: 'harbour')
+project.enabled_module_names = %w[issue_tracking]
+project.trackers = Tracker.all
+project.save!
+ENV['ROWS'].to_i.times do |row|
+  issue = Issue.new(project: project, tracker: project.trackers.first, author: user, subject: \"Plan #{row}\",
+    description: 'The quayside', status: IssueStatus.first, priority: IssuePriority.first)
+  issue.save!
+  time = Time.utc(2024, 1, 1 + row, 10)
+  issue.update_columns(created_on: time, updated_on: time)
+end
+puts user.api_key, Issue.order(:id).pluck(:id)
+";
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("redmine");
+    run(Command::new("cp").args(["-r", "/usr/share/redmine"]).arg(&root));
+    // The package's instance and its bundle are shared; these are the test's own.
+    std::fs::remove_file(root.join("instances")).unwrap();
+    std::fs::remove_file(root.join("Gemfile.lock")).unwrap();
+    let instance = root.join("instances/default");
+    for folder in ["config", "files", "log", "tmp"] {
+        std::fs::create_dir_all(instance.join(folder)).unwrap();
+    }
+    let database = directory.path().join("database");
+    std::fs::copy(INSTALLED, &database).unwrap();
+    let settings =
+        format!("production: {{ adapter: sqlite3, database: {}, encoding: utf8 }}\n", database.display());
+    std::fs::write(instance.join("config/database.yml"), settings).unwrap();
+    std::fs::write(instance.join("config/secret_key.txt"), "0123456789abcdef".repeat(4)).unwrap();
+    let gems = std::fs::read_to_string(root.join("Gemfile")).unwrap();
+    std::fs::write(root.join("Gemfile"), format!("{gems}\ngem \"webrick\"\n")).unwrap();
+    std::fs::write(directory.path().join("fill.rb"), FILL).unwrap();
+
+    let rails = |arguments: &[&str]| {
+        let mut command = Command::new("ruby");
+        command.arg("bin/rails").args(arguments).current_dir(&root);
+        command.envs([("RAILS_ENV", "production"), ("ROWS", &ROWS.to_string())]);
+        command
+    };
+    run(Command::new("bundle").args(["install", "--local", "--quiet"]).current_dir(&root));
+    let said = run(&mut rails(&["runner", directory.path().join("fill.rb").to_str().unwrap()]));
+    let mut lines = said.lines();
+    let key = lines.next().unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let port = address.port().unwrap().to_string();
+    let mut command = rails(&["server", "-e", "production", "-b", "127.0.0.1", "-u", "webrick", "-p", &port]);
+    let server = serve(&mut command, &address, "/login").await;
+    System {
+        address,
+        ids: lines.map(|id| format!("issue/{id}")).collect(),
+        auth: json!({"type": "API_KEY", "header": "X-Redmine-API-Key", "key": key}),
+        place: Place::Processes(vec![server], directory),
+    }
 }
 
 /// An index of the shared node.
@@ -219,5 +361,10 @@ pub(crate) async fn opensearch(node: &str) -> System {
         .body(bulk);
     let answer: Value = bulk.send().await.unwrap().json().await.unwrap();
     assert_eq!(answer["errors"], false, "{answer}");
-    System { address, ids: numbers().map(|row| row.to_string()).collect(), place: Place::Index }
+    System {
+        address,
+        ids: numbers().map(|row| row.to_string()).collect(),
+        auth: json!({"type": "NONE"}),
+        place: Place::Index,
+    }
 }

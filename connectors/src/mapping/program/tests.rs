@@ -90,7 +90,7 @@ fn recorded_answer_of_every_system_becomes_rows() {
 }
 
 #[test]
-fn offset_and_page_end_with_the_total_or_a_page_that_is_not_full() {
+fn numbered_pages_end_with_the_total_or_a_short_page() {
     let of = |paging, total: Value, cursor, count| {
         let mapping = mapping(paging, |mapping| mapping.answer.total = Some(".total".to_owned()));
         cursor_of(&read(&mapping, cursor, &json!({"rows": rows(count), "total": total})))
