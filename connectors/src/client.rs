@@ -19,7 +19,7 @@ use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
-    Body, Http, SOURCE, TransportError, read_body, read_content_type, read_retry_after, receive_body,
+    Body, Http, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
@@ -233,10 +233,17 @@ impl ClientState {
         let bound = self.settings.max_body_bytes;
         if let (Some(mapped), Some(mapped_question)) = (&self.settings.mapping, &prepared.mapped) {
             let headers = response.headers().clone();
-            let body = read_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
-            let (envelope, faults) = mapped.read(mapped_question, &headers, &body).await?;
-            let mut answer =
-                parse_page(envelope.as_bytes(), None, question.limit, question.cursor.is_some())?;
+            let body =
+                receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
+            let content = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
+                Some(content) => content.into_owned(),
+                None => on_thread(move || inflate(body, bound)).await?,
+            };
+            let (envelope, faults) = mapped.read(mapped_question, &headers, &content).await?;
+            let (limit, had_cursor) = (question.limit, question.cursor.is_some());
+            let parse = move || parse_page(envelope.as_bytes(), None, limit, had_cursor);
+            let is_small = content.len() <= PARSED_IN_PLACE_BYTES;
+            let mut answer = if is_small { parse() } else { on_thread(parse).await }?;
             if !mapped.states_total() {
                 answer = answer.without_note_of_total();
             }
@@ -250,7 +257,7 @@ impl ClientState {
         let parse = move |content: &[u8]| parse_page(content, content_type.as_deref(), limit, had_cursor);
         let mut answer = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
             Some(content) => parse(&content),
-            None => inflate_and_parse(body, bound, parse).await,
+            None => on_thread(move || parse(&inflate(body, bound)?)).await,
         }?;
         refuse_repeated_cursor(&mut answer, question);
         Ok(answer)
@@ -282,17 +289,15 @@ pub(crate) async fn prepare(
     })
 }
 
-async fn inflate_and_parse(
-    body: Body,
-    bound: usize,
-    parse: impl FnOnce(&[u8]) -> Result<Answer, SourceError> + Send + 'static,
-) -> Result<Answer, SourceError> {
-    let reading = tokio::task::spawn_blocking(move || {
-        let content = body.inflate(bound).map_err(|error| error.into_source_error(SOURCE))?;
-        parse(&content)
-    });
+fn inflate(body: Body, bound: usize) -> Result<Vec<u8>, SourceError> {
+    body.inflate(bound).map_err(|error| error.into_source_error(SOURCE))
+}
+
+async fn on_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SourceError> + Send + 'static,
+) -> Result<T, SourceError> {
     let broke = |_| SourceError::Failed("reading the source's answer failed unexpectedly".to_owned());
-    reading.await.map_err(broke).flatten()
+    tokio::task::spawn_blocking(work).await.map_err(broke).flatten()
 }
 
 /// Ends the paging at a cursor that repeats itself (decisions 6.4).

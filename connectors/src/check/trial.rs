@@ -69,7 +69,8 @@ pub async fn try_source(
     let states_total = settings.mapping.as_ref().is_none_or(MappedCalls::states_total);
     let mut trial = read(exchange, order, question, states_total);
     let own = [&mut trial.curl].into_iter().chain(&mut trial.problems);
-    own.chain(&mut trial.body).chain(&mut trial.failure).for_each(|text| probe.redact_text(text));
+    let own = own.chain(&mut trial.body).chain(&mut trial.failure).chain(&mut trial.cursor);
+    own.for_each(|text| probe.redact_text(text));
     Ok(trial)
 }
 

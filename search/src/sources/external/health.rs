@@ -77,7 +77,9 @@ pub struct Summary {
     pub suspended: Option<Suspended>,
     /// The latency of the last 512 answers and timeouts.
     pub latency_ms: Option<Latency>,
-    /// Whether searches no longer wait for it, as it was late three times in a row (decisions 12.6).
+    /// Whether searches no longer wait for it (decisions 12.6).
+    ///
+    /// It was late three times in a row.
     pub late: bool,
 }
 
