@@ -346,6 +346,9 @@ puts user.api_key, Issue.order(:id).pluck(:id)
 pub(crate) async fn opensearch(node: &str) -> System {
     let index = format!("papers-{}", uuid::Uuid::new_v4());
     let address: Url = format!("{node}/{index}").parse().unwrap();
+    // The node creates no index by itself.
+    let settings = json!({"settings": {"number_of_shards": 1, "number_of_replicas": 0}});
+    client().put(address.clone()).json(&settings).send().await.unwrap().error_for_status().unwrap();
     let line = |number: usize| {
         let action = json!({"index": {"_id": number.to_string()}});
         let date = format!("2024-01-{:02}T10:00:00Z", 1 + number);
