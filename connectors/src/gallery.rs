@@ -93,6 +93,12 @@ pub fn gallery_file(id: &str) -> Option<&'static str> {
 pub fn read_entry(id: &str, file: &str) -> Result<GalleryEntry, MappingError> {
     let entry: GalleryEntry = toml::from_str(file)
         .map_err(|error| MappingError::new("file", error.to_string().trim().to_owned()))?;
+    if !matches!(entry.method.as_str(), "GET" | "POST") {
+        return Err(MappingError::new("method", "must be GET or POST"));
+    }
+    if !matches!(entry.order.as_str(), "time" | "relevance") {
+        return Err(MappingError::new("order", "must be time or relevance"));
+    }
     entry.mapping.check_form()?;
     Ok(GalleryEntry { id: id.to_owned(), ..entry })
 }
@@ -111,5 +117,15 @@ mod tests {
             before = id;
         }
         assert_eq!(gallery().len(), FILES.len());
+    }
+
+    #[test]
+    fn unknown_method_or_order_is_refused() {
+        let (id, file) = FILES[0];
+        for (field, wrong) in [("method", "method = \"PUT\""), ("order", "order = \"newest\"")] {
+            let lines = file.lines().map(|line| if line.starts_with(field) { wrong } else { line });
+            let file: Vec<&str> = lines.collect();
+            assert_eq!(read_entry(id, &file.join("\n")).unwrap_err().field, field);
+        }
     }
 }
