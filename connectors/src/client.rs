@@ -11,7 +11,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
-use crate::credentials::{Credential, FixedCredentials};
+use crate::credentials::{FixedCredentials, SourceCredential};
 use crate::error::{SourceError, refuses_the_call};
 use crate::mapping::{FieldFault, MappedQuestion, MappingError};
 use crate::request::{Parameters, SearchRequest};
@@ -59,7 +59,7 @@ struct ClientState {
 /// Credentials as the calls need them.
 enum Credentials {
     /// The credential, if any, and the secrets to redact.
-    Fixed(Option<Credential>, Vec<SecretString>),
+    Fixed(Option<SourceCredential>, Vec<SecretString>),
     Tokens(TokenCache),
 }
 
@@ -201,7 +201,7 @@ impl ClientState {
         &self,
         request: &SearchRequest,
         trace: Option<&TraceContext>,
-        credential: Option<&Credential>,
+        credential: Option<&SourceCredential>,
     ) -> Result<Response, SourceError> {
         let make = || {
             let mut request = request.with(credential);

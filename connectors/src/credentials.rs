@@ -57,7 +57,7 @@ pub struct InvalidCredentials {
 
 /// The place of credentials in a request, and their value.
 #[derive(Clone, Debug)]
-pub(crate) enum Credential {
+pub(crate) enum SourceCredential {
     Header {
         name: HeaderName,
         value: HeaderValue,
@@ -69,7 +69,7 @@ pub(crate) enum Credential {
     },
 }
 
-impl Credential {
+impl SourceCredential {
     /// Hides the value from `Debug` and from compression tables.
     pub(crate) fn header(name: HeaderName, mut value: HeaderValue) -> Self {
         value.set_sensitive(true);
@@ -97,7 +97,7 @@ impl Credential {
 /// API key in a header, or a query parameter, of the source's choice.
 #[derive(Clone, Debug)]
 pub struct ApiKey {
-    credential: Credential,
+    credential: SourceCredential,
     key: SecretString,
 }
 
@@ -122,7 +122,7 @@ impl ApiKey {
         let malformed = |_| invalid("must be the name of a header, such as X-API-Key");
         let name = HeaderName::try_from(header).map_err(malformed)?;
         let value = header_value("key", key.expose_secret(), "")?;
-        Ok(Self { credential: Credential::header(name, value), key })
+        Ok(Self { credential: SourceCredential::header(name, value), key })
     }
 
     /// A key that proxies and servers may write into their logs.
@@ -135,7 +135,10 @@ impl ApiKey {
             return Err(InvalidCredentials { setting: "parameter", reason });
         }
         header_value("key", key.expose_secret(), "")?;
-        Ok(Self { credential: Credential::Parameter { name: parameter.to_owned(), value: key.clone() }, key })
+        Ok(Self {
+            credential: SourceCredential::Parameter { name: parameter.to_owned(), value: key.clone() },
+            key,
+        })
     }
 }
 
@@ -147,7 +150,7 @@ fn is_name(text: &str) -> bool {
 /// User name and password (RFC 7617), in UTF-8.
 #[derive(Clone, Debug)]
 pub struct BasicCredentials {
-    credential: Credential,
+    credential: SourceCredential,
     pair: SecretString,
     password: SecretString,
 }
@@ -169,14 +172,14 @@ impl BasicCredentials {
         }
         let pair = format!("{username}:{secret}");
         let value = header_value("password", &BASE64_STANDARD.encode(&pair), "Basic ")?;
-        Ok(Self { credential: Credential::header(AUTHORIZATION, value), pair: pair.into(), password })
+        Ok(Self { credential: SourceCredential::header(AUTHORIZATION, value), pair: pair.into(), password })
     }
 }
 
 /// Bearer token without a token endpoint (RFC 6750).
 #[derive(Clone, Debug)]
 pub struct BearerToken {
-    credential: Credential,
+    credential: SourceCredential,
     token: SecretString,
 }
 
@@ -185,13 +188,13 @@ impl BearerToken {
     /// A token that no header can hold.
     pub fn new(token: SecretString) -> Result<Self, InvalidCredentials> {
         let value = header_value("token", token.expose_secret(), "Bearer ")?;
-        Ok(Self { credential: Credential::header(AUTHORIZATION, value), token })
+        Ok(Self { credential: SourceCredential::header(AUTHORIZATION, value), token })
     }
 }
 
 /// Credentials that are equal in every call.
 pub(crate) trait FixedCredentials: Sync {
-    fn credential(&self) -> &Credential;
+    fn credential(&self) -> &SourceCredential;
     /// Spellings to redact, besides the encodings that redaction knows.
     fn secrets(&self) -> Vec<SecretString>;
     /// A value that no source accepts, for the same place.
@@ -199,7 +202,7 @@ pub(crate) trait FixedCredentials: Sync {
 }
 
 impl FixedCredentials for ApiKey {
-    fn credential(&self) -> &Credential {
+    fn credential(&self) -> &SourceCredential {
         &self.credential
     }
 
@@ -213,7 +216,7 @@ impl FixedCredentials for ApiKey {
 }
 
 impl FixedCredentials for BasicCredentials {
-    fn credential(&self) -> &Credential {
+    fn credential(&self) -> &SourceCredential {
         &self.credential
     }
 
@@ -228,7 +231,7 @@ impl FixedCredentials for BasicCredentials {
 }
 
 impl FixedCredentials for BearerToken {
-    fn credential(&self) -> &Credential {
+    fn credential(&self) -> &SourceCredential {
         &self.credential
     }
 

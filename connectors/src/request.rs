@@ -5,7 +5,7 @@ use reqwest::{Method as HttpMethod, Request};
 use serde::Serialize;
 use url::Url;
 
-use crate::credentials::Credential;
+use crate::credentials::SourceCredential;
 use crate::settings::Method;
 
 const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
@@ -60,7 +60,7 @@ impl SearchRequest {
         Self { method: HttpMethod::HEAD, url: url.clone(), headers: HeaderMap::new(), body: None }
     }
 
-    pub(crate) fn with(&self, credential: Option<&Credential>) -> Request {
+    pub(crate) fn with(&self, credential: Option<&SourceCredential>) -> Request {
         const JSON: HeaderValue = HeaderValue::from_static("application/json");
         const GZIP: HeaderValue = HeaderValue::from_static("gzip");
         let mut request = Request::new(self.method.clone(), self.url.clone());

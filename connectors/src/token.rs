@@ -26,7 +26,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::addresses::AddressRules;
-use crate::credentials::Credential;
+use crate::credentials::SourceCredential;
 use crate::document::read_oauth2_response;
 use crate::error::SourceError;
 use crate::lenient_json::Integer;
@@ -43,7 +43,7 @@ const MAX_TOKEN_BODY_BYTES: usize = 64 * 1024;
 const MAX_SCOPE_BYTES: usize = 1024;
 
 pub(crate) struct Token {
-    pub(crate) credential: Credential,
+    pub(crate) credential: SourceCredential,
     /// For redaction.
     pub(crate) text: SecretString,
     /// RFC 6749 requires it if it differs from the requested scope.
@@ -300,7 +300,7 @@ impl TokenEndpointResponse {
         }
         let value = HeaderValue::try_from(format!("Bearer {text}"))
             .map_err(|_| invalid("cannot be sent in a header"))?;
-        let credential = Credential::header(AUTHORIZATION, value);
+        let credential = SourceCredential::header(AUTHORIZATION, value);
         let fresh_until = requested_at + usable_life(self.expires_in.map(Duration::from_secs));
         Ok(Token { credential, text: text.into(), scope: self.scope, fresh_until })
     }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use reqwest::Method as HttpMethod;
 
 use super::call::CallCredentials;
-use crate::credentials::{Credential, WRONG_BEARER};
+use crate::credentials::{SourceCredential, WRONG_BEARER};
 use crate::request::SearchRequest;
 use crate::settings::{Authentication, ClientCredentials};
 use crate::text::is_unfit;
@@ -89,8 +89,8 @@ fn describe_credentials(
     };
     // Names and values have no character that a shell expands, except the variables.
     Some(match credential {
-        Credential::Header { name, .. } => ShownCredential::Option(format!("-H \"{name}: {value}\"")),
-        Credential::Parameter { name, .. } => ShownCredential::Parameter(format!("{name}={value}")),
+        SourceCredential::Header { name, .. } => ShownCredential::Option(format!("-H \"{name}: {value}\"")),
+        SourceCredential::Parameter { name, .. } => ShownCredential::Parameter(format!("{name}={value}")),
     })
 }
 

@@ -13,7 +13,7 @@ use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
 use crate::client::{PreparedSearch, prepare};
-use crate::credentials::{Credential, FixedCredentials, WRONG_BEARER};
+use crate::credentials::{FixedCredentials, SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::mapping::{FieldFault, MappingError};
 use crate::redaction::redact;
@@ -142,7 +142,7 @@ impl Probe {
             CallCredentials::Fixed => fixed.map(|fixed| fixed.credential().clone()),
             CallCredentials::Wrong => Some(match fixed {
                 Some(fixed) => fixed.credential().with_value(fixed.wrong_value()),
-                None => Credential::header(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
+                None => SourceCredential::header(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
             }),
         };
         let make = || Ok(prepared.request.with(credential.as_ref()));

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
 
-use super::message::{Job, JobOfMapping, MappingError, Outcome};
-use super::program::Program;
+use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
+use super::program::CompiledMapping;
 
 /// Compiled mappings that are kept.
 const MAX_PROGRAMS: usize = 64;
@@ -26,27 +26,33 @@ pub fn serve(
     while let Some(frame) = read_frame(&mut input)? {
         let JobOfMapping { mapping, job } = serde_json::from_slice(&frame)?;
         let body = match job {
-            Job::Read { .. } => read_frame(&mut input)?.unwrap_or_default(),
-            Job::Compile | Job::Build(_) => Vec::new(),
+            InterpreterJob::Read { .. } => read_frame(&mut input)?.unwrap_or_default(),
+            InterpreterJob::Compile | InterpreterJob::Build(_) => Vec::new(),
         };
         begin_job()?;
         let key = serde_json::to_string(&mapping)?;
         if programs.len() >= MAX_PROGRAMS && !programs.contains_key(&key) {
             programs.clear();
         }
-        let program = programs.entry(key).or_insert_with(|| Program::compile(&mapping));
-        let outcome = do_job(program, job, &body).unwrap_or_else(Outcome::Failed);
+        let program = programs.entry(key).or_insert_with(|| CompiledMapping::compile(&mapping));
+        let outcome = do_job(program, job, &body).unwrap_or_else(JobOutcome::Failed);
         write_frame(&mut output, &serde_json::to_vec(&outcome)?)?;
     }
     Ok(())
 }
 
-fn do_job(program: &Result<Program, MappingError>, job: Job, body: &[u8]) -> Result<Outcome, MappingError> {
+fn do_job(
+    program: &Result<CompiledMapping, MappingError>,
+    job: InterpreterJob,
+    body: &[u8],
+) -> Result<JobOutcome, MappingError> {
     let program = program.as_ref().map_err(Clone::clone)?;
     Ok(match job {
-        Job::Compile => Outcome::Compiled,
-        Job::Build(variables) => Outcome::Built(program.build(&variables)?),
-        Job::Read { variables, received } => Outcome::Read(program.read(&variables, received, body)?),
+        InterpreterJob::Compile => JobOutcome::Compiled,
+        InterpreterJob::Build(variables) => JobOutcome::Built(program.build(&variables)?),
+        InterpreterJob::Read { variables, received } => {
+            JobOutcome::Read(program.read(&variables, received, body)?)
+        }
     })
 }
 

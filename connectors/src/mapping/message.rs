@@ -57,18 +57,18 @@ pub(super) struct Variables {
 
 /// A task of the interpreter. A frame with the answer's body follows `Read`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Job {
+pub(super) enum InterpreterJob {
     /// Compile the filters.
     Compile,
     /// Build the request.
     Build(Variables),
     /// Read the answer of a request.
-    Read { variables: Variables, received: Received },
+    Read { variables: Variables, received: AnswerHead },
 }
 
 /// The head of an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Received {
+pub(super) struct AnswerHead {
     /// The address of the request.
     pub(super) sent_to: Url,
     /// By names in lower case; of several values the last.
@@ -80,12 +80,12 @@ pub(super) struct Received {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct JobOfMapping {
     pub(super) mapping: Mapping,
-    pub(super) job: Job,
+    pub(super) job: InterpreterJob,
 }
 
 /// The result of a job.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Outcome {
+pub(super) enum JobOutcome {
     Compiled,
     Built(BuiltRequest),
     Read(ReadAnswer),

@@ -12,7 +12,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
 
 use super::Mapping;
-use super::message::{Job, JobOfMapping, MappingError, Outcome};
+use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
 
 /// Processes at most, and jobs at once.
 const MAX_PROCESSES: usize = 4;
@@ -58,8 +58,8 @@ impl InterpreterPool {
     /// The first wrong field.
     pub async fn compile(&self, mapping: &Mapping) -> Result<(), MappingError> {
         mapping.check_form()?;
-        match self.run(mapping, Job::Compile, None).await? {
-            Outcome::Compiled => Ok(()),
+        match self.run(mapping, InterpreterJob::Compile, None).await? {
+            JobOutcome::Compiled => Ok(()),
             _ => Err(unexpected()),
         }
     }
@@ -67,9 +67,9 @@ impl InterpreterPool {
     pub(super) async fn run(
         &self,
         mapping: &Mapping,
-        job: Job,
+        job: InterpreterJob,
         body: Option<&[u8]>,
-    ) -> Result<Outcome, MappingError> {
+    ) -> Result<JobOutcome, MappingError> {
         let failed = |message: String| MappingError::new("mapping", message);
         let message = JobOfMapping { mapping: mapping.clone(), job };
         let message = serde_json::to_vec(&message).map_err(|error| failed(error.to_string()))?;
@@ -92,7 +92,7 @@ impl InterpreterPool {
         };
         self.lock().push(process);
         match serde_json::from_slice(&outcome).map_err(|error| failed(error.to_string()))? {
-            Outcome::Failed(error) => Err(error),
+            JobOutcome::Failed(error) => Err(error),
             outcome => Ok(outcome),
         }
     }

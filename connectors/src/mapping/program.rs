@@ -1,23 +1,23 @@
 //! Compiled filters of one mapping. They run without limits: only in an interpreter process.
 
+mod filter;
+#[cfg(test)]
+mod tests;
+mod value;
+
 use std::collections::HashMap;
 
-use jaq_core::load::{Arena, File, Loader};
-use jaq_core::{Compiler, Ctx, Vars, compile, data, load, native};
+use jaq_core::{Ctx, Vars};
 use jaq_json::{Val, read};
 use serde_json::{Map, Value, json};
 use url::{Position, Url};
 
-use super::message::{BuiltRequest, FieldFault, MappingError, ReadAnswer, Received, Variables};
-use super::{MAX_ROWS, Mapping, Paging, display_time, html};
+use self::filter::{Values, compile_filter};
+use self::value::{as_count, as_text, count, kind, read_action, read_time, shorten, to_json};
+use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
+use super::{MAX_ROWS, Mapping, Paging};
 
-type Values = data::JustLut<Val>;
-
-const VARIABLES: [&str; 8] =
-    ["$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$headers", "$answer"];
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
-const MUST_NOT_IMPORT: &str = "must not import modules or data";
-const SHOWN_BYTES: usize = 200;
 
 /// Fields of an item, in the order of their messages.
 const ITEM_FIELDS: [(&str, &str); 10] = [
@@ -33,13 +33,13 @@ const ITEM_FIELDS: [(&str, &str); 10] = [
     ("answer.attachDescription", "attachDescription"),
 ];
 
-pub(super) struct Program {
+pub(super) struct CompiledMapping {
     paging: Paging,
     first_page: u64,
     filters: HashMap<&'static str, jaq_core::Filter<Values>>,
 }
 
-impl Program {
+impl CompiledMapping {
     /// # Errors
     /// The first filter that does not compile.
     pub(super) fn compile(mapping: &Mapping) -> Result<Self, MappingError> {
@@ -71,7 +71,7 @@ impl Program {
     pub(super) fn read(
         &self,
         variables: &Variables,
-        received: Received,
+        received: AnswerHead,
         body: &[u8],
     ) -> Result<ReadAnswer, MappingError> {
         let json = body.strip_prefix(crate::answer::BYTE_ORDER_MARK).unwrap_or(body);
@@ -118,7 +118,7 @@ impl Program {
         variables: &Variables,
         headers: Val,
         answer: Val,
-    ) -> Result<Run<'p>, MappingError> {
+    ) -> Result<BoundFilters<'p>, MappingError> {
         let cursor = variables.cursor.as_deref();
         let number = || {
             let number = cursor.map(str::parse::<u64>).transpose();
@@ -144,20 +144,20 @@ impl Program {
             headers,
             answer,
         ];
-        Ok(Run { program: self, values, limit: variables.limit as u64, offset, page })
+        Ok(BoundFilters { program: self, values, limit: variables.limit as u64, offset, page })
     }
 }
 
 /// The filters with the variables of one question.
-struct Run<'p> {
-    program: &'p Program,
+struct BoundFilters<'p> {
+    program: &'p CompiledMapping,
     values: Vec<Val>,
     limit: u64,
     offset: u64,
     page: u64,
 }
 
-impl<'p> Run<'p> {
+impl<'p> BoundFilters<'p> {
     /// Results of the field's filter; none without one.
     fn results(&self, field: &str, input: Val) -> impl Iterator<Item = Result<Val, String>> + use<'p> {
         let filter = self.program.filters.get(field);
@@ -258,7 +258,7 @@ impl<'p> Run<'p> {
         answer: Val,
         rows: usize,
         total: Option<u64>,
-        Received { sent_to, next_link, .. }: Received,
+        AnswerHead { sent_to, next_link, .. }: AnswerHead,
     ) -> Result<Option<String>, MappingError> {
         const FIELD: &str = "answer.next";
         let stated = self.first(FIELD, answer)?.filter(|value| !matches!(value, Val::Bool(false)));
@@ -310,137 +310,3 @@ impl Faults {
         }
     }
 }
-
-fn compile_filter(text: &str) -> Result<jaq_core::Filter<Values>, String> {
-    let defs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-    let funs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs()).chain([text_filter()]);
-    let arena = Arena::default();
-    let modules = Loader::new(defs).load(&arena, File { code: text, path: () }).map_err(|errors| {
-        errors.into_iter().next().map_or_else(String::new, |(file, error)| describe_load(file.code, error))
-    })?;
-    let imported = load::import(&modules, |_| Err(String::new()));
-    imported.map_err(|_| MUST_NOT_IMPORT.to_owned())?;
-    let compiler = Compiler::default().with_funs(funs).with_global_vars(VARIABLES);
-    compiler.compile(modules).map_err(|errors| {
-        let first = errors.into_iter().flat_map(|(_, undefined)| undefined).next();
-        first.map_or_else(String::new, |(name, undefined)| describe_undefined(name, &undefined))
-    })
-}
-
-/// `text`: plain text of HTML; null stays.
-fn text_filter() -> native::Fun<Values> {
-    native::run(("text", native::v(0), |(_, value)| {
-        let text = as_text(&value).map(|html| Val::from(html::to_text(&html)));
-        native::bome(match (text, value) {
-            (Some(text), _) => Ok(text),
-            (None, Val::Null) => Ok(Val::Null),
-            (None, value) => Err(jaq_core::Error::typ(value, "HTML")),
-        })
-    }))
-}
-
-fn describe_load(code: &str, error: load::Error<&str>) -> String {
-    let place = |rest: &str| {
-        let at = (rest.as_ptr() as usize).wrapping_sub(code.as_ptr() as usize);
-        match code.get(at..).filter(|rest| !rest.is_empty()) {
-            Some(rest) => format!("`{}`", shorten(rest.chars().take(20).collect())),
-            None => "its end".to_owned(),
-        }
-    };
-    match error {
-        load::Error::Io(_) => MUST_NOT_IMPORT.to_owned(),
-        load::Error::Lex(errors) => match errors.first() {
-            Some((expected, found)) => {
-                format!("is no jq filter: {} is expected at {}", expected.as_str(), place(found))
-            }
-            None => "is no jq filter".to_owned(),
-        },
-        load::Error::Parse(errors) => match errors.first() {
-            Some((expected, found)) => {
-                format!("is no jq filter: {} is expected at {}", expected.as_str(), place(found))
-            }
-            None => "is no jq filter".to_owned(),
-        },
-    }
-}
-
-fn describe_undefined(name: &str, undefined: &compile::Undefined) -> String {
-    let known = match undefined {
-        compile::Undefined::Var => format!("; the variables are {}", VARIABLES.join(", ")),
-        _ => String::new(),
-    };
-    format!("uses the unknown {} `{}`{known}", undefined.as_str(), shorten(name.to_owned()))
-}
-
-fn shorten(mut text: String) -> String {
-    if text.len() > SHOWN_BYTES {
-        text.truncate(text.floor_char_boundary(SHOWN_BYTES));
-        text.push('…');
-    }
-    text
-}
-
-fn count(number: u64) -> Val {
-    Val::from(isize::try_from(number).unwrap_or(isize::MAX))
-}
-
-fn kind(value: &Val) -> &'static str {
-    match value {
-        Val::Null => "null",
-        Val::Bool(_) => "a boolean",
-        Val::Num(_) => "a number",
-        Val::BStr(_) => "bytes",
-        Val::TStr(_) => "text",
-        Val::Arr(_) => "an array",
-        Val::Obj(_) => "an object",
-    }
-}
-
-/// The text of a scalar.
-fn as_text(value: &Val) -> Option<String> {
-    match value {
-        Val::TStr(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        Val::Num(_) | Val::Bool(_) => Some(value.to_string()),
-        Val::Null | Val::BStr(_) | Val::Arr(_) | Val::Obj(_) => None,
-    }
-}
-
-fn as_count(value: &Val) -> Option<u64> {
-    let text = as_text(value)?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
-    let of_float = |number: f64| (0.0..9e15).contains(&number).then_some(number as u64);
-    text.parse().ok().or_else(|| of_float(text.parse().ok()?))
-}
-
-fn read_time(value: &Val) -> Result<Value, String> {
-    let read = match value {
-        Val::Num(_) => value.to_string().parse().ok().and_then(display_time::from_number),
-        value => as_text(value).and_then(|text| display_time::from_text(&text)),
-    };
-    let shown = || shorten(value.to_string());
-    read.map(Value::from).ok_or_else(|| format!("yields {}, which is no time", shown()))
-}
-
-/// An address becomes an action of all clients; an object is one already.
-fn read_action(value: &Val, base: Option<&Url>) -> Result<Value, String> {
-    if let Val::Obj(_) = value {
-        return to_json(value, "answer.action")
-            .map(|action| action.to_string().into())
-            .map_err(|error| error.message);
-    }
-    let text = as_text(value).ok_or_else(|| format!("yields {}, not an address", kind(value)))?;
-    let joined = match base {
-        Some(base) => base.join(&text),
-        None => Url::parse(&text),
-    };
-    let address = joined.map_err(|_| format!("yields {}, which is no address", shorten(text)))?;
-    Ok(json!({"web": format!("[OpenUrl]\nurl={address}")}).to_string().into())
-}
-
-fn to_json(value: &Val, field: &str) -> Result<Value, MappingError> {
-    serde_json::from_str(&value.to_string())
-        .map_err(|error| MappingError::new(field, format!("yields what JSON cannot hold: {error}")))
-}
-
-#[cfg(test)]
-mod tests;

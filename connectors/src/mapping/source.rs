@@ -6,7 +6,9 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LINK};
 use tokio::sync::Semaphore;
 use url::{Position, Url};
 
-use super::message::{BuiltRequest, FieldFault, Job, MappingError, Outcome, ReadAnswer, Received, Variables};
+use super::message::{
+    AnswerHead, BuiltRequest, FieldFault, InterpreterJob, JobOutcome, MappingError, ReadAnswer, Variables,
+};
 use super::pool::{InterpreterPool, unexpected};
 use super::{Mapping, Paging};
 use crate::credentials::is_reserved_header;
@@ -64,7 +66,7 @@ impl MappedCalls {
             cursor: parameters.cursor.map(str::to_owned),
             address: without_query(address),
         };
-        let Outcome::Built(built) = self.run(Job::Build(variables.clone()), None).await? else {
+        let JobOutcome::Built(built) = self.run(InterpreterJob::Build(variables.clone()), None).await? else {
             return Err(unexpected());
         };
         let next = variables.cursor.as_deref().filter(|_| self.mapping.paging == Paging::Link);
@@ -111,19 +113,19 @@ impl MappedCalls {
         let texts = headers
             .iter()
             .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
-        let received = Received {
+        let received = AnswerHead {
             sent_to: question.sent_to.clone(),
             headers: texts.collect(),
             next_link: find_next_link(headers),
         };
-        let job = Job::Read { variables: question.variables.clone(), received };
-        let Outcome::Read(ReadAnswer { envelope, faults }) = self.run(job, Some(body)).await? else {
+        let job = InterpreterJob::Read { variables: question.variables.clone(), received };
+        let JobOutcome::Read(ReadAnswer { envelope, faults }) = self.run(job, Some(body)).await? else {
             return Err(unexpected());
         };
         Ok((envelope, faults))
     }
 
-    async fn run(&self, job: Job, body: Option<&[u8]>) -> Result<Outcome, MappingError> {
+    async fn run(&self, job: InterpreterJob, body: Option<&[u8]>) -> Result<JobOutcome, MappingError> {
         let _turn = self.turn.acquire().await;
         self.pool.run(&self.mapping, job, body).await
     }

@@ -19,14 +19,14 @@ pub(in crate::cli) struct NewOptions {
     directory: PathBuf,
     /// Language of the source
     #[arg(long, value_enum)]
-    language: Language,
+    language: TemplateLanguage,
 }
 
 /// The place among [`TEMPLATES`].
 #[derive(Clone, Copy, Debug)]
-struct Language(usize);
+struct TemplateLanguage(usize);
 
-impl ValueEnum for Language {
+impl ValueEnum for TemplateLanguage {
     fn value_variants<'a>() -> &'a [Self] {
         const { &[Self(0), Self(1), Self(2), Self(3), Self(4)] }
     }
@@ -37,7 +37,7 @@ impl ValueEnum for Language {
 }
 
 pub(in crate::cli) fn create(options: &NewOptions) -> ExitCode {
-    let NewOptions { directory, language: Language(place) } = options;
+    let NewOptions { directory, language: TemplateLanguage(place) } = options;
     let failed = |error: io::Error| format!("{}: {error}", directory.display());
     // An existing directory may hold a person's work.
     if let Err(error) = fs::create_dir(directory) {

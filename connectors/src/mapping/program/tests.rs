@@ -17,9 +17,9 @@ fn variables(cursor: Option<&str>) -> Variables {
     }
 }
 
-fn received() -> Received {
+fn received() -> AnswerHead {
     let sent_to = "https://wiki.example.org/w/search?q=harbour".parse().unwrap();
-    Received { sent_to, headers: BTreeMap::new(), next_link: None }
+    AnswerHead { sent_to, headers: BTreeMap::new(), next_link: None }
 }
 
 fn mapping(paging: Paging, change: impl FnOnce(&mut Mapping)) -> Mapping {
@@ -36,7 +36,7 @@ fn mapping(paging: Paging, change: impl FnOnce(&mut Mapping)) -> Mapping {
 }
 
 fn read(mapping: &Mapping, cursor: Option<&str>, answer: &Value) -> Result<ReadAnswer, MappingError> {
-    Program::compile(mapping)?.read(&variables(cursor), received(), answer.to_string().as_bytes())
+    CompiledMapping::compile(mapping)?.read(&variables(cursor), received(), answer.to_string().as_bytes())
 }
 
 fn cursor_of(read: &Result<ReadAnswer, MappingError>) -> Option<String> {
@@ -73,12 +73,15 @@ fn recorded_answer_of_every_system_becomes_rows() {
         let path = format!("{}/tests/recorded/{}.json", env!("CARGO_MANIFEST_DIR"), entry.id);
         let recorded: Recorded = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
         let program =
-            Program::compile(&entry.mapping).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
+            CompiledMapping::compile(&entry.mapping).unwrap_or_else(|error| panic!("{}: {error}", entry.id));
         let variables = Variables { address: entry.address.clone(), ..variables(None) };
         let BuiltRequest { query, headers, body } = program.build(&variables).unwrap();
         assert_eq!(RecordedRequest { query, headers, body }, recorded.request, "{}", entry.id);
-        let received =
-            Received { sent_to: entry.address.parse().unwrap(), headers: recorded.headers, next_link: None };
+        let received = AnswerHead {
+            sent_to: entry.address.parse().unwrap(),
+            headers: recorded.headers,
+            next_link: None,
+        };
         let read = program.read(&variables, received, recorded.answer.to_string().as_bytes()).unwrap();
         let envelope: Value = serde_json::from_str(&read.envelope).unwrap();
         assert_eq!(envelope["data"], recorded.rows, "{}", entry.id);
@@ -113,7 +116,7 @@ fn page_is_counted_from_its_first_number() {
         mapping.first_page = Some(0);
         mapping.request.query = Some("{ $page, $offset }".to_owned());
     });
-    let program = Program::compile(&mapping).unwrap();
+    let program = CompiledMapping::compile(&mapping).unwrap();
     let query = |cursor| program.build(&variables(cursor)).unwrap().query;
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(query(None), [pair("page", "0"), pair("offset", "0")]);
@@ -172,7 +175,7 @@ fn keyword_is_data_in_every_part_of_a_request() {
             body: Some("{ query: { text: $keyword } }".to_owned()),
         };
     });
-    let built = Program::compile(&mapping).unwrap();
+    let built = CompiledMapping::compile(&mapping).unwrap();
     let keyword = "a\"},{\"b\": 1} \\(env) & x=1 \r\nHost: evil";
     let variables = Variables { keyword: keyword.to_owned(), ..variables(None) };
     let BuiltRequest { query, headers, body } = built.build(&variables).unwrap();
@@ -189,7 +192,7 @@ fn keyword_is_data_in_every_part_of_a_request() {
 #[test]
 fn wrong_filter_is_refused_with_its_place_or_name() {
     let refuse = |filter: &str| {
-        Program::compile(&mapping(Paging::None, |mapping| mapping.answer.rows = filter.to_owned()))
+        CompiledMapping::compile(&mapping(Paging::None, |mapping| mapping.answer.rows = filter.to_owned()))
             .err()
             .unwrap()
     };
