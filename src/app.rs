@@ -19,8 +19,8 @@ use trawl_search::{
 
 use crate::{
     auth::{
-        AuthState, caller::Authenticator, issuers::Issuers, keys::Keys, secrets::SecretChecker,
-        sessions::Sessions, throttle::LoginThrottle, tokens::Tokens,
+        AuthState, assertions::Assertions, caller::Authenticator, issuers::Issuers, keys::Keys,
+        secrets::SecretChecker, sessions::Sessions, throttle::LoginThrottle, tokens::Tokens,
     },
     blobs::{
         self, BlobStore,
@@ -186,7 +186,14 @@ impl App {
         let indexer = Indexer::start(store.clone(), leases, &config, rebuild_index).await?;
         let opened = open_storage(&config, &keys, &store).await?;
         let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
-        let policy = source_policy(&config.connectors)?;
+        let sessions = Arc::new(Sessions::new(&config.web, &config.console));
+        let assertions = Assertions {
+            store: store.clone(),
+            tokens: Arc::clone(&tokens),
+            directory: Arc::new(AreaDirectory),
+            sessions: Arc::clone(&sessions),
+        };
+        let policy = source_policy(&config.connectors, assertions)?;
         let issuers = Issuers::new(&config.auth.issuers, &policy.addresses);
         let quick_deals = QuickDeals::new(
             store.clone(),
@@ -207,7 +214,6 @@ impl App {
         ));
         let coordinator = coordinator(&config, &registry, &keys, &figures);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
-        let sessions = Arc::new(Sessions::new(&config.web, &config.console));
         let authenticator =
             Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
         let kept = (&authenticator, &figures, &clock);
@@ -341,7 +347,7 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
     Ok(opened)
 }
 
-fn source_policy(connectors: &Connectors) -> Result<SourcePolicy, StartError> {
+fn source_policy(connectors: &Connectors, assertions: Assertions) -> Result<SourcePolicy, StartError> {
     let interpreter = match &connectors.interpreter {
         Some(program) => program.clone(),
         None => this_program().map_err(Error::internal)?,
@@ -351,5 +357,6 @@ fn source_policy(connectors: &Connectors) -> Result<SourcePolicy, StartError> {
         addresses: AddressRules::new(&connectors.allow_http_hosts)?,
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,
+        assertions: Some(assertions),
     })
 }

@@ -1,6 +1,7 @@
 //! Applications, people, their tokens, sessions and secrets (decisions 3).
 
 pub mod applications;
+pub mod assertions;
 pub mod caller;
 pub mod credential;
 pub mod directory;

@@ -7,6 +7,7 @@ mod forms;
 mod loader;
 pub mod modules;
 mod repo;
+mod source_forms;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -32,7 +33,8 @@ use crate::{
 pub use self::{
     changes::{Author, SourceCheck},
     modules::{ModuleForm, RegisteredModule, create_default_modules},
-    sources::{AuthForm, LastCheck, RegisteredAuth, RegisteredSource, SourceForm, TrialForm},
+    source_forms::{AuthForm, IdentityForm, SourceForm, TrialForm},
+    sources::{LastCheck, RegisteredAuth, RegisteredSource},
     validated_settings::SourcePolicy,
     vocabulary::{OneWaySynonym, PinnedKeyword, PinnedReference, RegisteredVocabulary},
 };

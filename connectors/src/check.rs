@@ -20,7 +20,7 @@ mod verdicts;
 
 use std::time::Duration;
 
-use self::clause::DEFINITIONS;
+use self::clause::{COMMON_CLAUSES, DEFINITIONS};
 use self::probe::Probe;
 pub use self::report::{Decided, Finding, Latency, Report, Verdict};
 pub use self::trial::{Trial, try_source};
@@ -31,7 +31,7 @@ use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 /// Clauses undecided by then stay unknown.
 const MAX_CHECK: Duration = Duration::from_mins(1);
 
-/// Number of clauses.
+/// Number of clauses; those about assertions are for sources that take them.
 pub const CLAUSES: usize = DEFINITIONS.len();
 
 /// Check settings.
@@ -41,6 +41,8 @@ pub struct CheckSettings {
     pub source: SourceSettings,
     /// Declared order.
     pub order: DeclaredOrder,
+    /// Synchronised id of the person who asks, if the source has an identity.
+    pub person: Option<String>,
     /// Word with more than ten matches; `None` tries common words.
     pub keyword: Option<String>,
 }
@@ -54,19 +56,20 @@ pub struct Check {
 impl Check {
     /// Fails for settings that can never work.
     pub fn new(settings: CheckSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
-        let probe = Probe::new(&settings.source, rules)?;
+        let probe = Probe::new(&settings.source, settings.person.as_deref(), rules)?;
         Ok(Self { settings, probe })
     }
 
     /// Runs about thirty searches, and `tell`s each clause once, when it is decided. Many are decided only by the last call.
     pub async fn run(self, tell: &mut Tell<'_>) -> Report {
         let Self { settings, probe } = self;
-        let mut verdicts = Verdicts::default();
-        let mut clauses = vec![None; CLAUSES];
+        let count = if probe.takes_assertions() { CLAUSES } else { COMMON_CLAUSES };
+        let mut verdicts = Verdicts::new(count);
+        let mut clauses = vec![None; count];
         let mut decide = |decided: Vec<(usize, Finding)>| {
             for (index, mut finding) in decided {
                 probe.redact(&mut finding);
-                tell(Decided { index, count: CLAUSES, finding: finding.clone() });
+                tell(Decided { index, count, finding: finding.clone() });
                 clauses[index] = Some(finding);
             }
         };

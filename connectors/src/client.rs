@@ -13,6 +13,7 @@ use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
 use crate::credentials::{FixedCredentials, SourceCredential};
 use crate::error::{SourceError, refuses_the_call};
+use crate::identity::{IdentifiedPerson, KnownPerson};
 use crate::mapping::{FieldFault, MappedQuestion, MappingError};
 use crate::request::{Parameters, SearchRequest};
 use crate::settings::{Authentication, SettingsError, SourceSettings};
@@ -34,6 +35,8 @@ pub struct Question<'a> {
     pub limit: usize,
     /// Of the previous page; `None` for the first page.
     pub cursor: Option<&'a str>,
+    /// Synchronised id of the person who asks; `None` for an application.
+    pub person: Option<&'a str>,
 }
 
 /// Request of a question, and what its answer is read with.
@@ -69,11 +72,11 @@ impl SourceClient {
     /// # Errors
     /// Settings that can never work; no HTTP client on this machine.
     pub fn new(settings: SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
-        settings.check_limits()?;
+        settings.check()?;
         let http = Http::new(SOURCE, &settings.url, rules, settings.max_concurrency)?;
         let credentials = match &settings.authentication {
             Authentication::OAuth2Client(client) => {
-                Credentials::Tokens(TokenCache::new(client.clone(), rules)?)
+                Credentials::Tokens(TokenCache::new(client.clone(), settings.identity.as_ref(), rules)?)
             }
             other => {
                 let fixed = other.fixed();
@@ -142,33 +145,29 @@ impl ClientState {
         trace: Option<&TraceContext>,
     ) -> Result<Answer, SourceError> {
         let _permit = self.take_permit().await?;
-        let prepared = prepare(&self.settings, Parameters::from(*question)).await?;
-        match &self.credentials {
+        let identified = identify(&self.settings, question.person).await?;
+        let person = identified.as_ref().map(|identified| &identified.person);
+        let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
+        let prepared = prepare(&self.settings, Parameters::from(*question), person).await?;
+        let asserted = assertion.map(|assertion| &assertion.credential);
+        let request = &prepared.request;
+        let (response, mut secrets) = match &self.credentials {
             Credentials::Fixed(credential, secrets) => {
-                let response = self.call(&prepared.request, trace, credential.as_ref()).await;
-                self.read_redacted(question, &prepared, response, secrets).await
+                (self.call(request, trace, [credential.as_ref(), asserted]).await, secrets.clone())
             }
             Credentials::Tokens(tokens) => {
-                let mut token = tokens.get().await?;
-                let mut response = self.call(&prepared.request, trace, Some(&token.credential)).await;
+                let mut token = tokens.get(person).await?;
+                let mut response = self.call(request, trace, [Some(&token.credential), asserted]).await;
                 if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
-                    token = tokens.renew(&token).await?;
-                    response = self.call(&prepared.request, trace, Some(&token.credential)).await;
+                    token = tokens.renew(person, &token).await?;
+                    response = self.call(request, trace, [Some(&token.credential), asserted]).await;
                 }
-                self.read_redacted(question, &prepared, response, std::slice::from_ref(&token.text)).await
+                (response, vec![token.text.clone()])
             }
-        }
-    }
-
-    async fn read_redacted(
-        &self,
-        question: &Question<'_>,
-        prepared: &PreparedSearch,
-        response: Result<Response, SourceError>,
-        secrets: &[SecretString],
-    ) -> Result<Answer, SourceError> {
+        };
+        secrets.extend(assertion.map(|assertion| assertion.text.clone()));
         let answer = match response {
-            Ok(response) => self.read(question, prepared, response).await,
+            Ok(response) => self.read(question, &prepared, response).await,
             Err(error) => Err(error),
         };
         secrets.iter().map(ExposeSecret::expose_secret).fold(answer, |answer, secret| {
@@ -181,10 +180,11 @@ impl ClientState {
         let token;
         let credential = match &self.credentials {
             Credentials::Fixed(credential, _) => credential.as_ref(),
-            Credentials::Tokens(tokens) => {
-                token = tokens.get().await?;
+            Credentials::Tokens(tokens) if self.settings.identity.is_none() => {
+                token = tokens.get(None).await?;
                 Some(&token.credential)
             }
+            Credentials::Tokens(_) => None,
         };
         let request = SearchRequest::head(&self.settings.url);
         match self.http.send(|| Ok(request.with(credential))).await {
@@ -201,10 +201,10 @@ impl ClientState {
         &self,
         request: &SearchRequest,
         trace: Option<&TraceContext>,
-        credential: Option<&SourceCredential>,
+        credentials: [Option<&SourceCredential>; 2],
     ) -> Result<Response, SourceError> {
         let make = || {
-            let mut request = request.with(credential);
+            let mut request = request.with(credentials.into_iter().flatten());
             if let Some(trace) = trace {
                 trace.write(request.headers_mut());
             }
@@ -222,6 +222,9 @@ impl ClientState {
         if response.status() != StatusCode::OK {
             let error = SOURCE.describe_status(response.status(), read_retry_after(&response));
             return Err(match error {
+                SourceError::Unauthorized(text) if self.settings.identity.is_some() => {
+                    SourceError::PersonRefused(format!("for this person, {text}"))
+                }
                 SourceError::Failed(text)
                     if question.cursor.is_some() && refuses_the_call(response.status().as_u16().into()) =>
                 {
@@ -265,8 +268,22 @@ impl ClientState {
 }
 
 impl<'q> From<Question<'q>> for Parameters<'q> {
-    fn from(Question { keyword, limit, cursor }: Question<'q>) -> Self {
+    fn from(Question { keyword, limit, cursor, .. }: Question<'q>) -> Self {
         Self { keyword: Some(keyword), limit: Some(limit), cursor }
+    }
+}
+
+/// The person of a call, if the source learns of people.
+///
+/// # Errors
+/// See [`SourceIdentity::identify`](crate::SourceIdentity).
+pub(crate) async fn identify(
+    settings: &SourceSettings,
+    user_id: Option<&str>,
+) -> Result<Option<IdentifiedPerson>, SourceError> {
+    match &settings.identity {
+        Some(identity) => identity.identify(&settings.url, user_id).await.map(Some),
+        None => Ok(None),
     }
 }
 
@@ -275,6 +292,7 @@ impl<'q> From<Question<'q>> for Parameters<'q> {
 pub(crate) async fn prepare(
     settings: &SourceSettings,
     parameters: Parameters<'_>,
+    person: Option<&KnownPerson>,
 ) -> Result<PreparedSearch, MappingError> {
     let SourceSettings { url, method, mapping, .. } = settings;
     Ok(match mapping {
@@ -283,7 +301,7 @@ pub(crate) async fn prepare(
             PreparedSearch { request, mapped: None }
         }
         Some(mapping) => {
-            let (request, question) = mapping.build(url, *method, parameters).await?;
+            let (request, question) = mapping.build(url, *method, parameters, person).await?;
             PreparedSearch { request, mapped: Some(question) }
         }
     })
@@ -323,6 +341,7 @@ mod tests {
             method: Method::Get,
             mapping: None,
             authentication: Authentication::None,
+            identity: None,
             timeout: Duration::from_millis(20),
             max_concurrency: 1,
             max_body_bytes: 1024,
@@ -330,7 +349,8 @@ mod tests {
         let client = SourceClient::new(settings, &AddressRules::default()).unwrap();
         let _held = client.state.permits.acquire().await.unwrap();
 
-        let outcome = client.search(&Question { keyword: "budget", limit: 10, cursor: None }).await;
+        let outcome =
+            client.search(&Question { keyword: "budget", limit: 10, cursor: None, person: None }).await;
 
         assert_eq!(outcome, Err(SourceError::Timeout));
     }

@@ -106,21 +106,26 @@ pub(crate) fn is_reserved_header(name: &str) -> bool {
     RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
+/// # Errors
+/// A reserved or malformed name.
+pub(crate) fn check_header(name: &str) -> Result<HeaderName, InvalidCredentials> {
+    let invalid = |reason| InvalidCredentials { setting: "header", reason };
+    if !is_name(name) {
+        return Err(invalid("must be 1 to 64 of A-Z, a-z, 0-9, - and _, such as X-API-Key"));
+    }
+    if is_reserved_header(name) {
+        return Err(invalid(
+            "must not be a header that trawl or the connection sets itself; name another, such as X-API-Key",
+        ));
+    }
+    HeaderName::try_from(name).map_err(|_| invalid("must be the name of a header, such as X-API-Key"))
+}
+
 impl ApiKey {
     /// # Errors
     /// A reserved or malformed header name; a key that no header can hold.
     pub fn new(header: &str, key: SecretString) -> Result<Self, InvalidCredentials> {
-        let invalid = |reason| InvalidCredentials { setting: "header", reason };
-        if !is_name(header) {
-            return Err(invalid("must be 1 to 64 of A-Z, a-z, 0-9, - and _, such as X-API-Key"));
-        }
-        if is_reserved_header(header) {
-            return Err(invalid(
-                "must not be a header that trawl or the connection sets itself; name another, such as X-API-Key",
-            ));
-        }
-        let malformed = |_| invalid("must be the name of a header, such as X-API-Key");
-        let name = HeaderName::try_from(header).map_err(malformed)?;
+        let name = check_header(header)?;
         let value = header_value("key", key.expose_secret(), "")?;
         Ok(Self { credential: SourceCredential::header(name, value), key })
     }

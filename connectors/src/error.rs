@@ -32,6 +32,9 @@ pub enum SourceError {
     /// The source reported a failure.
     #[error("{0}")]
     Failed(String),
+    /// The source, or its token endpoint, refused or does not know this person. Calls of other people may succeed.
+    #[error("{0}")]
+    PersonRefused(String),
     /// A refused cursor: 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
@@ -47,6 +50,11 @@ impl SourceError {
         Self::Unavailable { reason: reason.into(), retry_after: None }
     }
 
+    /// A source of people was called for none.
+    pub(crate) fn no_person() -> Self {
+        Self::PersonRefused("the source answers people alone: search with the token of a person".to_owned())
+    }
+
     pub(crate) fn redacted(self, secret: &str) -> Self {
         match self {
             Self::Timeout => Self::Timeout,
@@ -57,6 +65,7 @@ impl SourceError {
             Self::Invalid(text) => Self::Invalid(redact(text, secret)),
             Self::Forbidden(text) => Self::Forbidden(redact(text, secret)),
             Self::Failed(text) => Self::Failed(redact(text, secret)),
+            Self::PersonRefused(text) => Self::PersonRefused(redact(text, secret)),
             Self::CursorRefused(text) => Self::CursorRefused(redact(text, secret)),
         }
     }

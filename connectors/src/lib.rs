@@ -18,6 +18,7 @@ mod credentials;
 mod document;
 mod error;
 mod gallery;
+mod identity;
 mod item;
 mod lenient_json;
 mod mapping;
@@ -42,13 +43,17 @@ pub use credentials::{ApiKey, BasicCredentials, BearerToken, DEFAULT_API_KEY_HEA
 pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
 pub use gallery::{GalleryAuth, GalleryEntry, gallery, gallery_file, read_entry};
+pub use identity::{
+    Assertion, AssertionClaims, AssertionHeader, AssertionIssuer, AssertionSubject, DEFAULT_ASSERTION_HEADER,
+    KnownPerson, SourceIdentity,
+};
 pub use item::{ContentItem, bounds};
 pub use mapping::{
     AnswerMapping, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError, Paging, RequestMapping,
     serve_interpreter,
 };
 pub use settings::{
-    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Method, SettingsError,
+    Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Grant, Method, SettingsError,
     SourceSettings,
 };
 pub use templates::{TEMPLATES, Template};

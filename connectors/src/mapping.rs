@@ -158,6 +158,11 @@ impl Mapping {
         .filter_map(|(field, text)| Some((field, text?)))
     }
 
+    /// Whether a filter names `$person`, in a text too.
+    pub fn uses_person(&self) -> bool {
+        self.filters().any(|(_, text)| text.contains("$person"))
+    }
+
     /// Checks what needs no interpreter.
     ///
     /// # Errors

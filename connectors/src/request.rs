@@ -60,7 +60,7 @@ impl SearchRequest {
         Self { method: HttpMethod::HEAD, url: url.clone(), headers: HeaderMap::new(), body: None }
     }
 
-    pub(crate) fn with(&self, credential: Option<&SourceCredential>) -> Request {
+    pub(crate) fn with<'c>(&self, credentials: impl IntoIterator<Item = &'c SourceCredential>) -> Request {
         const JSON: HeaderValue = HeaderValue::from_static("application/json");
         const GZIP: HeaderValue = HeaderValue::from_static("gzip");
         let mut request = Request::new(self.method.clone(), self.url.clone());
@@ -72,9 +72,7 @@ impl SearchRequest {
             headers.insert(CONTENT_TYPE, JSON_IN_UTF8);
             *request.body_mut() = Some(body.clone().into());
         }
-        if let Some(credential) = credential {
-            credential.write(&mut request);
-        }
+        credentials.into_iter().for_each(|credential| credential.write(&mut request));
         request
     }
 }

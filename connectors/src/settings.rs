@@ -5,6 +5,7 @@ use url::{Url, form_urlencoded};
 
 use crate::addresses::AddressRefusal;
 use crate::credentials::{ApiKey, BasicCredentials, BearerToken, FixedCredentials};
+use crate::identity::SourceIdentity;
 use crate::mapping::MappedCalls;
 
 /// Default limit of a body: 2 MiB (decisions 6.2).
@@ -43,7 +44,7 @@ pub enum DeclaredOrder {
 pub enum Authentication {
     /// `NONE`.
     None,
-    /// `OAUTH2_CLIENT`.
+    /// `OAUTH2_CLIENT`, `OAUTH2_JWT_BEARER` or `OAUTH2_TOKEN_EXCHANGE`.
     OAuth2Client(ClientCredentials),
     /// `API_KEY`.
     ApiKey(ApiKey),
@@ -65,9 +66,53 @@ impl Authentication {
     }
 }
 
-/// Client credentials (RFC 6749 §4.4). `Debug` hides the secret.
+/// The grant by which tokens are requested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// For the client itself (RFC 6749 §4.4).
+    ClientCredentials,
+    /// For the person of an assertion (RFC 7523 §2.1).
+    JwtBearer,
+    /// For the person of an assertion, as their subject token (RFC 8693).
+    TokenExchange,
+}
+
+impl Grant {
+    /// Whether tokens are of people.
+    pub fn is_of_people(self) -> bool {
+        self != Self::ClientCredentials
+    }
+
+    pub(crate) fn grant_type(self) -> &'static str {
+        match self {
+            Self::ClientCredentials => "client_credentials",
+            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ClientCredentials => "client credentials",
+            Self::JwtBearer => "JWT bearer",
+            Self::TokenExchange => "token exchange",
+        }
+    }
+
+    pub(crate) fn not_allowed(self) -> String {
+        format!("this client may not use the {} grant", self.name())
+    }
+
+    pub(crate) fn not_offered(self) -> String {
+        format!("it does not offer the {} grant", self.name())
+    }
+}
+
+/// A client account at a token endpoint. `Debug` hides the secret.
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
+    /// Grant of its tokens.
+    pub grant: Grant,
     /// Token endpoint.
     pub token_url: Url,
     /// Client id.
@@ -99,6 +144,8 @@ pub struct SourceSettings {
     pub mapping: Option<MappedCalls>,
     /// Credentials.
     pub authentication: Authentication,
+    /// How it learns for whom it is called; `None` for a source that is called as the application.
+    pub identity: Option<SourceIdentity>,
     /// Limit of a search, waits for permit and token included.
     pub timeout: Duration,
     /// Searches in flight; further ones wait within their timeout.
@@ -121,20 +168,34 @@ pub enum SettingsError {
     /// Zero limit of this setting.
     #[error("{0} must be greater than 0")]
     Zero(&'static str),
+    /// Tokens or `$person` of a source without an identity.
+    #[error("{0} needs `identity`")]
+    NoIdentity(&'static str),
+    /// A check or trial of a source with an identity names no person.
+    #[error("a person is needed, as the source learns for whom it is called")]
+    NoPerson,
     /// No HTTP client, for example without TLS roots.
     #[error("the HTTP client could not be set up: {0}")]
     Client(String),
 }
 
 impl SourceSettings {
-    pub(crate) fn check_limits(&self) -> Result<(), SettingsError> {
+    pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let limits = [
             ("timeout", self.timeout.is_zero()),
             ("maxConcurrency", self.max_concurrency == 0),
             ("maxBodyBytes", self.max_body_bytes == 0),
         ];
-        match limits.into_iter().find(|(_, zero)| *zero) {
-            Some((name, _)) => Err(SettingsError::Zero(name)),
+        if let Some((name, _)) = limits.into_iter().find(|(_, zero)| *zero) {
+            return Err(SettingsError::Zero(name));
+        }
+        let grants_people = matches!(&self.authentication, Authentication::OAuth2Client(client) if client.grant.is_of_people());
+        let uses = [
+            ("the grant", grants_people),
+            ("the variable `$person`", self.mapping.as_ref().is_some_and(MappedCalls::uses_person)),
+        ];
+        match uses.into_iter().find(|(_, uses)| *uses && self.identity.is_none()) {
+            Some((name, _)) => Err(SettingsError::NoIdentity(name)),
             None => Ok(()),
         }
     }

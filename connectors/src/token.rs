@@ -1,46 +1,33 @@
-//! `OAUTH2_CLIENT`: one cached token per source, and one fetch for all waiting searches (decisions 7.3).
+//! One cached token per source or person, and one fetch for all waiting searches (decisions 7.3).
 //!
 //! A task of its own drives each fetch. A token is used until shortly before its end.
 
+mod endpoint;
+
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared};
-use oauth2::basic::{
-    BasicErrorResponse, BasicErrorResponseType, BasicRevocationErrorResponse,
-    BasicTokenIntrospectionResponse, BasicTokenType,
-};
-use oauth2::{
-    AccessToken, AsyncHttpClient, AuthType, ClientId, ClientSecret, EndpointNotSet, HttpRequest,
-    HttpResponse, RefreshToken, RequestTokenError, Scope, StandardRevocableToken, TokenResponse, TokenUrl,
-};
-use reqwest::StatusCode;
-use reqwest::header::{AUTHORIZATION, HeaderValue};
-use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
+use moka::sync::Cache;
+use secrecy::SecretString;
 use tokio::time::Instant;
 
+use self::endpoint::TokenEndpoint;
 use crate::addresses::AddressRules;
 use crate::credentials::SourceCredential;
-use crate::document::read_oauth2_response;
 use crate::error::SourceError;
-use crate::lenient_json::Integer;
+use crate::identity::{KnownPerson, SourceIdentity};
 use crate::settings::{ClientCredentials, SettingsError};
-use crate::text::{Lines, clean};
-use crate::transport::{Http, TOKEN_ENDPOINT};
 
 /// It may exceed a search's limit, so that a slow endpoint serves the next search.
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
-/// Life of a token that states none. The source's 401 ends a shorter one.
-const UNSTATED_LIFE: Duration = Duration::from_mins(5);
-const MAX_LIFE: Duration = Duration::from_hours(24);
-const MAX_TOKEN_BODY_BYTES: usize = 64 * 1024;
-const MAX_SCOPE_BYTES: usize = 1024;
+/// People whose tokens a source keeps.
+const MAX_PEOPLE: u64 = 10_000;
+/// Time after which the token of a person who searches no more is dropped.
+const IDLE: Duration = Duration::from_mins(10);
 
 pub(crate) struct Token {
     pub(crate) credential: SourceCredential,
@@ -63,28 +50,67 @@ impl fmt::Debug for Token {
 
 type TokenFetch = Shared<BoxFuture<'static, Result<Arc<Token>, SourceError>>>;
 
+/// Tokens of one client at one token endpoint.
 pub(crate) struct TokenCache {
-    fetcher: Arc<TokenFetcher>,
-    latest: Mutex<Option<TokenFetch>>,
+    endpoint: Arc<TokenEndpoint>,
+    /// Of the application.
+    own: LatestFetch,
+    /// By synchronised id.
+    people: Cache<String, Arc<PersonFetch>>,
+}
+
+#[derive(Default)]
+struct LatestFetch(Mutex<Option<TokenFetch>>);
+
+/// The token of a person, as long as they stand as they did.
+struct PersonFetch {
+    standing: u64,
+    latest: LatestFetch,
 }
 
 impl TokenCache {
-    pub(crate) fn new(credentials: ClientCredentials, rules: &AddressRules) -> Result<Self, SettingsError> {
-        let http = Http::new(TOKEN_ENDPOINT, &credentials.token_url, rules, 1)?;
-        let fetcher = TokenFetcher { http, credentials, secret_in_body: AtomicBool::new(false) };
-        Ok(Self { fetcher: Arc::new(fetcher), latest: Mutex::new(None) })
+    pub(crate) fn new(
+        credentials: ClientCredentials,
+        identity: Option<&SourceIdentity>,
+        rules: &AddressRules,
+    ) -> Result<Self, SettingsError> {
+        let endpoint = Arc::new(TokenEndpoint::new(credentials, identity, rules)?);
+        let people = Cache::builder().max_capacity(MAX_PEOPLE).time_to_idle(IDLE).build();
+        Ok(Self { endpoint, own: LatestFetch::default(), people })
     }
 
-    pub(crate) async fn get(&self) -> Result<Arc<Token>, SourceError> {
-        self.join(None).await
+    /// The token of `person` if the grant is of people, else of the application.
+    pub(crate) async fn get(&self, person: Option<&KnownPerson>) -> Result<Arc<Token>, SourceError> {
+        self.join(person, None).await
     }
 
-    pub(crate) async fn renew(&self, refused: &Arc<Token>) -> Result<Arc<Token>, SourceError> {
-        self.join(Some(refused)).await
+    pub(crate) async fn renew(
+        &self,
+        person: Option<&KnownPerson>,
+        refused: &Arc<Token>,
+    ) -> Result<Arc<Token>, SourceError> {
+        self.join(person, Some(refused)).await
     }
 
-    fn join(&self, refused: Option<&Arc<Token>>) -> TokenFetch {
-        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+    fn join(&self, person: Option<&KnownPerson>, refused: Option<&Arc<Token>>) -> TokenFetch {
+        let person = person.filter(|_| self.endpoint.grants_people());
+        let start = || start_fetch(Arc::clone(&self.endpoint), person.cloned());
+        match person {
+            None => self.own.join(refused, start),
+            Some(person) => {
+                let fetch =
+                    || Arc::new(PersonFetch { standing: person.standing, latest: LatestFetch::default() });
+                let entry = self.people.entry_by_ref(&person.user_id);
+                let kept = entry.or_insert_with_if(fetch, |kept| kept.standing != person.standing);
+                kept.into_value().latest.join(refused, start)
+            }
+        }
+    }
+}
+
+impl LatestFetch {
+    fn join(&self, refused: Option<&Arc<Token>>, start: impl FnOnce() -> TokenFetch) -> TokenFetch {
+        let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(fetch) = latest.as_ref() {
             let good = match fetch.peek() {
                 None => true,
@@ -98,21 +124,16 @@ impl TokenCache {
                 return fetch.clone();
             }
         }
-        let fetch = start_fetch(Arc::clone(&self.fetcher));
+        let fetch = start();
         *latest = Some(fetch.clone());
         fetch
     }
 }
 
-fn start_fetch(fetcher: Arc<TokenFetcher>) -> TokenFetch {
+fn start_fetch(endpoint: Arc<TokenEndpoint>, person: Option<KnownPerson>) -> TokenFetch {
     let bounded = async move {
         let late = Err(SourceError::Timeout);
-        let outcome = tokio::time::timeout(FETCH_TIMEOUT, fetcher.fetch()).await.unwrap_or(late);
-        let credentials = &fetcher.credentials;
-        let without_secret = |error: SourceError| {
-            error.redacted(credentials.client_secret.expose_secret()).redacted(&credentials.pair())
-        };
-        outcome.map_err(without_secret)
+        tokio::time::timeout(FETCH_TIMEOUT, endpoint.fetch(person.as_ref())).await.unwrap_or(late)
     };
     let fetch = AssertUnwindSafe(bounded)
         .catch_unwind()
@@ -124,241 +145,4 @@ fn start_fetch(fetcher: Arc<TokenFetcher>) -> TokenFetch {
         .shared();
     tokio::spawn(fetch.clone());
     fetch
-}
-
-/// Use of a token ends 30 s, or a tenth of its life, before its end.
-fn usable_life(stated: Option<Duration>) -> Duration {
-    let life = stated.unwrap_or(UNSTATED_LIFE).min(MAX_LIFE);
-    life.saturating_sub((life / 10).min(Duration::from_secs(30)))
-}
-
-/// Refused clients may need to send the secret the other way.
-enum FetchFailure {
-    Client(SourceError),
-    Final(SourceError),
-}
-
-struct TokenFetcher {
-    http: Http,
-    credentials: ClientCredentials,
-    /// The endpoint wants `client_secret_post`.
-    secret_in_body: AtomicBool,
-}
-
-impl TokenFetcher {
-    /// Tries basic authentication, then the secret in the body; what worked last goes first.
-    async fn fetch(&self) -> Result<Token, SourceError> {
-        let body_first = self.secret_in_body.load(Ordering::Relaxed);
-        let refusal = match self.request(body_first).await {
-            Ok(token) => return Ok(token),
-            Err(FetchFailure::Final(error)) => return Err(error),
-            Err(FetchFailure::Client(error)) => error,
-        };
-        match self.request(!body_first).await {
-            Ok(token) => {
-                self.secret_in_body.store(!body_first, Ordering::Relaxed);
-                Ok(token)
-            }
-            Err(FetchFailure::Client(_)) => Err(refusal),
-            // The secret's place was right, so this is the real error.
-            Err(FetchFailure::Final(error)) => Err(error),
-        }
-    }
-
-    async fn request(&self, secret_in_body: bool) -> Result<Token, FetchFailure> {
-        let credentials = &self.credentials;
-        let auth_type = if secret_in_body { AuthType::RequestBody } else { AuthType::BasicAuth };
-        let client = TokenClient::new(ClientId::new(credentials.client_id.clone()))
-            .set_client_secret(ClientSecret::new(credentials.client_secret.expose_secret().to_owned()))
-            .set_auth_type(auth_type)
-            .set_token_uri(TokenUrl::from_url(credentials.token_url.clone()));
-        let mut request = client.exchange_client_credentials();
-        if let Some(scope) = &credentials.scope {
-            request = request.add_scope(Scope::new(scope.clone()));
-        }
-        if let Some(audience) = &credentials.audience {
-            request = request.add_extra_param("audience", audience);
-        }
-        let requested_at = Instant::now();
-        let answer = request.request_async(self).await.map_err(describe_failure)?;
-        answer.into_token(requested_at).map_err(FetchFailure::Final)
-    }
-
-    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, SourceError> {
-        let make = || Ok(reqwest::Request::try_from(request.clone())?);
-        let sent = self.http.send(make).await;
-        let response = sent.map_err(|error| error.into_source_error(TOKEN_ENDPOINT))?;
-        // Servers differ in the body for an unknown client.
-        if response.status() == StatusCode::UNAUTHORIZED {
-            let text = "the token endpoint refused the client with HTTP 401: check the client id and secret";
-            return Err(SourceError::Unauthorized(text.to_owned()));
-        }
-        read_oauth2_response(TOKEN_ENDPOINT, response, MAX_TOKEN_BODY_BYTES).await
-    }
-}
-
-impl<'c> AsyncHttpClient<'c> for TokenFetcher {
-    type Error = SourceError;
-    type Future = BoxFuture<'c, Result<HttpResponse, SourceError>>;
-
-    fn call(&'c self, request: HttpRequest) -> Self::Future {
-        self.exchange(request).boxed()
-    }
-}
-
-fn describe_failure(error: RequestTokenError<SourceError, BasicErrorResponse>) -> FetchFailure {
-    match error {
-        RequestTokenError::Request(error @ SourceError::Unauthorized(_)) => FetchFailure::Client(error),
-        RequestTokenError::Request(error) => FetchFailure::Final(error),
-        RequestTokenError::ServerResponse(answer) => describe_code(answer.error()),
-        RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
-            FetchFailure::Final(SourceError::Invalid(
-                "the token endpoint's answer does not follow RFC 6749: check the token URL".to_owned(),
-            ))
-        }
-    }
-}
-
-/// Hides the endpoint's own description, which may name the client.
-fn describe_code(code: &BasicErrorResponseType) -> FetchFailure {
-    let (code, advice) = match code {
-        BasicErrorResponseType::InvalidClient => ("invalid_client", "check the client id and secret"),
-        BasicErrorResponseType::InvalidRequest => ("invalid_request", "check the scope and audience"),
-        BasicErrorResponseType::InvalidScope => ("invalid_scope", "check the scope"),
-        BasicErrorResponseType::UnauthorizedClient => {
-            ("unauthorized_client", "this client may not use the client credentials grant")
-        }
-        BasicErrorResponseType::UnsupportedGrantType => {
-            ("unsupported_grant_type", "it does not offer the client credentials grant")
-        }
-        // RFC 8707 §2.
-        BasicErrorResponseType::Extension(code) if code == "invalid_target" => {
-            ("invalid_target", "check the audience")
-        }
-        _ => ("an error of its own", "check the client, the scope and the audience"),
-    };
-    let error = SourceError::Unauthorized(format!("the token endpoint refused with {code}: {advice}"));
-    match code {
-        // Some servers look for the client id in the body only.
-        "invalid_client" | "invalid_request" => FetchFailure::Client(error),
-        _ => FetchFailure::Final(error),
-    }
-}
-
-type TokenClient<HasTokenUrl = EndpointNotSet> = oauth2::Client<
-    BasicErrorResponse,
-    TokenEndpointResponse,
-    BasicTokenIntrospectionResponse,
-    StandardRevocableToken,
-    BasicRevocationErrorResponse,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    EndpointNotSet,
-    HasTokenUrl,
->;
-
-/// More lenient than `oauth2`'s: `expires_in` as text, no `token_type`.
-#[derive(Debug, Deserialize, Serialize)]
-struct TokenEndpointResponse {
-    access_token: AccessToken,
-    #[serde(default = "bearer")]
-    token_type: BasicTokenType,
-    #[serde(default, deserialize_with = "read_seconds")]
-    expires_in: Option<u64>,
-    #[serde(default, deserialize_with = "read_scope")]
-    scope: Option<String>,
-}
-
-fn bearer() -> BasicTokenType {
-    BasicTokenType::Bearer
-}
-
-fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let value = serde_json_borrow::Value::deserialize(deserializer)?;
-    Ok(Integer::read(&value).and_then(|seconds| u64::try_from(seconds.value()).ok()))
-}
-
-fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    let scope = match Value::deserialize(deserializer)? {
-        Value::String(scope) => scope,
-        Value::Array(scopes) => scopes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
-        _ => return Ok(None),
-    };
-    Ok(Some(clean(scope, MAX_SCOPE_BYTES, Lines::One)))
-}
-
-impl TokenEndpointResponse {
-    fn into_token(self, requested_at: Instant) -> Result<Token, SourceError> {
-        let invalid = |text: &str| SourceError::Invalid(format!("the token endpoint's token {text}"));
-        if !self.token_type.as_ref().eq_ignore_ascii_case("bearer") {
-            return Err(invalid("is not a bearer token"));
-        }
-        let text = self.access_token.into_secret();
-        if text.is_empty() {
-            return Err(invalid("is empty"));
-        }
-        let value = HeaderValue::try_from(format!("Bearer {text}"))
-            .map_err(|_| invalid("cannot be sent in a header"))?;
-        let credential = SourceCredential::header(AUTHORIZATION, value);
-        let fresh_until = requested_at + usable_life(self.expires_in.map(Duration::from_secs));
-        Ok(Token { credential, text: text.into(), scope: self.scope, fresh_until })
-    }
-}
-
-impl TokenResponse for TokenEndpointResponse {
-    type TokenType = BasicTokenType;
-
-    fn access_token(&self) -> &AccessToken {
-        &self.access_token
-    }
-
-    fn token_type(&self) -> &BasicTokenType {
-        &self.token_type
-    }
-
-    fn expires_in(&self) -> Option<Duration> {
-        self.expires_in.map(Duration::from_secs)
-    }
-
-    fn refresh_token(&self) -> Option<&RefreshToken> {
-        None
-    }
-
-    fn scopes(&self) -> Option<&Vec<Scope>> {
-        None
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn token_is_used_until_shortly_before_its_end() {
-        let life = |seconds| usable_life(Some(Duration::from_secs(seconds))).as_secs();
-        assert_eq!([life(3600), life(300), life(60), life(0)], [3570, 270, 54, 0]);
-        assert_eq!(life(u64::MAX), 24 * 3600 - 30);
-        assert_eq!(usable_life(None).as_secs(), 270);
-    }
-
-    #[test]
-    fn stated_scope_is_kept_and_token_is_hidden() {
-        let read = |scope: Value| {
-            let answer = json!({"access_token": "tok-123", "scope": scope});
-            serde_json::from_value::<TokenEndpointResponse>(answer)
-                .unwrap()
-                .into_token(Instant::now())
-                .unwrap()
-        };
-        assert_eq!(read(json!("search read")).scope.as_deref(), Some("search read"));
-        assert_eq!(read(json!(["search", "read"])).scope.as_deref(), Some("search read"));
-        assert_eq!(read(json!("a\u{1b}b".repeat(2_000))).scope.map(|scope| scope.len()), Some(1_024));
-        assert_eq!(read(json!(null)).scope, None);
-        assert_eq!(read(json!(7)).scope, None);
-        let shown = format!("{:?}", read(json!("search")));
-        assert!(shown.contains("search") && !shown.contains("tok-123"), "{shown}");
-    }
 }

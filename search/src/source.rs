@@ -196,6 +196,8 @@ pub(crate) struct SourceFailure {
     pub(crate) retry_after: Option<Duration>,
     /// The cursor is at fault, not the source.
     pub(crate) is_cursor_fault: bool,
+    /// The source refuses or does not know this person; it may answer others.
+    pub(crate) is_person_refused: bool,
     pub(crate) pause: Option<Pause>,
     /// The source is asked and not waited for (decisions 12.6).
     pub(crate) is_late: bool,
@@ -231,6 +233,7 @@ impl SourceFailure {
             message: message.into(),
             retry_after: None,
             is_cursor_fault: false,
+            is_person_refused: false,
             pause: None,
             is_late: false,
         }

@@ -185,6 +185,8 @@ pub async fn show_health(
 pub struct CheckQuery {
     /// A word with more than ten matches; default: some common words.
     keyword: Option<String>,
+    /// The id of the person who asks. Required if the source has an identity.
+    person: Option<String>,
 }
 
 /// Checks an external source against the contract by about thirty real calls.
@@ -211,7 +213,7 @@ pub async fn check_source(
     QueryParameters(query): QueryParameters<CheckQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let check = state.registry.prepare_check(caller.tenant.id, &id, query.keyword).await?;
+    let check = state.registry.prepare_check(caller.tenant.id, &id, query.keyword, query.person).await?;
     if wants_events(&headers) {
         return Ok(send_check(check));
     }

@@ -2,9 +2,9 @@
 //!
 //! A retired key verifies until its last token expires.
 
-use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair as _};
 use jsonwebtoken::{
-    Algorithm, DecodingKey, EncodingKey,
+    Algorithm, DecodingKey, EncodingKey, Header, encode,
     jwk::{Jwk, PublicKeyUse},
 };
 use serde::Serialize;
@@ -21,17 +21,64 @@ const MOST_KEYS: usize = 20;
 /// Slack for tokens issued during a rotation, in milliseconds.
 const MARGIN: i64 = 60_000;
 
-/// A current or retired signing key.
-pub struct SigningKey {
+/// A key pair of ES256.
+pub struct KeyPair {
     /// `kid` of tokens.
-    pub id: String,
+    id: String,
+    signing: EncodingKey,
+    pub(super) verifying: DecodingKey,
+    public: Jwk,
+}
+
+impl KeyPair {
+    /// A new pair, and its private key as PKCS #8.
+    ///
+    /// # Errors
+    /// No random bytes.
+    pub fn generate() -> Result<(Self, Vec<u8>)> {
+        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
+            .map_err(|_| Error::internal("no signing key could be generated"))?;
+        let pkcs8 =
+            pair.to_pkcs8v1().map_err(|_| Error::internal("the signing key could not be serialised"))?;
+        let pkcs8 = pkcs8.as_ref().to_vec();
+        Ok((Self::read(Uuid::new_v4().to_string(), &pkcs8)?, pkcs8))
+    }
+
+    fn read(id: String, pkcs8: &[u8]) -> Result<Self> {
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8)
+            .map_err(|error| Error::internal(error.to_string()))?;
+        let verifying = DecodingKey::from_ec_der(pair.public_key().as_ref());
+        let mut public =
+            Jwk::from_decoding_key(&verifying, Some(Algorithm::ES256)).map_err(Error::internal)?;
+        public.common.key_id = Some(id.clone());
+        public.common.public_key_use = Some(PublicKeyUse::Signature);
+        Ok(Self { signing: EncodingKey::from_ec_der(pkcs8), verifying, public, id })
+    }
+
+    /// The public key (RFC 7517).
+    pub fn public(&self) -> &Jwk {
+        &self.public
+    }
+
+    /// Signs claims as a JWT of this `typ`.
+    ///
+    /// # Errors
+    /// Claims that are no JSON object.
+    pub fn sign(&self, token_type: &str, claims: &impl Serialize) -> Result<String> {
+        let mut header = Header::new(Algorithm::ES256);
+        header.typ = Some(token_type.to_owned());
+        header.kid = Some(self.id.clone());
+        encode(&header, claims, &self.signing).map_err(Error::internal)
+    }
+}
+
+/// A current or retired signing key.
+pub(super) struct SigningKey {
+    pub(super) pair: KeyPair,
     created_at: i64,
     retired_at: Option<i64>,
     /// Expiry of its last token, fixed at rotation.
     verifies_until: Option<i64>,
-    pub(super) signing: EncodingKey,
-    pub(super) verifying: DecodingKey,
-    public: Jwk,
 }
 
 /// A signing key as shown to operators.
@@ -58,12 +105,12 @@ impl SigningKeys {
     }
 
     pub(super) fn find(&self, id: &str) -> Option<&SigningKey> {
-        self.0.iter().find(|key| key.id == id && !key.is_over())
+        self.0.iter().find(|key| key.pair.id == id && !key.is_over())
     }
 
     pub(super) fn public(&self) -> Vec<Jwk> {
         let valid = self.0.iter().filter(|key| !key.is_over());
-        valid.map(|key| key.public.clone()).collect()
+        valid.map(|key| key.pair.public.clone()).collect()
     }
 
     pub(super) fn describe(&self) -> Vec<SigningKeyInfo> {
@@ -82,7 +129,7 @@ impl SigningKey {
 
     fn describe(&self) -> SigningKeyInfo {
         SigningKeyInfo {
-            kid: self.id.clone(),
+            kid: self.pair.id.clone(),
             alg: "ES256",
             created_at: self.created_at,
             retired_at: self.retired_at,
@@ -107,18 +154,8 @@ impl SigningKeyRow {
                 "this database was sealed with another master key; restore that one (TRAWL_MASTER_KEY, or master.key in the data directory)",
             )
         })?;
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &pkcs8)
-            .map_err(|error| Error::internal(error.to_string()))?;
-        let verifying = DecodingKey::from_ec_der(pair.public_key().as_ref());
-        let mut public =
-            Jwk::from_decoding_key(&verifying, Some(Algorithm::ES256)).map_err(Error::internal)?;
-        public.common.key_id = Some(self.id.clone());
-        public.common.public_key_use = Some(PublicKeyUse::Signature);
         Ok(SigningKey {
-            signing: EncodingKey::from_ec_der(&pkcs8),
-            verifying,
-            public,
-            id: self.id,
+            pair: KeyPair::read(self.id, &pkcs8)?,
             created_at: self.created_at,
             retired_at: self.retired_at,
             verifies_until: self.verifies_until,
@@ -168,10 +205,7 @@ pub(super) async fn remove_over(transaction: &Transaction) -> Result<()> {
 }
 
 fn generate(keys: &Keys) -> Result<(String, Vec<u8>)> {
-    let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_FIXED_SIGNING)
-        .map_err(|_| Error::internal("no signing key could be generated"))?;
-    let pkcs8 = pair.to_pkcs8v1().map_err(|_| Error::internal("the signing key could not be serialised"))?;
-    let id = Uuid::new_v4().to_string();
-    let sealed = keys.secrets.seal(id.as_bytes(), pkcs8.as_ref()).map_err(Error::internal)?;
+    let (KeyPair { id, .. }, pkcs8) = KeyPair::generate()?;
+    let sealed = keys.secrets.seal(id.as_bytes(), &pkcs8).map_err(Error::internal)?;
     Ok((id, sealed))
 }

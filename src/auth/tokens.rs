@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use jsonwebtoken::{
-    Algorithm, Header, Validation, decode, decode_header, encode, errors::ErrorKind, jwk::Jwk,
-};
+use jsonwebtoken::{Algorithm, Validation, decode, decode_header, errors::ErrorKind, jwk::Jwk};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -214,12 +212,12 @@ impl Tokens {
             scope: subject.scopes.to_string(),
             tenant: subject.tenant_id,
         };
-        let keys = self.keys().await?;
-        let key = keys.1.current()?;
-        let mut header = Header::new(Algorithm::ES256);
-        header.typ = Some(TOKEN_TYPE.to_owned());
-        header.kid = Some(key.id.clone());
-        encode(&header, &claims, &key.signing).map_err(Error::internal)
+        self.sign(TOKEN_TYPE, &claims).await
+    }
+
+    /// Signs claims as a JWT of this `typ`.
+    pub(super) async fn sign(&self, token_type: &str, claims: &impl Serialize) -> Result<String> {
+        self.keys().await?.1.current()?.pair.sign(token_type, claims)
     }
 
     /// Verifies signature, type, audience and expiry, not its objects.
@@ -231,12 +229,15 @@ impl Tokens {
         let key_id = decode_header(token).ok().and_then(|header| header.kid).ok_or_else(invalid)?;
         let keys = self.keys().await?;
         let key = keys.1.find(&key_id).ok_or_else(invalid)?;
-        let data = decode::<Claims>(token, &key.verifying, &self.validation).map_err(|error| match error
-            .kind()
-        {
-            ErrorKind::ExpiredSignature => Error::unauthorized("the token has expired; ask for a new one"),
-            _ => invalid(),
-        })?;
+        let data =
+            decode::<Claims>(token, &key.pair.verifying, &self.validation).map_err(|error| {
+                match error.kind() {
+                    ErrorKind::ExpiredSignature => {
+                        Error::unauthorized("the token has expired; ask for a new one")
+                    }
+                    _ => invalid(),
+                }
+            })?;
         if data.header.typ.as_deref() != Some(TOKEN_TYPE) {
             return Err(Error::unauthorized("the token is not an access token"));
         }

@@ -52,6 +52,8 @@ pub(super) enum SetupError {
     Credentials { option: &'static str, reason: &'static str },
     #[error("{0}")]
     Mapping(String),
+    #[error("--keys-listen: {0}")]
+    Keys(String),
     #[error("--server: must be an http or https address, not {0}")]
     Address(Url),
     #[error("--indicated-e-code: must be plain text without line breaks")]

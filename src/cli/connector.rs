@@ -2,6 +2,7 @@
 
 mod mapping;
 mod output;
+mod person;
 pub(super) mod template;
 
 use std::{
@@ -14,13 +15,14 @@ use std::{
 use clap::{ArgGroup, ValueEnum};
 use trawl_connectors::{
     AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, CONTRACT, ClientCredentials,
-    DEFAULT_API_KEY_HEADER, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, GalleryEntry, InvalidCredentials, Method,
-    Question, SourceSettings,
+    DEFAULT_API_KEY_HEADER, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, GalleryEntry, Grant, InvalidCredentials,
+    Method, Question, SourceSettings,
     check::{self, CheckSettings},
     serve_interpreter,
 };
 use url::Url;
 
+use self::person::PersonOptions;
 use super::{
     client::{SetupError, read_secret_file},
     exit::{WRONG_USAGE, fail},
@@ -71,6 +73,8 @@ pub(super) struct CheckOptions {
     mapping: Option<PathBuf>,
     #[command(flatten)]
     access: AccessOptions,
+    #[command(flatten)]
+    person: PersonOptions,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -97,6 +101,8 @@ pub(super) struct TryOptions {
     cursor: Option<String>,
     #[command(flatten)]
     access: AccessOptions,
+    #[command(flatten)]
+    person: PersonOptions,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -114,6 +120,9 @@ struct AccessOptions {
     /// File with the client secret
     #[arg(long, value_name = "FILE", requires = "token_url")]
     client_secret_file: Option<PathBuf>,
+    /// Grant of the token: of the client, or of the person
+    #[arg(long, value_enum, default_value = "client-credentials", requires = "token_url")]
+    grant: GrantArgument,
     /// Scopes to request, separated by spaces
     #[arg(long, requires = "token_url")]
     scope: Option<String>,
@@ -155,6 +164,25 @@ enum MethodArgument {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
+enum GrantArgument {
+    ClientCredentials,
+    /// RFC 7523
+    JwtBearer,
+    /// RFC 8693
+    TokenExchange,
+}
+
+impl From<GrantArgument> for Grant {
+    fn from(grant: GrantArgument) -> Self {
+        match grant {
+            GrantArgument::ClientCredentials => Self::ClientCredentials,
+            GrantArgument::JwtBearer => Self::JwtBearer,
+            GrantArgument::TokenExchange => Self::TokenExchange,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum OrderArgument {
     Time,
     Relevance,
@@ -189,7 +217,8 @@ pub(super) async fn try_once(options: TryOptions) -> ExitCode {
             None => mapping::address(&entry)?,
         };
         let (method, order) = (mapping::method(&entry), mapping::order(&entry));
-        let (source, rules) = source_settings(&url, method, Some(entry), &options.access).await?;
+        let (mut source, rules) = source_settings(&url, method, Some(entry), &options.access).await?;
+        source.identity = options.person.identity(options.access.grant.into()).await?;
         Ok::<_, SetupError>((source, order, rules))
     };
     let (source, order, rules) = match settings.await {
@@ -197,7 +226,8 @@ pub(super) async fn try_once(options: TryOptions) -> ExitCode {
         Err(error) => return fail(WRONG_USAGE, error),
     };
     let (keyword, limit) = (options.keyword.as_str(), options.limit.into());
-    let question = Question { keyword, limit, cursor: options.cursor.as_deref() };
+    let question =
+        Question { keyword, limit, cursor: options.cursor.as_deref(), person: options.person.person() };
     let trial = match check::try_source(&source, &rules, order, &question).await {
         Ok(trial) => trial,
         Err(error) => return fail(WRONG_USAGE, error),
@@ -254,8 +284,10 @@ async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, Addres
         (Some(OrderArgument::Relevance), _) => DeclaredOrder::Relevance,
         (None, Some(entry)) => mapping::order(entry),
     };
-    let (source, rules) = source_settings(&options.url, method, entry, &options.access).await?;
-    Ok((CheckSettings { source, order, keyword: options.keyword.clone() }, rules))
+    let (mut source, rules) = source_settings(&options.url, method, entry, &options.access).await?;
+    source.identity = options.person.identity(options.access.grant.into()).await?;
+    let person = options.person.person().map(str::to_owned);
+    Ok((CheckSettings { source, order, person, keyword: options.keyword.clone() }, rules))
 }
 
 /// Allows the operator's addresses alone.
@@ -275,6 +307,7 @@ async fn source_settings(
         method,
         mapping,
         authentication: authentication(access)?,
+        identity: None,
         timeout: Duration::from_millis(access.timeout_ms),
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
@@ -288,6 +321,7 @@ fn authentication(options: &AccessOptions) -> Result<Authentication, SetupError>
         (&options.token_url, &options.client_id, &options.client_secret_file)
     {
         return Ok(Authentication::OAuth2Client(ClientCredentials {
+            grant: options.grant.into(),
             token_url: token_url.clone(),
             client_id: client_id.clone(),
             client_secret: read_secret_file("--client-secret-file", file)?,

@@ -131,7 +131,7 @@ impl Loader {
             name: row.name.clone(),
             weight: Weight::from_thousandths(row.weight),
             hedging: row.hedging,
-            client: validate(row, &self.policy, secret)?,
+            client: validate(tenant_id, row, &self.policy, secret)?,
         };
         let state = self.state_of(tenant_id, &row.id);
         let source = ExternalSource::new(settings, state, self.source_pages.clone(), hand_on);

@@ -41,6 +41,7 @@ fn policy() -> SourcePolicy {
         auth_none: false,
         max_body_bytes: 1_024,
         interpreters: InterpreterPool::new("/nowhere".into()),
+        assertions: None,
     }
 }
 
@@ -78,7 +79,7 @@ fn oldest_secret_opens_and_is_sealed_anew_when_kept() {
 #[test]
 fn first_invalid_field_of_a_row_is_named() {
     let read = |row: &SourceRow, secret: Result<SecretString, CannotOpen>| {
-        validate(row, &policy(), || secret).map_err(|invalid| invalid.to_string()).err()
+        validate(1, row, &policy(), || secret).map_err(|invalid| invalid.to_string()).err()
     };
     assert_eq!(read(&row(), Ok("hush".into())), None);
     for (changed, field) in [

@@ -6,18 +6,22 @@ use std::{borrow::Cow, fmt, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 use trawl_connectors::{
-    AddressRules, ApiKey, Authentication, BasicCredentials, BearerToken, ClientCredentials, DeclaredOrder,
-    InterpreterPool, InvalidCredentials, MappedCalls, Mapping, MappingError, Method, SourceSettings,
+    AddressRules, ApiKey, AssertionHeader, Authentication, BasicCredentials, BearerToken, ClientCredentials,
+    DeclaredOrder, InterpreterPool, InvalidCredentials, MappedCalls, Mapping, MappingError, Method,
+    SourceIdentity, SourceSettings,
 };
 use trawl_search::sources::external::ClientSettings;
 use url::Url;
 
 use super::{
     repo::sources::SourceRow,
-    sources::{AuthType, GET, POST, RELEVANCE, TIME},
+    source_forms::{AuthType, GET, IdentityForm, POST, RELEVANCE, TIME},
 };
 use crate::{
-    auth::keys::{CannotOpen, SealingKey},
+    auth::{
+        assertions::Assertions,
+        keys::{CannotOpen, SealingKey},
+    },
     error::Error,
 };
 
@@ -35,6 +39,8 @@ pub struct SourcePolicy {
     pub max_body_bytes: usize,
     /// Processes that run mappings.
     pub interpreters: InterpreterPool,
+    /// Vouches for people; `None` where no source may learn of them.
+    pub assertions: Option<Assertions>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,6 +132,7 @@ pub(super) fn keep_sealed(
 /// # Errors
 /// The first invalid field.
 pub(super) fn validate(
+    tenant_id: i64,
     row: &SourceRow,
     policy: &SourcePolicy,
     secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
@@ -150,12 +157,41 @@ pub(super) fn validate(
         method,
         mapping: mapping.map(|mapping| MappedCalls::new(mapping, policy.interpreters.clone())),
         authentication: authentication(row, policy, secret)?,
+        identity: identity(tenant_id, row, policy)?,
         timeout: Duration::from_millis(positive("timeoutMs", row.timeout_ms)?),
         max_concurrency: positive("maxConcurrency", row.max_concurrency)?,
         max_body_bytes: policy.max_body_bytes,
     };
     let page_size = positive("pageSize", row.page_size)?;
     Ok(ClientSettings { source, order, page_size, addresses: policy.addresses.clone() })
+}
+
+fn identity(
+    tenant_id: i64,
+    row: &SourceRow,
+    policy: &SourcePolicy,
+) -> Result<Option<SourceIdentity>, InvalidSettings> {
+    let Some(identity) = &row.identity else { return Ok(None) };
+    let identity: IdentityForm = serde_json::from_str(identity)
+        .map_err(|error| InvalidSettings::new("identity", format!("cannot be read: {error}")))?;
+    let assertions = policy.assertions.as_ref();
+    let assertions = assertions.ok_or_else(|| InvalidSettings::new("identity", "is not possible here"))?;
+    let invalid = |InvalidCredentials { reason, .. }| InvalidSettings::new("identity.header", reason);
+    let header = identity.header.as_deref().map(AssertionHeader::new).transpose().map_err(invalid)?;
+    if header.as_ref().is_some_and(|header| header.is_named(auth_header(row))) {
+        let reason = "is taken by the credentials of auth; name another, such as X-Trawl-Assertion";
+        return Err(InvalidSettings::new("identity.header", reason));
+    }
+    Ok(Some(SourceIdentity { issuer: assertions.of_tenant(tenant_id), claims: identity.claims(), header }))
+}
+
+/// The header of the credentials.
+fn auth_header(row: &SourceRow) -> &str {
+    match AuthType::named(&row.auth_type) {
+        None | Some(AuthType::None) => "",
+        Some(AuthType::ApiKey) => row.api_key_header.as_deref().unwrap_or_default(),
+        Some(_) => "authorization",
+    }
 }
 
 /// Compilation needs a process: see [`Registry`](super::Registry).
@@ -181,13 +217,20 @@ fn address(field: &'static str, text: &str, policy: &SourcePolicy) -> Result<Url
     Ok(url)
 }
 
+/// Whether an assertion takes the place of credentials.
+fn takes_assertions(row: &SourceRow) -> bool {
+    let identity = row.identity.as_deref().and_then(|identity| serde_json::from_str(identity).ok());
+    identity.is_some_and(|identity: IdentityForm| identity.header.is_some())
+}
+
 fn authentication(
     row: &SourceRow,
     policy: &SourcePolicy,
     secret: impl FnOnce() -> Result<SecretString, CannotOpen>,
 ) -> Result<Authentication, InvalidSettings> {
     let Some(kind) = AuthType::named(&row.auth_type) else {
-        let reason = "must be OAUTH2_CLIENT, API_KEY, BASIC, BEARER or NONE";
+        let reason =
+            "must be OAUTH2_CLIENT, OAUTH2_JWT_BEARER, OAUTH2_TOKEN_EXCHANGE, API_KEY, BASIC, BEARER or NONE";
         return Err(InvalidSettings::new("auth.type", reason));
     };
     let secret = || {
@@ -197,18 +240,19 @@ fn authentication(
         })
     };
     match kind {
-        AuthType::None if policy.auth_none => Ok(Authentication::None),
+        AuthType::None if policy.auth_none || takes_assertions(row) => Ok(Authentication::None),
         AuthType::None => Err(InvalidSettings::new(
             "auth.type",
             "NONE is not allowed here: connectors.allow_auth_none is false",
         )),
-        AuthType::OAuth2Client => {
+        AuthType::OAuth2(grant) => {
             let token_url = address("auth.tokenUrl", row.token_url.as_deref().unwrap_or_default(), policy)?;
             let client_id =
                 row.client_id.clone().ok_or_else(|| InvalidSettings::new("auth.clientId", "is required"))?;
             let client_secret = secret()?;
             let (scope, audience) = (row.scope.clone(), row.audience.clone());
-            let credentials = ClientCredentials { token_url, client_id, client_secret, scope, audience };
+            let credentials =
+                ClientCredentials { grant, token_url, client_id, client_secret, scope, audience };
             Ok(Authentication::OAuth2Client(credentials))
         }
         AuthType::ApiKey => Ok(Authentication::ApiKey(match &row.api_key_parameter {

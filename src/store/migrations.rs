@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 22] = migrations!("sqlite":
+static SQLITE: [Migration; 23] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -46,9 +46,10 @@ static SQLITE: [Migration; 22] = migrations!("sqlite":
     "0020_figures",
     "0021_insights",
     "0022_mapped_sources",
+    "0023_source_identity",
 );
 
-static POSTGRES: [Migration; 13] = migrations!("postgres":
+static POSTGRES: [Migration; 14] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -62,6 +63,7 @@ static POSTGRES: [Migration; 13] = migrations!("postgres":
     "0020_figures",
     "0021_insights",
     "0022_mapped_sources",
+    "0023_source_identity",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

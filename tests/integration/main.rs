@@ -129,6 +129,8 @@ mod groups {
     mod search;
 }
 #[cfg(test)]
+mod identities;
+#[cfg(test)]
 mod layers;
 #[cfg(test)]
 mod mapped {

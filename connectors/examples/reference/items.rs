@@ -28,6 +28,9 @@ pub(crate) struct Item {
     pub(crate) display_time: i64,
     /// Text holding a JSON object by client kind.
     pub(crate) action: String,
+    /// The only person who sees it; `None` for everyone.
+    #[serde(skip)]
+    pub(crate) reader: Option<String>,
 }
 
 /// 57 items in the contract's order: newest first, then by id. Three in a row share a time.
@@ -42,7 +45,22 @@ pub(crate) fn collection(prefix: &str) -> Vec<Item> {
             author: ["Mei Chen", "Omar Haddad", "Ana Lima"][number % 3].to_owned(),
             display_time: NEWEST - hours * 3_600_000,
             action: json!({"web": format!("[OpenUrl]\nurl=https://papers.example/{number}")}).to_string(),
+            reader: None,
         }
     };
     (0..57).map(item).collect()
+}
+
+/// The collection, and for each of these people one paper of their own, the newest of all.
+pub(crate) fn collection_of(prefix: &str, people: &[String]) -> Vec<Item> {
+    let common = collection(prefix);
+    let own = people.iter().enumerate().map(|(number, person)| Item {
+        id: format!("{prefix}-of-{person}"),
+        title: format!("Letter to {person}"),
+        brief: "A letter of the harbour office.".to_owned(),
+        display_time: NEWEST + i64::try_from(people.len() - number).unwrap_or_default(),
+        reader: Some(person.clone()),
+        ..common[0].clone()
+    });
+    own.chain(common.clone()).collect()
 }

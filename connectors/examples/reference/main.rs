@@ -2,6 +2,7 @@
 //!
 //! An author writes `source`. `tokens` stands for the authorization server, `items` for the data.
 
+mod assertions;
 mod items;
 mod source;
 mod tokens;
@@ -17,14 +18,23 @@ struct Arguments {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// Keys of assertions, such as https://trawl.example/oauth2/jwks; searches then need an assertion.
+    #[arg(long)]
+    assertion_keys: Option<String>,
+    /// People who have a paper of their own, by id.
+    #[arg(long = "person", requires = "assertion_keys")]
+    people: Vec<String>,
 }
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let listener = TcpListener::bind(Arguments::parse().listen).await?;
+    let Arguments { listen, assertion_keys, people } = Arguments::parse();
+    let listener = TcpListener::bind(listen).await?;
     let base = format!("http://{}", listener.local_addr()?);
     let tokens = tokens::IssuedTokens::default();
-    let service = source::router(items::collection("doc"), tokens.clone()).merge(tokens::router(tokens));
+    let assertions = assertion_keys.map(|keys_url| assertions::Assertions::new(&keys_url, &base));
+    let papers = items::collection_of("doc", &people);
+    let service = source::router(papers, tokens.clone(), assertions).merge(tokens::router(tokens));
     println!("source     {base}/search");
     println!("tokens     {base}/token");
     println!("client     {}, with a secret for demonstrations that everyone knows", tokens::CLIENT_ID);

@@ -9,7 +9,7 @@ use axum::{Json, Router, routing::get};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{items::Item, tokens::IssuedTokens};
+use super::{assertions::Assertions, items::Item, tokens::IssuedTokens};
 
 /// Scope that a token needs.
 pub(crate) const SCOPE: &str = "search";
@@ -22,6 +22,8 @@ struct Source {
     /// Newest first, then by id: an order without ties.
     items: Arc<[Item]>,
     tokens: IssuedTokens,
+    /// If some items are for their readers alone.
+    assertions: Option<Assertions>,
 }
 
 #[derive(Deserialize)]
@@ -32,10 +34,12 @@ struct SearchRequest {
 }
 
 /// `/search` over these ordered items, by GET and by POST.
-pub(crate) fn router(items: Vec<Item>, tokens: IssuedTokens) -> Router {
-    Router::new()
-        .route("/search", get(answer).post(answer))
-        .with_state(Source { items: items.into(), tokens })
+pub(crate) fn router(items: Vec<Item>, tokens: IssuedTokens, assertions: Option<Assertions>) -> Router {
+    Router::new().route("/search", get(answer).post(answer)).with_state(Source {
+        items: items.into(),
+        tokens,
+        assertions,
+    })
 }
 
 async fn answer(State(source): State<Source>, request: Request) -> Response {
@@ -45,7 +49,17 @@ async fn answer(State(source): State<Source>, request: Request) -> Response {
         return (challenge, fail(refusal.status(), "the token is missing, unknown or not for searching"))
             .into_response();
     }
-    match read_request(request).await.and_then(|parameters| search(&source.items, &parameters)) {
+    let reader = match &source.assertions {
+        None => None,
+        Some(assertions) => match assertions.person(request.headers()).await {
+            Some(person) => Some(person),
+            None => return fail(StatusCode::UNAUTHORIZED, "the assertion is missing or not valid here"),
+        },
+    };
+    let page = read_request(request)
+        .await
+        .and_then(|parameters| search(&source.items, &parameters, reader.as_deref()));
+    match page {
         Ok(page) => envelope(StatusCode::OK, &page),
         Err(reason) => fail(StatusCode::BAD_REQUEST, &reason),
     }
@@ -61,8 +75,8 @@ async fn read_request(request: Request) -> Result<SearchRequest, String> {
     query.map(|Query(parameters)| parameters).map_err(|rejection| rejection.body_text())
 }
 
-/// One page: at most `limit` matches after the cursor's place.
-fn search(items: &[Item], parameters: &SearchRequest) -> Result<Value, String> {
+/// One page: at most `limit` matches after the cursor's place, of the items that `reader` may see.
+fn search(items: &[Item], parameters: &SearchRequest, reader: Option<&str>) -> Result<Value, String> {
     let keyword = parameters.keyword.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = keyword.split_whitespace().collect();
     if words.is_empty() {
@@ -77,7 +91,9 @@ fn search(items: &[Item], parameters: &SearchRequest) -> Result<Value, String> {
         let text = format!("{}\n{}", item.title, item.brief).to_lowercase();
         words.iter().all(|word| text.contains(word))
     };
-    let matches: Vec<&Item> = items.iter().filter(holds_every_word).collect();
+    // Trimmed before it is counted, so that totals and cursors tell nothing either.
+    let is_visible = |item: &&Item| item.reader.is_none() || item.reader.as_deref() == reader;
+    let matches: Vec<&Item> = items.iter().filter(is_visible).filter(holds_every_word).collect();
     // The cursor names a place, not an offset, so added and removed items shift no page.
     let start = matches.partition_point(|item| after.is_some_and(|after| place(item) <= after));
     let page = &matches[start..matches.len().min(start + limit)];

@@ -12,3 +12,18 @@ pub(crate) enum CallCredentials {
     Fixed,
     Wrong,
 }
+
+/// Assertion of one call, if the source takes assertions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallAssertion {
+    /// Of the person of the check.
+    Proper,
+    Missing,
+    /// With another signature.
+    Forged,
+    /// Of another audience.
+    Misdirected,
+    Expired,
+    /// Of a person whom nobody knows.
+    Nobody,
+}

@@ -178,7 +178,25 @@ clauses! {
     Concurrency "concurrency" []
         "Ten calls at once are answered",
         "ten successes";
+    IdentityRequired "identity-required" []
+        "A call without an assertion is refused",
+        "HTTP 401 or 403";
+    IdentitySignature "identity-signature" [IdentityRequired]
+        "An assertion with a wrong signature is refused",
+        "HTTP 401 or 403";
+    IdentityAudience "identity-audience" [IdentityRequired]
+        "An assertion for another audience is refused",
+        "HTTP 401 or 403";
+    IdentityExpiry "identity-expiry" [IdentityRequired]
+        "An assertion that has expired is refused",
+        "HTTP 401 or 403";
+    IdentityUnknown "identity-unknown" [IdentityRequired]
+        "A person whom the source does not know sees no rows of others",
+        "HTTP 401 or 403, or other rows than the person of the check sees";
 }
+
+/// Number of clauses of every source; the others are about assertions.
+pub(super) const COMMON_CLAUSES: usize = Clause::IdentityRequired as usize;
 
 #[cfg(test)]
 mod tests {

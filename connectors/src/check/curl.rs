@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use reqwest::Method as HttpMethod;
+use reqwest::header::AUTHORIZATION;
 
 use super::call::CallCredentials;
 use crate::credentials::{SourceCredential, WRONG_BEARER};
 use crate::request::SearchRequest;
-use crate::settings::{Authentication, ClientCredentials};
+use crate::settings::{Authentication, ClientCredentials, Grant};
 use crate::text::is_unfit;
 
 /// curl expands brackets and braces.
@@ -18,8 +19,16 @@ pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String 
     let mut parts = vec![
         format!("{CURL} -u \"$CLIENT_ID:$CLIENT_SECRET\""),
         quote_word(credentials.token_url.as_str()),
-        "-d grant_type=client_credentials".to_owned(),
+        format!("-d grant_type={}", credentials.grant.grant_type()),
     ];
+    match credentials.grant {
+        Grant::ClientCredentials => {}
+        Grant::JwtBearer => parts.push("-d \"assertion=$ASSERTION\"".to_owned()),
+        Grant::TokenExchange => {
+            parts.push("-d \"subject_token=$ASSERTION\"".to_owned());
+            parts.push("-d subject_token_type=urn:ietf:params:oauth:token-type:jwt".to_owned());
+        }
+    }
     let fields = [("scope", &credentials.scope), ("audience", &credentials.audience)];
     let given = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_deref()?)));
     parts.extend(
@@ -28,11 +37,12 @@ pub(super) fn describe_token_request(credentials: &ClientCredentials) -> String 
     parts.join(" ")
 }
 
-/// Variables stand for secrets: `$TOKEN`, `$API_KEY`, `$USERNAME` and `$PASSWORD`.
+/// Variables stand for secrets: `$TOKEN`, `$API_KEY`, `$USERNAME`, `$PASSWORD` and `$ASSERTION`.
 pub(crate) fn describe_search(
     request: &SearchRequest,
     authentication: &Authentication,
     credentials: &CallCredentials,
+    assertion: Option<&SourceCredential>,
 ) -> String {
     let mut url = quote_word(request.url.as_str());
     let mut parts = Vec::new();
@@ -43,6 +53,10 @@ pub(crate) fn describe_search(
             url = format!("{url}\"{separator}{parameter}\"");
         }
         None => {}
+    }
+    if let Some(SourceCredential::Header { name, .. }) = assertion {
+        let scheme = if *name == AUTHORIZATION { "Bearer " } else { "" };
+        parts.push(format!("-H \"{name}: {scheme}$ASSERTION\""));
     }
     for (name, value) in &request.headers {
         let value = String::from_utf8_lossy(value.as_bytes());
@@ -127,7 +141,7 @@ mod tests {
         let url = "https://search.example/find?fields[]={a,b}&x='$(id)'".parse().unwrap();
         let parameters = Parameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
         let request = SearchRequest::for_contract(&url, method, parameters);
-        let line = describe_search(&request, &Authentication::None, &CallCredentials::None);
+        let line = describe_search(&request, &Authentication::None, &CallCredentials::None, None);
         assert!(!line.contains(is_unfit), "{line:?}");
         shlex::split(&line).unwrap()
     }
@@ -159,7 +173,7 @@ mod tests {
         let url: url::Url = "https://search.example/find".parse().unwrap();
         let request = SearchRequest::for_contract(&url, Method::Get, Parameters::first_page("a", 10));
         let key = crate::ApiKey::in_query("api_key", "hush".into()).unwrap();
-        let line = describe_search(&request, &Authentication::ApiKey(key), &CallCredentials::Fixed);
+        let line = describe_search(&request, &Authentication::ApiKey(key), &CallCredentials::Fixed, None);
         let expected =
             r#"curl -sS --globoff -i 'https://search.example/find?keyword=a&limit=10'"&api_key=$API_KEY""#;
         assert_eq!(line, expected);

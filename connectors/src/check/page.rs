@@ -48,6 +48,12 @@ pub(super) struct CheckedPage {
     pub(super) cursor: Option<String>,
 }
 
+impl CheckedPage {
+    pub(super) fn ids(&self) -> HashSet<&str> {
+        self.rows.iter().map(|row| row.id.as_str()).collect()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
     /// JSON, so that even invalid ids differ.

@@ -7,14 +7,15 @@ use reqwest::StatusCode;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::call::CallCredentials;
+use super::call::{CallAssertion, CallCredentials};
 use super::clause::Clause;
 use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
-use crate::client::{PreparedSearch, prepare};
+use crate::client::{PreparedSearch, identify, prepare};
 use crate::credentials::{FixedCredentials, SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
+use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
 use crate::mapping::{FieldFault, MappingError};
 use crate::redaction::redact;
 use crate::request::Parameters;
@@ -23,9 +24,15 @@ use crate::token::{Token, TokenCache};
 use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
 
 const CONNECTIONS: usize = 10;
+/// Nobody's id and login.
+const NOBODY: &str = "trawl-check-nobody";
+const OTHER_AUDIENCE: &str = "https://another-source.invalid";
+const EXPIRED_SECONDS: i64 = 24 * 3600;
 
 pub(super) struct Probe {
     settings: SourceSettings,
+    /// By synchronised id.
+    person: Option<String>,
     rules: AddressRules,
     http: Http,
     record: Mutex<Record>,
@@ -67,8 +74,15 @@ pub(super) struct Reply {
 }
 
 impl Probe {
-    pub(super) fn new(settings: &SourceSettings, rules: &AddressRules) -> Result<Self, SettingsError> {
-        settings.check_limits()?;
+    pub(super) fn new(
+        settings: &SourceSettings,
+        person: Option<&str>,
+        rules: &AddressRules,
+    ) -> Result<Self, SettingsError> {
+        settings.check()?;
+        if settings.identity.is_some() && person.is_none() {
+            return Err(SettingsError::NoPerson);
+        }
         let http = Http::new(SOURCE, &settings.url, rules, CONNECTIONS)?;
         let record = Mutex::new(Record::default());
         let secrets = match &settings.authentication {
@@ -76,7 +90,8 @@ impl Probe {
             other => other.fixed().map(FixedCredentials::secrets).unwrap_or_default(),
         };
         lock(&record).secrets.extend(secrets);
-        Ok(Self { settings: settings.clone(), rules: rules.clone(), http, record })
+        let person = person.map(str::to_owned);
+        Ok(Self { settings: settings.clone(), person, rules: rules.clone(), http, record })
     }
 
     pub(super) fn authentication(&self) -> &Authentication {
@@ -87,19 +102,58 @@ impl Probe {
         self.settings.mapping.is_some()
     }
 
+    pub(super) fn takes_assertions(&self) -> bool {
+        self.settings.identity.as_ref().is_some_and(|identity| identity.header.is_some())
+    }
+
+    /// As registered.
+    ///
+    /// # Errors
+    /// No token.
+    pub(super) async fn credentials(&self) -> Result<CallCredentials, SourceError> {
+        Ok(match &self.settings.authentication {
+            Authentication::None => CallCredentials::None,
+            Authentication::OAuth2Client(client) => CallCredentials::Token(self.fetch_token(client).await?),
+            Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
+                CallCredentials::Fixed
+            }
+        })
+    }
+
     pub(super) async fn fetch_token(
         &self,
         credentials: &ClientCredentials,
     ) -> Result<Arc<Token>, SourceError> {
-        let tokens = TokenCache::new(credentials.clone(), &self.rules)
+        let tokens = TokenCache::new(credentials.clone(), self.settings.identity.as_ref(), &self.rules)
             .map_err(|error| SourceError::Failed(error.to_string()))?;
-        let token = tokens.get().await?;
+        let identified = identify(&self.settings, self.person.as_deref()).await?;
+        let token = tokens.get(identified.as_ref().map(|identified| &identified.person)).await?;
         lock(&self.record).secrets.push(token.text.clone());
         Ok(token)
     }
 
     pub(super) async fn call(&self, parameters: Parameters<'_>, credentials: &CallCredentials) -> Exchange {
-        let prepared = match prepare(&self.settings, parameters).await {
+        self.call_with(parameters, credentials, CallAssertion::Proper).await
+    }
+
+    pub(super) async fn call_with(
+        &self,
+        parameters: Parameters<'_>,
+        credentials: &CallCredentials,
+        assertion: CallAssertion,
+    ) -> Exchange {
+        let identified = match self.identify(assertion).await {
+            Ok(identified) => identified,
+            Err(error) => {
+                let outcome = Err((Clause::IdentityRequired, error.to_string()));
+                return Exchange { curl: String::new(), took: Duration::ZERO, received: None, outcome };
+            }
+        };
+        let person = identified.as_ref().map(|identified| &identified.person);
+        let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
+        lock(&self.record).secrets.extend(assertion.map(|assertion| assertion.text.clone()));
+        let assertion = assertion.map(|assertion| &assertion.credential);
+        let prepared = match prepare(&self.settings, parameters, person).await {
             Ok(prepared) => prepared,
             Err(error) => {
                 let outcome = Err(mapping_fault(&error));
@@ -107,13 +161,13 @@ impl Probe {
             }
         };
         let authentication = &self.settings.authentication;
-        let curl = curl::describe_search(&prepared.request, authentication, credentials);
+        let curl = curl::describe_search(&prepared.request, authentication, credentials, assertion);
         let begun = Instant::now();
         let late = || {
             let seen = format!("no complete answer within {} ms", self.settings.timeout.as_millis());
             Err((Clause::InTime, seen))
         };
-        let exchange = self.exchange(&prepared, credentials);
+        let exchange = self.exchange(&prepared, credentials, assertion);
         let received = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
         let took = begun.elapsed();
         let (received, outcome) = match received {
@@ -129,10 +183,42 @@ impl Probe {
         Exchange { curl, took, received, outcome }
     }
 
+    /// # Errors
+    /// The person does not stand; no key is at hand.
+    async fn identify(&self, assertion: CallAssertion) -> Result<Option<IdentifiedPerson>, SourceError> {
+        let identified = identify(&self.settings, self.person.as_deref()).await?;
+        let (Some(mut identified), Some(identity)) = (identified, &self.settings.identity) else {
+            return Ok(None);
+        };
+        let Some(header) = identity.header.as_ref().filter(|_| assertion != CallAssertion::Proper) else {
+            return Ok(Some(identified));
+        };
+        let audience = identity.audience(&self.settings.url);
+        let mut person = identified.person.clone();
+        if assertion == CallAssertion::Nobody {
+            (person.user_id, person.login_id) = (NOBODY.to_owned(), NOBODY.to_owned());
+            person.departments.clear();
+        }
+        let mut claims = Assertion::new(&person, &identity.claims, &audience);
+        match assertion {
+            CallAssertion::Misdirected => claims.audience = OTHER_AUDIENCE,
+            CallAssertion::Expired => claims.life = -EXPIRED_SECONDS,
+            _ => {}
+        }
+        let mut text = identity.issuer.sign(&claims).await?;
+        if assertion == CallAssertion::Forged {
+            text = with_other_signature(text.expose_secret());
+        }
+        let signed = SignedAssertion { credential: header.credential(&text)?, text };
+        identified.assertion = (assertion != CallAssertion::Missing).then_some(signed);
+        Ok(Some(identified))
+    }
+
     async fn exchange(
         &self,
         prepared: &PreparedSearch,
         credentials: &CallCredentials,
+        assertion: Option<&SourceCredential>,
     ) -> Result<(Received, HeaderMap), (Clause, String)> {
         let fail = |clause, error: TransportError| (clause, error.into_source_error(SOURCE).to_string());
         let fixed = self.settings.authentication.fixed();
@@ -145,7 +231,7 @@ impl Probe {
                 None => SourceCredential::header(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
             }),
         };
-        let make = || Ok(prepared.request.with(credential.as_ref()));
+        let make = || Ok(prepared.request.with(credential.iter().chain(assertion)));
         let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
                 TransportError::Timeout => Clause::InTime,
@@ -205,6 +291,13 @@ impl Probe {
     pub(super) fn into_times(self) -> Vec<Duration> {
         self.record.into_inner().unwrap_or_else(PoisonError::into_inner).times
     }
+}
+
+/// Claims that another key would have signed.
+fn with_other_signature(assertion: &str) -> SecretString {
+    let (claims, signature) = assertion.rsplit_once('.').unwrap_or((assertion, ""));
+    let turned = signature.chars().rev().collect::<String>();
+    format!("{claims}.{turned}").into()
 }
 
 fn mapping_fault(error: &MappingError) -> (Clause, String) {

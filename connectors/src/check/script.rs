@@ -2,7 +2,7 @@
 
 use futures::future::join_all;
 
-use super::call::CallCredentials;
+use super::call::{CallAssertion, CallCredentials};
 use super::clause::Clause;
 use super::curl;
 use super::multi_page::MULTI_PAGE_CLAUSES;
@@ -49,29 +49,30 @@ pub(super) async fn run(
     session.settle(&MULTI_PAGE_CLAUSES);
     session.check_credentials(&keyword).await;
     session.check_concurrency(&keyword).await;
+    session.check_identity(&keyword, &first).await;
 }
 
 async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<CallCredentials> {
-    let credentials = match probe.authentication() {
+    let mut curl = String::new();
+    match probe.authentication() {
         Authentication::None => {
             for clause in [Clause::Token, Clause::AuthRequired, Clause::AuthWrongToken, Clause::AuthScope] {
                 verdicts.unknown(clause, "the source was called without credentials");
             }
-            return Some(CallCredentials::None);
         }
-        Authentication::OAuth2Client(credentials) => credentials,
+        Authentication::OAuth2Client(credentials) => curl = curl::describe_token_request(credentials),
         Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
             for clause in [Clause::Token, Clause::AuthScope] {
                 verdicts.unknown(clause, "the credentials are registered, and come from no token endpoint");
             }
-            return Some(CallCredentials::Fixed);
         }
-    };
-    let curl = curl::describe_token_request(credentials);
-    match probe.fetch_token(credentials).await {
-        Ok(token) => {
-            verdicts.pass(Clause::Token, "a bearer token", &curl);
-            Some(CallCredentials::Token(token))
+    }
+    match probe.credentials().await {
+        Ok(credentials) => {
+            if matches!(credentials, CallCredentials::Token(_)) {
+                verdicts.pass(Clause::Token, "a bearer token", &curl);
+            }
+            Some(credentials)
         }
         Err(error) => {
             verdicts.fail(Clause::Token, error.to_string(), &curl);
@@ -247,6 +248,32 @@ impl Session<'_> {
         } else {
             Err(format!("the token endpoint always grants `{registered}`"))
         }
+    }
+
+    async fn check_identity(&mut self, keyword: &str, first: &CheckedPage) {
+        if !self.probe.takes_assertions() {
+            return;
+        }
+        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+        for (clause, assertion) in [
+            (Clause::IdentityRequired, CallAssertion::Missing),
+            (Clause::IdentitySignature, CallAssertion::Forged),
+            (Clause::IdentityAudience, CallAssertion::Misdirected),
+            (Clause::IdentityExpiry, CallAssertion::Expired),
+        ] {
+            let exchange = self.probe.call_with(parameters, &self.credentials, assertion).await;
+            self.verdicts.enter(clause, judge_status(&exchange, &[401, 403]), &exchange.curl);
+        }
+        let exchange = self.probe.call_with(parameters, &self.credentials, CallAssertion::Nobody).await;
+        let outcome = judge_status(&exchange, &[401, 403]).or_else(|seen| {
+            match self.read(&exchange, Some(DEFAULT_LIMIT)) {
+                Ok(page) if page.rows.is_empty() => Ok("an empty success".to_owned()),
+                Ok(page) if page.ids() != first.ids() => Ok("other rows".to_owned()),
+                Ok(_) => Err("the same rows: name a keyword with rows of the person's own".to_owned()),
+                Err(_) => Err(seen),
+            }
+        });
+        self.verdicts.enter(Clause::IdentityUnknown, outcome, &exchange.curl);
     }
 
     async fn check_concurrency(&mut self, keyword: &str) {

@@ -2,7 +2,6 @@
 
 use serde::Serialize;
 
-use super::call::CallCredentials;
 use super::probe::{Exchange, Probe, Reply};
 use crate::addresses::AddressRules;
 use crate::answer::parse_page;
@@ -10,7 +9,7 @@ use crate::client::Question;
 use crate::item::ContentItem;
 use crate::mapping::{FieldFault, MappedCalls};
 use crate::request::Parameters;
-use crate::settings::{Authentication, DeclaredOrder, SettingsError, SourceSettings};
+use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 
 /// Bytes of an answer that are shown.
 const MAX_SHOWN_BYTES: usize = 64 * 1024;
@@ -54,16 +53,10 @@ pub async fn try_source(
     order: DeclaredOrder,
     question: &Question<'_>,
 ) -> Result<Trial, SettingsError> {
-    let probe = Probe::new(settings, rules)?;
-    let credentials = match &settings.authentication {
-        Authentication::None => CallCredentials::None,
-        Authentication::OAuth2Client(client) => match probe.fetch_token(client).await {
-            Ok(token) => CallCredentials::Token(token),
-            Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
-        },
-        Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
-            CallCredentials::Fixed
-        }
+    let probe = Probe::new(settings, question.person, rules)?;
+    let credentials = match probe.credentials().await {
+        Ok(credentials) => credentials,
+        Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
     };
     let exchange = probe.call(Parameters::from(*question), &credentials).await;
     let states_total = settings.mapping.as_ref().is_none_or(MappedCalls::states_total);

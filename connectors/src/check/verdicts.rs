@@ -5,6 +5,8 @@ use super::report::{Finding, Verdict};
 
 #[derive(Debug)]
 pub(super) struct Verdicts {
+    /// The clauses of this source.
+    definitions: &'static [ClauseDefinition],
     entries: Vec<Option<Entry>>,
     /// Clauses that no later call is about.
     settled: Vec<bool>,
@@ -19,19 +21,19 @@ struct Entry {
     curl: Option<String>,
 }
 
-impl Default for Verdicts {
-    fn default() -> Self {
+impl Verdicts {
+    /// Of the first clauses.
+    pub(super) fn new(clauses: usize) -> Self {
         let none = vec![false; DEFINITIONS.len()];
         Self {
+            definitions: &DEFINITIONS[..clauses],
             entries: DEFINITIONS.iter().map(|_| None).collect(),
             settled: none.clone(),
             reported: none,
             undecided_reason: None,
         }
     }
-}
 
-impl Verdicts {
     /// An earlier failure stays.
     pub(super) fn pass(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
         let entry = &mut self.entries[clause as usize];
@@ -80,7 +82,7 @@ impl Verdicts {
     /// New final findings with their indexes.
     pub(super) fn take_decided(&mut self) -> Vec<(usize, Finding)> {
         let mut decided = Vec::new();
-        for definition in DEFINITIONS {
+        for definition in self.definitions {
             let place = definition.clause as usize;
             if self.reported[place] || !self.is_decided(definition) {
                 continue;
@@ -98,7 +100,8 @@ impl Verdicts {
     }
 
     pub(super) fn take_remaining(&mut self) -> Vec<(usize, Finding)> {
-        let remaining = DEFINITIONS.iter().filter(|definition| !self.reported[definition.clause as usize]);
+        let remaining =
+            self.definitions.iter().filter(|definition| !self.reported[definition.clause as usize]);
         let findings =
             remaining.map(|definition| (definition.clause as usize, self.finding(definition))).collect();
         self.reported.fill(true);
@@ -112,7 +115,7 @@ impl Verdicts {
     fn finding(&self, definition: &ClauseDefinition) -> Finding {
         let because = |clause: Clause| format!("not decided, because `{}` failed", clause.definition().id);
         let open = || {
-            let first = DEFINITIONS.iter().find(|definition| self.failed(definition.clause));
+            let first = self.definitions.iter().find(|definition| self.failed(definition.clause));
             let first = first.map(|definition| because(definition.clause));
             self.undecided_reason.clone().or(first).unwrap_or_else(|| "no call decided it".to_owned())
         };
@@ -146,7 +149,7 @@ mod tests {
 
     #[test]
     fn failure_stays_and_dependent_clauses_are_unknown() {
-        let mut verdicts = Verdicts::default();
+        let mut verdicts = Verdicts::new(DEFINITIONS.len());
         verdicts.fail(Clause::ItemId, "`id` is empty", "curl 1");
         verdicts.pass(Clause::ItemId, "5 items", "curl 2");
         verdicts.fail(Clause::CursorUnique, "2 rows repeat", "curl 3");
@@ -178,7 +181,7 @@ mod tests {
         let ids = |taken: Vec<(usize, Finding)>| -> Vec<(&str, Verdict)> {
             taken.into_iter().map(|(_, finding)| (finding.id, finding.verdict)).collect()
         };
-        let mut verdicts = Verdicts::default();
+        let mut verdicts = Verdicts::new(DEFINITIONS.len());
         verdicts.pass(Clause::Limit, "kept", "curl 1");
         verdicts.fail(Clause::LimitDefault, "11 items", "curl 2");
         assert_eq!(ids(verdicts.take_decided()), [], "later answers may break either");

@@ -9,6 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::Mapping;
+use crate::identity::KnownPerson;
 
 /// A filter that cannot be used, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -53,6 +54,7 @@ pub(super) struct Variables {
     pub(super) limit: usize,
     pub(super) cursor: Option<String>,
     pub(super) address: String,
+    pub(super) person: Option<KnownPerson>,
 }
 
 /// A task of the interpreter. A frame with the answer's body follows `Read`.

@@ -16,6 +16,7 @@ use self::filter::{Values, compile_filter};
 use self::value::{as_count, as_text, count, kind, read_action, read_time, shorten, to_json};
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
 use super::{MAX_ROWS, Mapping, Paging};
+use crate::identity::KnownPerson;
 
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
 
@@ -134,6 +135,7 @@ impl CompiledMapping {
             Paging::None | Paging::Cursor | Paging::Link => (0, self.first_page),
         };
         let address = variables.address.trim_end_matches('/').to_owned();
+        let person = variables.person.as_ref().map_or(Val::Null, describe_person);
         let values = vec![
             Val::from(variables.keyword.clone()),
             count(variables.limit as u64),
@@ -141,11 +143,17 @@ impl CompiledMapping {
             count(offset),
             count(page),
             Val::from(address),
+            person,
             headers,
             answer,
         ];
         Ok(BoundFilters { program: self, values, limit: variables.limit as u64, offset, page })
     }
+}
+
+fn describe_person(person: &KnownPerson) -> Val {
+    let json = serde_json::to_vec(person).unwrap_or_default();
+    read::parse_single(&json).unwrap_or(Val::Null)
 }
 
 /// The filters with the variables of one question.

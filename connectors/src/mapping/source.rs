@@ -13,6 +13,7 @@ use super::pool::{InterpreterPool, unexpected};
 use super::{Mapping, Paging};
 use crate::credentials::is_reserved_header;
 use crate::error::SourceError;
+use crate::identity::KnownPerson;
 use crate::request::{Parameters, SearchRequest};
 use crate::settings::Method;
 
@@ -53,18 +54,25 @@ impl MappedCalls {
         self.mapping.answer.total.is_some()
     }
 
+    /// Whether a filter names `$person`.
+    pub(crate) fn uses_person(&self) -> bool {
+        self.mapping.uses_person()
+    }
+
     /// Builds the request of a question.
     pub(crate) async fn build(
         &self,
         address: &Url,
         method: Method,
         parameters: Parameters<'_>,
+        person: Option<&KnownPerson>,
     ) -> Result<(SearchRequest, MappedQuestion), MappingError> {
         let variables = Variables {
             keyword: parameters.keyword.unwrap_or_default().to_owned(),
             limit: parameters.limit.unwrap_or(DEFAULT_LIMIT),
             cursor: parameters.cursor.map(str::to_owned),
             address: without_query(address),
+            person: person.cloned(),
         };
         let JobOutcome::Built(built) = self.run(InterpreterJob::Build(variables.clone()), None).await? else {
             return Err(unexpected());

@@ -10,7 +10,7 @@ const AT_ONCE: usize = 2;
 
 pub(crate) fn settings(source: &zoo::Running, method: Method) -> CheckSettings {
     let source = settings_of(source, method);
-    CheckSettings { source, order: DeclaredOrder::Time, keyword: Some(zoo::KEYWORD.to_owned()) }
+    CheckSettings { source, order: DeclaredOrder::Time, person: None, keyword: Some(zoo::KEYWORD.to_owned()) }
 }
 
 /// Each clause must be told once.

@@ -72,7 +72,7 @@ fn fault_names_differ_and_cover_every_clause() {
 
 async fn said_of_first_page(fault: &Fault) -> Option<String> {
     let running = zoo::start(fault).await;
-    let question = Question { keyword: &fault.keyword, limit: 10, cursor: None };
+    let question = Question { keyword: &fault.keyword, limit: 10, cursor: None, person: None };
     let settings = SourceSettings { timeout: timeout_of(fault), ..settings_of(&running, Method::Post) };
     match client(&running, settings).search(&question).await {
         Ok(answer) => answer.broken.or_else(|| answer.notes.into_iter().next()),

@@ -9,6 +9,11 @@ mod faulty;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod identity;
+#[cfg(test)]
+#[path = "../people/mod.rs"]
+mod people;
+#[cfg(test)]
 mod reference;
 #[cfg(test)]
 mod support;

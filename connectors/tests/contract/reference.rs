@@ -13,7 +13,8 @@ async fn page_chain_equals_one_large_page() {
     for method in [Method::Get, Method::Post] {
         let client = client(&running, settings_of(&running, method));
         let page = async |limit, cursor: Option<&str>| {
-            let answer = client.search(&Question { keyword: KEYWORD, limit, cursor }).await.unwrap();
+            let answer =
+                client.search(&Question { keyword: KEYWORD, limit, cursor, person: None }).await.unwrap();
             assert_eq!((&answer.notes, &answer.broken, answer.total), (&Vec::new(), &None, Some(57)));
             answer
         };

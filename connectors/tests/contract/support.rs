@@ -20,6 +20,7 @@ pub(crate) fn settings(url: Url, method: Method, authentication: Authentication)
         method,
         mapping: None,
         authentication,
+        identity: None,
         timeout: PATIENCE,
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,

@@ -84,7 +84,9 @@ async fn serve_router(router: Router) -> Url {
 async fn check_in_order(url: Url, order: DeclaredOrder) -> Report {
     let rules = AddressRules::allowing([&url]);
     let source = settings(url, Method::Get, Authentication::None);
-    check(CheckSettings { source, order, keyword: Some("harbour".to_owned()) }, &rules).await.unwrap()
+    check(CheckSettings { source, order, person: None, keyword: Some("harbour".to_owned()) }, &rules)
+        .await
+        .unwrap()
 }
 
 const OF_TOKENS: [&str; 4] = ["token", "auth-required", "auth-wrong-token", "auth-scope"];

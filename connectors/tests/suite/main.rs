@@ -17,6 +17,11 @@ mod failure;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
+mod identity;
+#[cfg(test)]
+#[path = "../people/mod.rs"]
+mod people;
+#[cfg(test)]
 mod redirect;
 #[cfg(test)]
 mod request;

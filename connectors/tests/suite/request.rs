@@ -13,7 +13,7 @@ async fn get_keeps_the_query_of_the_address() {
         ..server.settings(Method::Get)
     };
     let client = connect(settings).unwrap();
-    let question = Question { keyword: "报告 & co", limit: 25, cursor: Some("a=1&b") };
+    let question = Question { keyword: "报告 & co", limit: 25, cursor: Some("a=1&b"), person: None };
 
     let answer = client.search(&question).await.unwrap();
 

@@ -16,15 +16,16 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use trawl_connectors::{
-    AddressRules, Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Method, Question, SettingsError,
-    SourceClient, SourceError, SourceSettings,
+    AddressRules, Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, Grant, Method, Question,
+    SettingsError, SourceClient, SourceError, SourceSettings,
 };
 use url::Url;
 
 /// Reached by failed tests only.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-pub(crate) const QUESTION: Question<'static> = Question { keyword: "budget", limit: 10, cursor: None };
+pub(crate) const QUESTION: Question<'static> =
+    Question { keyword: "budget", limit: 10, cursor: None, person: None };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
@@ -88,6 +89,7 @@ impl Server {
             method,
             mapping: None,
             authentication: Authentication::None,
+            identity: None,
             timeout: PATIENCE,
             max_concurrency: 64,
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
@@ -100,6 +102,7 @@ impl Server {
 
     pub(crate) fn credentials(&self) -> ClientCredentials {
         ClientCredentials {
+            grant: Grant::ClientCredentials,
             token_url: self.base.join("token").unwrap(),
             client_id: "trawl".to_owned(),
             client_secret: "the:secret/ü".into(),

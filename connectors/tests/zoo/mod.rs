@@ -15,7 +15,7 @@ mod reference;
 mod running;
 
 pub(crate) use fault::{Fault, Rows};
-pub(crate) use running::{KEYWORD, Running, start, start_healthy};
+pub(crate) use running::{KEYWORD, Running, start, start_for_people, start_healthy};
 
 pub(crate) fn faults() -> Vec<Fault> {
     let families = [

@@ -1,3 +1,5 @@
+#[path = "../../examples/reference/assertions.rs"]
+pub(super) mod assertions;
 #[path = "../../examples/reference/items.rs"]
 pub(super) mod items;
 #[path = "../../examples/reference/source.rs"]

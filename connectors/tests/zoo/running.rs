@@ -7,12 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use trawl_connectors::ClientCredentials;
+use trawl_connectors::{ClientCredentials, Grant};
 use url::Url;
 
 use super::fault::{Act, Fault};
 use super::layer::{self, Faulty};
-use super::reference::{items, source, tokens};
+use super::reference::{assertions::Assertions, items, source, tokens};
 
 /// A word of every item.
 pub(crate) const KEYWORD: &str = "harbour";
@@ -27,6 +27,7 @@ pub(crate) struct Running {
 impl Running {
     pub(crate) fn credentials(&self) -> ClientCredentials {
         ClientCredentials {
+            grant: Grant::ClientCredentials,
             token_url: self.token_url.clone(),
             client_id: tokens::CLIENT_ID.to_owned(),
             client_secret: tokens::CLIENT_SECRET.into(),
@@ -39,14 +40,24 @@ impl Running {
 /// Its ids begin with `healthy-`.
 pub(crate) async fn start_healthy() -> Running {
     let tokens = tokens::IssuedTokens::default();
-    let source = source::router(items::collection("healthy"), tokens.clone());
+    let source = source::router(items::collection("healthy"), tokens.clone(), None);
     run(serve(source).await, serve(tokens::router(tokens)).await)
+}
+
+/// Takes assertions that the keys of `keys_url` verify, trims by them, and holds one letter to each of these people.
+pub(crate) async fn start_for_people(keys_url: &str, audience: Option<&str>, people: &[String]) -> Running {
+    let tokens = tokens::IssuedTokens::default();
+    let (listener, url) = listen().await;
+    let origin = url.origin().ascii_serialization();
+    let assertions = Assertions::new(keys_url, audience.unwrap_or(&origin));
+    let source = source::router(items::collection_of("papers", people), tokens.clone(), Some(assertions));
+    run(serve_on(listener, url, source), serve(tokens::router(tokens)).await)
 }
 
 /// Its ids begin with `faulty-`.
 pub(crate) async fn start(fault: &Fault) -> Running {
     let tokens = tokens::IssuedTokens::default();
-    let reference = source::router(items::collection("faulty"), tokens.clone());
+    let reference = source::router(items::collection("faulty"), tokens.clone(), None);
     let source = match fault.act {
         Act::Bytes(bytes) => serve_bytes(bytes).await,
         act => {
@@ -81,6 +92,10 @@ async fn listen() -> (TcpListener, Url) {
 
 async fn serve(router: Router) -> StoppableServer {
     let (listener, url) = listen().await;
+    serve_on(listener, url, router)
+}
+
+fn serve_on(listener: TcpListener, url: Url, router: Router) -> StoppableServer {
     let (stop, stopped) = oneshot::channel::<()>();
     let dropped = async move { stopped.await.unwrap_or_default() };
     tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(dropped).await });

@@ -14,8 +14,9 @@
 //!
 //! Then `page` and `resume` filter and sort the page for one search.
 //!
-//! Sources are called as the application, never as a person, so a tenant shares its pages. The span and the trace
-//! of a call are those of the search that began it.
+//! Sources without an identity are called as the application, so a tenant shares their pages. Pages of the others, and
+//! the calls in flight for them, are of one person each. The span and the trace of a call are those of the search that
+//! began it.
 
 mod call_timeout;
 mod client;

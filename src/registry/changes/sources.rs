@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::{
-    Question,
+    Question, SettingsError,
     check::{self as conformance, CheckSettings, Trial},
 };
 use trawl_search::{
@@ -23,9 +23,8 @@ use crate::{
         forms::{check_same_id, new_id, number},
         repo,
         repo::sources::SourceRow,
-        sources,
-        sources::{AuthType, PAGE_SIZE},
-        validated_settings,
+        source_forms::{AuthType, PAGE_SIZE},
+        sources, validated_settings,
         validated_settings::{InvalidSettings, validate},
     },
 };
@@ -224,7 +223,7 @@ impl Registry {
     /// # Errors
     /// 400, 503 while the maximum of checks runs.
     pub async fn try_source(&self, tenant_id: i64, form: TrialForm) -> Result<Trial> {
-        let TrialForm { source, keyword, limit, cursor } = form;
+        let TrialForm { source, keyword, limit, cursor, person } = form;
         // Any characters: the trial may be about them.
         let keyword = keyword.filter(|keyword| !keyword.trim().is_empty() && keyword.len() <= KEYWORD_BYTES);
         let keyword = keyword.ok_or_else(|| {
@@ -243,11 +242,12 @@ impl Registry {
         }
         let settings = self.client_settings(tenant_id, &row)?;
         let limit = usize::try_from(limit).unwrap_or_default();
-        let question = Question { keyword: &keyword, limit, cursor: cursor.as_deref() };
+        let question =
+            Question { keyword: &keyword, limit, cursor: cursor.as_deref(), person: person.as_deref() };
         let tried =
             conformance::try_source(&settings.source, &self.policy.addresses, settings.order, &question)
                 .await;
-        tried.map_err(|error| Error::bad_request(error.to_string()))
+        tried.map_err(refuse_settings)
     }
 
     fn take_check_permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -261,7 +261,8 @@ impl Registry {
     fn client_settings(&self, tenant_id: i64, row: &SourceRow) -> Result<ClientSettings> {
         let sealed = row.client_secret_sealed.clone().unwrap_or_default();
         let secret = || validated_settings::open(&self.keys.secrets, tenant_id, &row.id, &sealed);
-        validate(row, &self.policy, secret).map_err(|invalid| Error::bad_request(invalid.message()))
+        validate(tenant_id, row, &self.policy, secret)
+            .map_err(|invalid| Error::bad_request(invalid.message()))
     }
 
     /// Prepares a conformance check, also of a disabled source.
@@ -273,6 +274,7 @@ impl Registry {
         tenant_id: i64,
         id: &str,
         keyword: Option<String>,
+        person: Option<String>,
     ) -> Result<SourceCheck> {
         if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
             return Err(Error::bad_request("keyword: must not be blank"));
@@ -280,9 +282,8 @@ impl Registry {
         let permit = self.take_check_permit()?;
         let row = self.row_of(tenant_id, id).await?;
         let settings = self.client_settings(tenant_id, &row)?;
-        let settings = CheckSettings { source: settings.source, order: settings.order, keyword };
-        let check = conformance::Check::new(settings, &self.policy.addresses)
-            .map_err(|error| Error::bad_request(error.to_string()))?;
+        let settings = CheckSettings { source: settings.source, order: settings.order, person, keyword };
+        let check = conformance::Check::new(settings, &self.policy.addresses).map_err(refuse_settings)?;
         Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })
     }
 
@@ -320,7 +321,8 @@ impl Registry {
         let (mut row, secret) = form.into_row(id)?;
         // A secret to keep was checked when it was sealed.
         let given = secret.clone().unwrap_or_else(|| SecretString::from("kept"));
-        validate(&row, policy, || Ok(given)).map_err(|invalid| Error::bad_request(invalid.to_string()))?;
+        validate(tenant_id, &row, policy, || Ok(given))
+            .map_err(|invalid| Error::bad_request(invalid.to_string()))?;
         if let Some(secret) = secret {
             let sealed = validated_settings::seal(&self.keys.secrets, tenant_id, &row.id, &secret);
             row.client_secret_sealed = Some(sealed.map_err(Error::internal)?);
@@ -359,6 +361,15 @@ impl Registry {
                 }
             });
         }
+    }
+}
+
+fn refuse_settings(error: SettingsError) -> Error {
+    match error {
+        SettingsError::NoPerson => Error::bad_request(
+            "person: is required, as the source learns for whom it is called; give the id of a user",
+        ),
+        error => Error::bad_request(error.to_string()),
     }
 }
 

@@ -38,6 +38,8 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) username: Option<String>,
     /// JSON.
     pub(in crate::registry) mapping: Option<String>,
+    /// JSON.
+    pub(in crate::registry) identity: Option<String>,
     #[serde(rename = "order")]
     pub(in crate::registry) result_order: String,
     pub(in crate::registry) timeout_ms: i64,
@@ -122,8 +124,8 @@ pub(in crate::registry) async fn put(
     let statement = sql(
         "INSERT INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
-         weight, hedging, api_key_header, username, mapping, api_key_parameter) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         weight, hedging, api_key_header, username, mapping, api_key_parameter, identity) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET name = excluded.name, url = excluded.url, \
          method = excluded.method, auth_type = excluded.auth_type, token_url = excluded.token_url, \
          client_id = excluded.client_id, client_secret_sealed = excluded.client_secret_sealed, \
@@ -131,7 +133,8 @@ pub(in crate::registry) async fn put(
          timeout_ms = excluded.timeout_ms, page_size = excluded.page_size, \
          max_concurrency = excluded.max_concurrency, enabled = excluded.enabled, weight = excluded.weight, \
          hedging = excluded.hedging, api_key_header = excluded.api_key_header, username = excluded.username, \
-         mapping = excluded.mapping, api_key_parameter = excluded.api_key_parameter",
+         mapping = excluded.mapping, api_key_parameter = excluded.api_key_parameter, \
+         identity = excluded.identity",
         [
             row.id.into(),
             tenant_id.into(),
@@ -155,6 +158,7 @@ pub(in crate::registry) async fn put(
             row.username.into(),
             row.mapping.into(),
             row.api_key_parameter.into(),
+            row.identity.into(),
         ],
     );
     statement.execute(transaction).await?;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, process::Output};
 
 use serde_json::Value;
-use trawl_connectors::ClientCredentials;
+use trawl_connectors::{ClientCredentials, Grant};
 
 use crate::{
     util::zoo::{self as sources, KEYWORD},
@@ -125,6 +125,7 @@ async fn credentials_of_each_kind_are_read_and_never_printed() {
 #[tokio::test]
 async fn secrets_and_tokens_are_never_printed() {
     let credentials = |source: &sources::Running| ClientCredentials {
+        grant: Grant::ClientCredentials,
         client_secret: "not-the-secret-9f2c".into(),
         ..source.credentials()
     };
@@ -195,6 +196,7 @@ async fn trawl_as_a_source_passes_the_check() {
     app.put_contents(&provider.caller, "article", &many("i", KEYWORD, 57, 4)).await;
     let url = format!("{}/contents/search?moduleId=article&paging=cursor", app.base);
     let credentials = ClientCredentials {
+        grant: Grant::ClientCredentials,
         token_url: format!("{}/oauth2/token", app.base).parse().unwrap(),
         client_id: provider.client_id.clone(),
         client_secret: provider.client_secret.clone(),

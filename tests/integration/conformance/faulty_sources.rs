@@ -141,6 +141,7 @@ fn client(running: &Running) -> SourceClient {
         method: Method::Post,
         mapping: None,
         authentication: Authentication::OAuth2Client(running.credentials()),
+        identity: None,
         timeout: PATIENCE,
         max_concurrency: AT_ONCE,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
@@ -150,7 +151,7 @@ fn client(running: &Running) -> SourceClient {
 }
 
 async fn ids_of(source: &SourceClient, keyword: &str) -> Vec<String> {
-    let answer = source.search(&Question { keyword, limit: 100, cursor: None }).await.unwrap();
+    let answer = source.search(&Question { keyword, limit: 100, cursor: None, person: None }).await.unwrap();
     assert_eq!(answer.cursor, None, "there must be several pages");
     answer.items.into_iter().map(|item| item.id).collect()
 }

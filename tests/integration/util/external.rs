@@ -163,7 +163,7 @@ impl ExternalSystem {
 }
 
 pub(crate) fn auth(credentials: &ClientCredentials) -> Value {
-    let ClientCredentials { token_url, client_id, client_secret, scope, audience } = credentials;
+    let ClientCredentials { token_url, client_id, client_secret, scope, audience, .. } = credentials;
     json!({
         "type": "OAUTH2_CLIENT", "tokenUrl": token_url, "clientId": client_id,
         "clientSecret": client_secret.expose_secret(), "scope": scope, "audience": audience,

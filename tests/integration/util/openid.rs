@@ -10,7 +10,7 @@ use std::{
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl_connectors::ClientCredentials;
+use trawl_connectors::{ClientCredentials, Grant};
 use url::Url;
 
 use super::PATIENCE;
@@ -105,6 +105,7 @@ impl Provider {
     pub(crate) fn credentials(&self, audience: &str) -> ClientCredentials {
         let (id, secret) = CLIENT;
         ClientCredentials {
+            grant: Grant::ClientCredentials,
             token_url: self.endpoints.token.clone(),
             client_id: id.to_owned(),
             client_secret: secret.into(),

@@ -9,8 +9,8 @@ use crate::mapping::html;
 
 pub(super) type Values = data::JustLut<Val>;
 
-pub(super) const VARIABLES: [&str; 8] =
-    ["$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$headers", "$answer"];
+pub(super) const VARIABLES: [&str; 9] =
+    ["$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$person", "$headers", "$answer"];
 const MUST_NOT_IMPORT: &str = "must not import modules or data";
 
 /// # Errors

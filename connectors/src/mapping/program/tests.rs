@@ -10,6 +10,7 @@ const KEYWORD: &str = r#"harbour "plan""#;
 
 fn variables(cursor: Option<&str>) -> Variables {
     Variables {
+        person: None,
         keyword: KEYWORD.to_owned(),
         limit: 2,
         cursor: cursor.map(str::to_owned),

@@ -265,6 +265,7 @@ impl FakeSource {
             return Ok(into_page(&raw, request, order, cursor, consumed));
         };
         let key = Arc::new(SourcePageKey {
+            person: None,
             registration: self.id.bytes().map(u64::from).sum(),
             keyword: request.search.parameters.keyword.clone(),
             cursor: cursor.map(str::to_owned),

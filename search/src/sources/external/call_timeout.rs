@@ -139,7 +139,7 @@ impl CallPermit {
     fn judge(mut self, result: Result<&RawPage, &SourceFailure>) {
         let end = match result {
             Ok(_) => CallEnd::Answered,
-            Err(failure) if failure.is_cursor_fault => return,
+            Err(failure) if failure.is_cursor_fault || failure.is_person_refused => return,
             Err(failure) => CallEnd::Failed { cause: failure.kind, retry_after: failure.retry_after },
         };
         self.is_judged = true;

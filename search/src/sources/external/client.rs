@@ -62,7 +62,8 @@ impl LazyClient {
     ) -> Result<RawPage, SourceFailure> {
         let ClientSettings { order, page_size, .. } = self.settings;
         let cursor = key.cursor.as_deref();
-        let question = Question { keyword: &key.keyword, limit: page_size, cursor };
+        let person = key.person.as_deref();
+        let question = Question { keyword: &key.keyword, limit: page_size, cursor, person };
         let answer = client.search_within(&question, trace).await.map_err(|error| into_failure(&error))?;
         RawPage::read(answer, order, cursor)
     }
@@ -72,7 +73,7 @@ fn into_failure(error: &SourceError) -> SourceFailure {
     let kind = match error {
         SourceError::Timeout => FailureKind::Timeout,
         SourceError::Unavailable { .. } => FailureKind::Unavailable,
-        SourceError::Unauthorized(_) => FailureKind::Unauthorized,
+        SourceError::Unauthorized(_) | SourceError::PersonRefused(_) => FailureKind::Unauthorized,
         SourceError::Invalid(_) => FailureKind::Invalid,
         SourceError::Forbidden(_) | SourceError::Failed(_) | SourceError::CursorRefused(_) => {
             FailureKind::Error
@@ -84,6 +85,7 @@ fn into_failure(error: &SourceError) -> SourceFailure {
     };
     SourceFailure {
         retry_after,
+        is_person_refused: matches!(error, SourceError::PersonRefused(_)),
         is_cursor_fault: matches!(error, SourceError::CursorRefused(_)),
         ..SourceFailure::new(kind, error.to_string())
     }

@@ -248,6 +248,10 @@ impl SourceState {
             Status::Error => &mut calls.error,
         };
         *count += 1;
+        // Others may be answered.
+        if result.is_err_and(|failure| failure.is_person_refused) {
+            return;
+        }
         if status == Status::Ok {
             record.last_success = Some(now);
         } else {

@@ -77,7 +77,8 @@ impl SourcePageCache {
         let pages = Cache::builder()
             .max_capacity(bytes)
             .weigher(|key: &Arc<SourcePageKey>, stored: &StoredPage| {
-                let texts = key.keyword.len() + key.cursor.as_ref().map_or(0, String::len);
+                let given = [&key.cursor, &key.person].into_iter().flatten();
+                let texts = key.keyword.len() + given.map(String::len).sum::<usize>();
                 u32::try_from(texts + stored.page.bytes()).unwrap_or(u32::MAX)
             })
             .time_to_live(stale.max(fresh).clamp(ITEM_LIFETIME, MAX_LIFETIME))
@@ -108,18 +109,22 @@ impl SourcePageCache {
         self.inner.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
     }
 
-    /// The item of this id in the newest cached page of a registration that holds it.
-    pub(crate) fn find_item(&self, registration: u64, id: &str) -> Option<Item> {
-        let of_registration = self.inner.pages.iter().filter(|(key, _)| key.registration == registration);
+    /// The item of this id in the newest cached page of a registration, and of a person, that holds it.
+    pub(crate) fn find_item(&self, registration: u64, person: Option<&str>, id: &str) -> Option<Item> {
+        let of_registration = self
+            .inner
+            .pages
+            .iter()
+            .filter(|(key, _)| key.registration == registration && key.person.as_deref() == person);
         let holding = of_registration.filter_map(|(_, stored)| Some((stored.since, stored.page.find(id)?)));
         holding.max_by_key(|(since, _)| *since).map(|(_, item)| item)
     }
 
-    /// The cursor of the page where items below this time may begin.
+    /// The cursor of the page of a key's query where items below this time may begin.
     ///
     /// [`RawPage::newest`] of that page verifies it.
-    pub(crate) fn find_position(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
-        self.inner.positions.find(registration, keyword, time)
+    pub(crate) fn find_position(&self, key: &SourcePageKey, time: i64) -> Option<String> {
+        self.inner.positions.find(key, time)
     }
 
     pub(crate) fn forget_position(&self, key: &SourcePageKey) {
@@ -128,7 +133,7 @@ impl SourcePageCache {
 
     /// The page: fresh, from a call in flight, or from the call that `begin` permits.
     ///
-    /// A stale page stands in for a failed, late or refused call. `begin` and `wait` get the end of the wait.
+    /// A stale page stands in for a failed, late or refused call, unless its person is refused. `begin` and `wait` get the end of the wait.
     pub(crate) async fn get<C, W>(
         &self,
         key: Arc<SourcePageKey>,
@@ -167,6 +172,8 @@ impl SourcePageCache {
         };
         match (result, stale) {
             (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
+            // A person who is refused now sees nothing of before.
+            (Err(failure), _) if failure.is_person_refused => Err(failure),
             (Err(failure), Some(stored)) => {
                 count_page("external", "stale");
                 Ok(CachedPage { page: stored.page, origin: Origin::Stale { failure, was_called } })

@@ -28,6 +28,13 @@ pub(super) struct TimePositions {
 struct QueryKey {
     registration: u64,
     keyword: String,
+    person: Option<String>,
+}
+
+impl From<&SourcePageKey> for QueryKey {
+    fn from(SourcePageKey { registration, keyword, person, .. }: &SourcePageKey) -> Self {
+        Self { registration: *registration, keyword: keyword.clone(), person: person.clone() }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -57,24 +64,23 @@ impl TimePositions {
     /// First pages need no position.
     pub(super) fn put(&self, key: &SourcePageKey, time: i64) {
         let Some(cursor) = &key.cursor else { return };
-        let query = Arc::new(QueryKey { registration: key.registration, keyword: key.keyword.clone() });
+        let query = Arc::new(QueryKey::from(key));
         let pages = self.queries.get(&query).unwrap_or_default();
         lock(&pages).put(time, cursor.clone());
         // Inserted again to be weighed again.
         self.queries.insert(query, pages);
     }
 
-    /// Finds the last page that begins at this time or above.
-    pub(super) fn find(&self, registration: u64, keyword: &str, time: i64) -> Option<String> {
-        let pages = self.queries.get(&QueryKey { registration, keyword: keyword.to_owned() })?;
+    /// Finds the last page of a key's query that begins at this time or above.
+    pub(super) fn find(&self, key: &SourcePageKey, time: i64) -> Option<String> {
+        let pages = self.queries.get(&QueryKey::from(key))?;
         let pages = lock(&pages);
         let (_, page) = pages.by_time.range(time..).next()?;
         (page.since.elapsed() < LIFETIME).then(|| page.cursor.clone())
     }
 
     pub(super) fn forget(&self, key: &SourcePageKey) {
-        let query = QueryKey { registration: key.registration, keyword: key.keyword.clone() };
-        if let Some(pages) = self.queries.get(&query) {
+        if let Some(pages) = self.queries.get(&QueryKey::from(key)) {
             lock(&pages).by_time.retain(|_, page| Some(&page.cursor) != key.cursor.as_ref());
         }
     }
@@ -103,11 +109,16 @@ mod tests {
     use super::*;
 
     fn key(keyword: &str, cursor: &str) -> SourcePageKey {
-        SourcePageKey { registration: 1, keyword: keyword.to_owned(), cursor: Some(cursor.to_owned()) }
+        SourcePageKey {
+            registration: 1,
+            keyword: keyword.to_owned(),
+            person: None,
+            cursor: Some(cursor.to_owned()),
+        }
     }
 
     fn find(positions: &TimePositions, time: i64) -> Option<String> {
-        positions.find(1, "a", time)
+        positions.find(&key("a", "any"), time)
     }
 
     #[tokio::test(start_paused = true)]
@@ -118,6 +129,8 @@ mod tests {
         }
         positions.put(&key("b", "of another keyword"), 61);
         positions.put(&SourcePageKey { registration: 2, ..key("a", "of another source") }, 61);
+        let person = Some("mei".to_owned());
+        positions.put(&SourcePageKey { person, ..key("a", "of one person") }, 61);
         positions.put(&SourcePageKey { cursor: None, ..key("a", "") }, 100);
         for (time, cursor) in [
             (81, None),

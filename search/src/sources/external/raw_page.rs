@@ -11,6 +11,8 @@ pub(crate) struct SourcePageKey {
     /// A number in this process, of one tenant.
     pub(crate) registration: u64,
     pub(crate) keyword: String,
+    /// Synchronised id; `None` for a source that is called as the application.
+    pub(crate) person: Option<String>,
     /// The source's own cursor.
     pub(crate) cursor: Option<String>,
 }

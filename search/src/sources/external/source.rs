@@ -35,6 +35,8 @@ pub struct ExternalSource {
     name: String,
     weight: Weight,
     order: DeclaredOrder,
+    /// Whether it learns for whom it is called.
+    is_personal: bool,
     /// Separates the cached pages of registrations.
     registration: u64,
     cache: SourcePageCache,
@@ -67,10 +69,11 @@ impl ExternalSource {
         static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
         let ExternalSettings { id, name, weight, hedging, client } = settings;
         let (order, limit): (DeclaredOrder, Duration) = (client.order, client.source.timeout);
+        let is_personal = client.source.identity.is_some();
         let client = HedgedClient::new(LazyClient::new(client), hedging.then(|| Arc::clone(&state)));
         let client = GuardedClient::new(client, state, limit, propagate_trace);
         let registration = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
-        Self { id, name, weight, order, registration, cache, client }
+        Self { id, name, weight, order, is_personal, registration, cache, client }
     }
 
     /// Opens a connection and fetches a token. Fails if the client cannot be set up.
@@ -93,9 +96,13 @@ impl Source for ExternalSource {
         self.weight
     }
 
-    /// Of the cached pages: every viewer of the tenant gets the same.
-    async fn find_item(&self, _viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
-        Ok(self.cache.find_item(self.registration, id))
+    /// Of the cached pages that the viewer may see.
+    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
+        let person = viewer.user_id.as_deref().filter(|_| self.is_personal);
+        if self.is_personal && person.is_none() {
+            return Ok(None);
+        }
+        Ok(self.cache.find_item(self.registration, person, id))
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
@@ -146,6 +153,7 @@ impl ExternalSource {
         SourcePageKey {
             registration: self.registration,
             keyword: request.search.parameters.keyword.clone(),
+            person: request.search.viewer.user_id.clone().filter(|_| self.is_personal),
             cursor: cursor.map(str::to_owned),
         }
     }
@@ -179,8 +187,7 @@ impl ExternalSource {
         request: &SourceRequest,
         time: i64,
     ) -> Result<Option<SourcePage>, SourceFailure> {
-        let keyword = &request.search.parameters.keyword;
-        let Some(cursor) = self.cache.find_position(self.registration, keyword, time) else {
+        let Some(cursor) = self.cache.find_position(&self.key(request, None), time) else {
             return Ok(None);
         };
         match self.get(request, Some(&cursor), true).await {

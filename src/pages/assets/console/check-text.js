@@ -33,7 +33,7 @@ export function authorText(name, report, at) {
             `${t("check.expected")}: ${ownWords(clause.id)?.[1] ?? clause.expected}`,
             clause.curl && `${t("check.curl")}: ${clause.curl}`,
         ].filter(Boolean).join("\n")),
-        failed.some(({ curl }) => /\$(TOKEN|API_KEY|PASSWORD)/.test(curl)) && t("author.credentials"),
+        failed.some(({ curl }) => /\$(TOKEN|API_KEY|PASSWORD|ASSERTION)/.test(curl)) && t("author.credentials"),
         unknown.length > 0 && t("author.unknown", { count: unknown.length, ids: unknown.map(({ id }) => id).join(", ") }),
         t("author.kept", { count: passed.length }),
     ].filter(Boolean).join("\n\n");

@@ -7,6 +7,7 @@ import { duration } from "./format.js";
 import { authorText, ownWords } from "./check-text.js";
 import { copyButton } from "./dialog.js";
 import { explain } from "./failure.js";
+import { personField, personInput } from "./source-fields.js";
 import { badge } from "./source-state.js";
 
 /** Verdicts in display order, with icon and tone. */
@@ -23,6 +24,7 @@ export class Check {
     #copy = element("div", { class: "actions", hidden: true });
     #latency = element("p", { hidden: true, class: "faint" });
     #keyword = element("input", { id: "check-keyword", name: "keyword", dir: "auto", autocomplete: "off" });
+    #person = personInput("check-person");
     #button = element("button", { type: "submit", class: "main" }, t("check.run"));
     #failed = element("div");
 
@@ -43,6 +45,7 @@ export class Check {
             } },
             element("div", { class: "field" }, element("label", { for: "check-keyword" }, t("check.keyword")),
                 element("p", { class: "hint", id: "check-keyword-hint" }, t("check.keyword-hint")), this.#keyword),
+            personField(this.#person, source),
             element("div", { class: "actions" }, this.#button),
         );
         this.#keyword.setAttribute("aria-describedby", "check-keyword-hint");
@@ -93,7 +96,7 @@ export class Check {
 
     #events() {
         return events("POST", `/admin/v1/sources/${encodeURIComponent(this.#source.id)}/check`, {
-            tenant: this.#view.tenant, signal: this.#view.signal, query: { keyword: this.#keyword.value.trim() },
+            tenant: this.#view.tenant, signal: this.#view.signal, query: { keyword: this.#keyword.value.trim(), person: this.#person.value.trim() },
         });
     }
 

@@ -18,18 +18,18 @@ export function addressFields(source = {}) {
 }
 
 /** The types of credentials; each has a text `source.auth-TYPE`. */
-const AUTH_TYPES = ["OAUTH2_CLIENT", "API_KEY", "BASIC", "BEARER", "NONE"];
+const AUTH_TYPES = ["OAUTH2_CLIENT", "OAUTH2_JWT_BEARER", "OAUTH2_TOKEN_EXCHANGE", "API_KEY", "BASIC", "BEARER", "NONE"];
 
 /** The secrets of all types, which no form shows and no draft keeps. */
 const SECRETS = ["clientSecret", "key", "password", "token"];
 
-/** Authentication: the first group chooses the type, each further one is for one type only. */
+/** Authentication and identity: a group chooses the type, each further one is for types that begin alike. */
 export function accessGroups(source = {}) {
     const auth = source.auth ?? {};
-    const group = (type, ...fields) => ({ when: (values) => values["auth.type"] === type, fields });
+    const group = (type, ...fields) => ({ when: (values) => values["auth.type"].startsWith(type), fields });
     const secret = (type, name, label) => {
         // A new source has no secret to keep.
-        const isKept = Boolean(source.id) && auth.type === type;
+        const isKept = Boolean(source.id) && Boolean(auth.type?.startsWith(type));
         return { name: `auth.${name}`, kind: "secret", label, required: !isKept, hint: t(isKept ? "source.secret-kept" : "source.secret-hint") };
     };
     return [
@@ -38,10 +38,10 @@ export function accessGroups(source = {}) {
             options: AUTH_TYPES.map((type) => [type, t(`source.auth-${type}`)]),
         }] },
         group(
-            "OAUTH2_CLIENT",
+            "OAUTH2",
             { name: "auth.tokenUrl", kind: "url", label: t("source.token-url"), value: auth.tokenUrl, required: true },
             { name: "auth.clientId", label: t("source.client-id"), value: auth.clientId, required: true },
-            secret("OAUTH2_CLIENT", "clientSecret", t("source.client-secret")),
+            secret("OAUTH2", "clientSecret", t("source.client-secret")),
             { name: "auth.scope", label: t("source.scope"), value: auth.scope, hint: t("source.scope-hint") },
             { name: "auth.audience", label: t("source.audience"), value: auth.audience },
         ),
@@ -58,12 +58,36 @@ export function accessGroups(source = {}) {
             secret("BASIC", "password", t("source.password")),
         ),
         group("BEARER", secret("BEARER", "token", t("source.token"))),
+        ...identityGroups(source.identity ?? {}),
+    ];
+}
+
+/** For whom the source is called. The server knows by itself that a token or a mapping needs the person. */
+function identityGroups({ type = "", header, subject, audience, departments }) {
+    const types = ["", "assertion"].includes(type) ? ["", "assertion"] : ["", "assertion", type];
+    return [
+        { legend: t("source.identity"), fields: [{
+            name: "identity.type", kind: "choice", label: t("source.identity-type"), value: type, hint: t("source.identity-hint"),
+            options: types.map((name) => [name, t(`source.identity-${name || "none"}`)]),
+        }] },
+        {
+            when: (values) => values["identity.type"] === "assertion",
+            fields: [
+                { name: "identity.header", label: t("source.identity-header"), value: header ?? "X-Trawl-Assertion", required: true },
+                {
+                    name: "identity.subject", kind: "choice", label: t("source.identity-subject"), value: subject ?? "userId",
+                    options: [["userId", t("source.identity-userId")], ["loginId", t("source.identity-loginId")]],
+                },
+                { name: "identity.audience", label: t("source.identity-audience"), value: audience, hint: t("source.identity-audience-hint") },
+                { name: "identity.departments", kind: "check", label: t("source.identity-departments"), value: departments },
+            ],
+        },
     ];
 }
 
 /** The type of credentials, and what of them is no secret. */
 export function accessText({ auth }) {
-    const known = { OAUTH2_CLIENT: auth.clientId, API_KEY: auth.header ?? auth.parameter, BASIC: auth.username }[auth.type];
+    const known = { API_KEY: auth.header ?? auth.parameter, BASIC: auth.username }[auth.type] ?? auth.clientId;
     return element("span", {}, t(`source.auth-${auth.type}`), known && ", ", known && isolate(known));
 }
 
@@ -79,17 +103,29 @@ export function limitFields(source = {}) {
     ];
 }
 
+/** The input of a person's id, for a call in their name. */
+export function personInput(id) {
+    return element("input", { id, name: "person", dir: "auto", autocomplete: "off" });
+}
+
+/** Its field, if the source learns for whom it is called. */
+export function personField(input, { identity }) {
+    input.required = Boolean(identity);
+    return identity && element("div", { class: "field" }, element("label", { for: input.id }, t("trial.person")), input);
+}
+
 /** Form values as the server's body. */
 export function toSource(values) {
     const source = {};
     for (const [name, value] of Object.entries(values)) {
-        if (name.startsWith("auth.")) {
-            source.auth = { ...source.auth, [name.slice("auth.".length)]: value ?? undefined };
+        const [part, field] = name.split(".");
+        if (field) {
+            source[part] = { ...source[part], [field]: value ?? undefined };
         } else {
             source[name] = value;
         }
     }
-    return source;
+    return source.identity?.type === "" ? { ...source, identity: null } : source;
 }
 
 /** A draft of a system of the gallery; its address is an example, and `from` tells where its credentials come from. */
@@ -104,11 +140,12 @@ export function withoutSecrets({ auth, ...source }) {
 
 /** The body of a PUT: a registered source with changed fields. The server ignores those of other types of credentials. */
 export function changedSource(source, changed) {
-    const { auth, ...rest } = toSource(changed);
-    return { ...formOf(source), ...rest, auth: { ...source.auth, ...auth } };
+    const { auth, identity, ...rest } = toSource(changed);
+    const whole = { ...formOf(source), ...rest, auth: { ...source.auth, ...auth } };
+    return identity === undefined ? whole : { ...whole, identity: identity && { ...source.identity, ...identity } };
 }
 
 /** The writable fields of a source, for a PUT; its secret stays. */
-export function formOf({ name, kind, url, method, mapping, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging }) {
-    return { name, kind, url, method, mapping, auth, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging };
+export function formOf({ name, kind, url, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging }) {
+    return { name, kind, url, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging };
 }

@@ -6,13 +6,14 @@ import { copyButton } from "./dialog.js";
 import { explain } from "./failure.js";
 import { duration, timeElement } from "./format.js";
 import { icon } from "./icons.js";
-import { formOf } from "./source-fields.js";
+import { formOf, personField, personInput } from "./source-fields.js";
 import { table } from "./table.js";
 
 export class Trial {
     #view;
     #source;
     #keyword = element("input", { id: "trial-keyword", name: "trialKeyword", dir: "auto", required: true, autocomplete: "off" });
+    #person = personInput("trial-person");
     #button = element("button", { type: "submit" }, t("trial.run"));
     #result = element("div", { class: "trial-result" });
 
@@ -29,6 +30,7 @@ export class Trial {
                 this.#run();
             } },
             element("div", { class: "field" }, element("label", { for: "trial-keyword" }, t("check.keyword")), this.#keyword),
+            personField(this.#person, source),
             element("div", { class: "actions" }, this.#button),
         );
         this.node = element(
@@ -45,7 +47,7 @@ export class Trial {
         this.#button.setAttribute("aria-disabled", "true");
         fill(this.#result, t("check.running"));
         try {
-            const body = { source: { ...formOf(this.#source), id: this.#source.id }, keyword };
+            const body = { source: { ...formOf(this.#source), id: this.#source.id }, keyword, person: this.#person.value.trim() || undefined };
             const { data } = await this.#view.call("POST", "/admin/v1/sources/try", { body });
             fill(this.#result, ...this.#show(data));
         } catch (failure) {

@@ -48,5 +48,10 @@ export default {
     "auth-required": ["不带凭据的调用会被拒绝", "HTTP 401"],
     "auth-wrong-token": ["凭据错误的调用会被拒绝", "HTTP 401；有令牌端点时，trawl 会据此获取新令牌"],
     "auth-scope": ["缺少权限范围的令牌会被拒绝", "HTTP 403 或 401"],
+    "identity-required": ["不带断言的调用会被拒绝", "HTTP 401 或 403"],
+    "identity-signature": ["签名错误的断言会被拒绝", "HTTP 401 或 403"],
+    "identity-audience": ["面向其他受众的断言会被拒绝", "HTTP 401 或 403"],
+    "identity-expiry": ["已过期的断言会被拒绝", "HTTP 401 或 403"],
+    "identity-unknown": ["数据源不认识的用户看不到他人的条目", "HTTP 401 或 403，或与检查用户不同的条目"],
     "concurrency": ["能够同时响应十个调用", "十次成功"],
 };

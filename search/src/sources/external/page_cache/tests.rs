@@ -16,7 +16,7 @@ fn key(keyword: &str) -> Arc<SourcePageKey> {
 }
 
 fn plain_key(keyword: &str) -> SourcePageKey {
-    SourcePageKey { registration: 1, keyword: keyword.to_owned(), cursor: None }
+    SourcePageKey { registration: 1, keyword: keyword.to_owned(), person: None, cursor: None }
 }
 
 fn later() -> Instant {

@@ -1,0 +1,386 @@
+//! Forms of external sources, and the rules of their fields (decisions 7.1).
+
+use std::ops::RangeInclusive;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer, Serialize};
+use trawl_connectors::{
+    AssertionClaims, AssertionSubject, DEFAULT_API_KEY_HEADER, DEFAULT_ASSERTION_HEADER, Grant, Mapping,
+};
+
+use super::{
+    forms::{number, optional, required, weight},
+    repo::sources::SourceRow,
+};
+use crate::{
+    error::{Error, Result},
+    json,
+};
+
+const NAME_BYTES: usize = 256;
+const URL_BYTES: usize = 2 << 10;
+const CREDENTIAL_BYTES: usize = 4 << 10;
+
+const TIMEOUT_MS: RangeInclusive<i64> = 50..=10_000;
+const DEFAULT_TIMEOUT_MS: i64 = 2_000;
+pub(super) const PAGE_SIZE: RangeInclusive<i64> = 1..=1_000;
+const DEFAULT_PAGE_SIZE: i64 = 20;
+const MAX_CONCURRENCY: RangeInclusive<i64> = 1..=256;
+const DEFAULT_MAX_CONCURRENCY: i64 = 8;
+
+pub(super) const GET: &str = "GET";
+pub(super) const POST: &str = "POST";
+pub(super) const TIME: &str = "time";
+pub(super) const RELEVANCE: &str = "relevance";
+
+/// The name of an operation in the place of ids.
+const TRY: &str = "try";
+
+/// A source that keeps the contract.
+pub(super) const CONTRACT: &str = "contract";
+/// A source whose own search is mapped to the contract.
+pub(super) const MAPPING: &str = "mapping";
+
+/// How a source is convinced of the caller (decisions 7.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AuthType {
+    None,
+    OAuth2(Grant),
+    ApiKey,
+    Basic,
+    Bearer,
+}
+
+impl AuthType {
+    const ALL: [Self; 7] = [
+        Self::None,
+        Self::OAuth2(Grant::ClientCredentials),
+        Self::OAuth2(Grant::JwtBearer),
+        Self::OAuth2(Grant::TokenExchange),
+        Self::ApiKey,
+        Self::Basic,
+        Self::Bearer,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "NONE",
+            Self::OAuth2(Grant::ClientCredentials) => "OAUTH2_CLIENT",
+            Self::OAuth2(Grant::JwtBearer) => "OAUTH2_JWT_BEARER",
+            Self::OAuth2(Grant::TokenExchange) => "OAUTH2_TOKEN_EXCHANGE",
+            Self::ApiKey => "API_KEY",
+            Self::Basic => "BASIC",
+            Self::Bearer => "BEARER",
+        }
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The field of its secret, if it has one.
+    pub(super) fn secret_field(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::OAuth2(_) => Some("auth.clientSecret"),
+            Self::ApiKey => Some("auth.key"),
+            Self::Basic => Some("auth.password"),
+            Self::Bearer => Some("auth.token"),
+        }
+    }
+}
+
+/// The form of an external source (decisions 7.1).
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceForm {
+    /// The id: 1 to 64 of A-Z, a-z, 0-9, _ and -; generated if absent.
+    pub id: Option<String>,
+    /// The name. Required.
+    pub name: Option<String>,
+    /// `contract`, or `mapping` for a system with a search of its own; contract if absent.
+    pub kind: Option<String>,
+    /// The URL: https, or http to a host of the server's settings. Required.
+    pub url: Option<String>,
+    /// `GET` or `POST`; GET if absent.
+    pub method: Option<String>,
+    /// How the system's own search becomes the contract. Required with the kind `mapping`.
+    pub mapping: Option<Mapping>,
+    /// The credentials. Required.
+    #[serde(default, deserialize_with = "json::object")]
+    pub auth: Option<AuthForm>,
+    /// How the source learns for whom it is called: `assertion`, or an object; absent for the application.
+    #[serde(default, deserialize_with = "identity")]
+    pub identity: Option<IdentityForm>,
+    /// The order of matches: `time` or `relevance`; time if absent.
+    pub order: Option<String>,
+    /// The limit of one call in milliseconds: 50 to 10000, 2000 if absent.
+    pub timeout_ms: Option<i64>,
+    /// Items of one call: 1 to 1000, 20 if absent.
+    pub page_size: Option<i64>,
+    /// Concurrent calls: 1 to 256, 8 if absent.
+    pub max_concurrency: Option<i64>,
+    /// Whether searches ask it; true if absent.
+    pub enabled: Option<bool>,
+    /// The weight in `sort=relevance`: 0.01 to 100 with up to 3 decimals.
+    /// Default: 1, as for built-in sources.
+    #[schema(minimum = 0.01, maximum = 100)]
+    pub weight: Option<f64>,
+    /// Whether calls beyond the 95th percentile are sent a second time; false if absent.
+    pub hedging: Option<bool>,
+}
+
+/// The form of one call that shows what becomes of it.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrialForm {
+    /// The source. Without its secret, that of the registered source with its id is sent.
+    #[serde(default)]
+    pub source: SourceForm,
+    /// The keyword. Required.
+    pub keyword: Option<String>,
+    /// Rows: 1 to 1000, 10 if absent.
+    pub limit: Option<i64>,
+    /// The cursor of the page before.
+    pub cursor: Option<String>,
+    /// The id of the person who asks. Required if the source has an identity.
+    pub person: Option<String>,
+}
+
+/// How a source learns for whom it is called.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IdentityForm {
+    /// `assertion`: a signed JWT in a header. `token`: a token of the person, by `auth`. `variable`: `$person` in the
+    /// mapping. Required.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The header of the assertion; `X-Trawl-Assertion` if absent. `Authorization` holds it as a bearer token.
+    pub header: Option<String>,
+    /// `sub` of the assertion: `userId` (the default) or `loginId`.
+    pub subject: Option<String>,
+    /// `aud` of the assertion; if absent, the origin of `url`, or `auth.tokenUrl` for the token endpoint.
+    pub audience: Option<String>,
+    /// Whether the assertion tells the person's departments; false if absent.
+    pub departments: Option<bool>,
+}
+
+/// The type alone, or an object.
+fn identity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<IdentityForm>, D::Error> {
+    match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::Null => Ok(None),
+        serde_json::Value::String(kind) => {
+            Ok(Some(IdentityForm { kind: Some(kind), ..IdentityForm::default() }))
+        }
+        object @ serde_json::Value::Object(_) => {
+            serde_json::from_value(object).map(Some).map_err(serde::de::Error::custom)
+        }
+        _ => Err(serde::de::Error::custom("must be a type, such as assertion, or an object")),
+    }
+}
+
+/// The form of a source's credentials.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuthForm {
+    /// `OAUTH2_CLIENT`, `API_KEY`, `BASIC`, `BEARER`, or `NONE` if the server allows it or the source takes assertions. Required.
+    ///
+    /// `OAUTH2_JWT_BEARER` (RFC 7523) and `OAUTH2_TOKEN_EXCHANGE` (RFC 8693) fetch a token of the person who searches.
+    /// A PUT without the secret keeps the stored one. The type, the origins of `url` and `tokenUrl`, `clientId` and `username` must stay.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// The token endpoint. Required with the `OAUTH2` types.
+    pub token_url: Option<String>,
+    /// The client account. Required with the `OAUTH2` types.
+    pub client_id: Option<String>,
+    /// The secret, never shown. Required with the `OAUTH2` types.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub client_secret: Option<SecretString>,
+    /// Scopes, separated by spaces.
+    pub scope: Option<String>,
+    /// The `audience`.
+    pub audience: Option<String>,
+    /// The header of an `API_KEY`; `X-API-Key` if absent.
+    ///
+    /// 1 to 64 of A-Z, a-z, 0-9, - and _. Headers of the connection, and headers that trawl sets, are refused: `Host`, `Cookie` and others.
+    pub header: Option<String>,
+    /// The query parameter of an `API_KEY`, instead of a header. Logs of proxies and servers may show it.
+    pub parameter: Option<String>,
+    /// The key, never shown: printable ASCII. Required with `API_KEY`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub key: Option<SecretString>,
+    /// The user name without a colon. Required with `BASIC`.
+    pub username: Option<String>,
+    /// The password, never shown. Required with `BASIC`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub password: Option<SecretString>,
+    /// The bearer token, never shown: printable ASCII. Required with `BEARER`.
+    #[serde(default, deserialize_with = "secret")]
+    #[schema(value_type = Option<String>, write_only)]
+    pub token: Option<SecretString>,
+}
+
+/// The failure does not repeat the value, which may be a secret.
+fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
+    match serde_json::Value::deserialize(deserializer)? {
+        serde_json::Value::Null => Ok(None),
+        serde_json::Value::String(text) => Ok(Some(text.into())),
+        _ => Err(serde::de::Error::custom("must be a text")),
+    }
+}
+
+impl SourceForm {
+    /// Texts are validated by `validate` alone.
+    pub(super) fn into_row(self, id: String) -> Result<(SourceRow, Option<SecretString>)> {
+        if id == TRY {
+            return Err(Error::bad_request("id: must not be `try`, which is an operation of sources"));
+        }
+        let uses_person = self.mapping.as_ref().is_some_and(Mapping::uses_person);
+        let mapping = match (self.kind.as_deref().unwrap_or(CONTRACT), self.mapping) {
+            (CONTRACT, None) => None,
+            (CONTRACT, Some(_)) => {
+                return Err(Error::bad_request("mapping: is for the kind mapping only"));
+            }
+            (MAPPING, Some(mapping)) => Some(serde_json::to_string(&mapping).map_err(Error::internal)?),
+            (MAPPING, None) => return Err(Error::bad_request("mapping: is required for the kind mapping")),
+            _ => return Err(Error::bad_request("kind: must be contract or mapping")),
+        };
+        let mut row = SourceRow {
+            id,
+            name: required("name", self.name, NAME_BYTES)?,
+            url: required("url", self.url, URL_BYTES)?,
+            method: self.method.unwrap_or_else(|| GET.to_owned()),
+            mapping,
+            result_order: self.order.unwrap_or_else(|| TIME.to_owned()),
+            timeout_ms: number(
+                "timeoutMs",
+                self.timeout_ms,
+                DEFAULT_TIMEOUT_MS,
+                &TIMEOUT_MS,
+                "milliseconds",
+            )?,
+            page_size: number("pageSize", self.page_size, DEFAULT_PAGE_SIZE, &PAGE_SIZE, "items")?,
+            max_concurrency: number(
+                "maxConcurrency",
+                self.max_concurrency,
+                DEFAULT_MAX_CONCURRENCY,
+                &MAX_CONCURRENCY,
+                "calls",
+            )?,
+            enabled: self.enabled.unwrap_or(true),
+            weight: weight("weight", self.weight)?.thousandths(),
+            hedging: self.hedging.unwrap_or(false),
+            ..SourceRow::default()
+        };
+        let auth = self.auth.unwrap_or_default();
+        row.auth_type = auth.kind.unwrap_or_default();
+        let Some(kind) = AuthType::named(&row.auth_type) else { return Ok((row, None)) };
+        let grants_people = matches!(kind, AuthType::OAuth2(grant) if grant.is_of_people());
+        let identity = self.identity.or_else(|| IdentityForm::implied(grants_people, uses_person));
+        let identity = identity.map(|identity| identity.checked(grants_people, uses_person)).transpose()?;
+        row.identity =
+            identity.map(|identity| serde_json::to_string(&identity)).transpose().map_err(Error::internal)?;
+        let secret = match kind {
+            AuthType::None => None,
+            AuthType::OAuth2(_) => {
+                row.token_url = Some(required("auth.tokenUrl", auth.token_url, URL_BYTES)?);
+                row.client_id = Some(required("auth.clientId", auth.client_id, CREDENTIAL_BYTES)?);
+                row.scope = optional("auth.scope", auth.scope, CREDENTIAL_BYTES)?;
+                row.audience = optional("auth.audience", auth.audience, CREDENTIAL_BYTES)?;
+                auth.client_secret
+            }
+            AuthType::ApiKey => {
+                let header = optional("auth.header", auth.header, CREDENTIAL_BYTES)?;
+                row.api_key_parameter = optional("auth.parameter", auth.parameter, CREDENTIAL_BYTES)?;
+                if row.api_key_parameter.is_none() {
+                    row.api_key_header = Some(header.unwrap_or_else(|| DEFAULT_API_KEY_HEADER.to_owned()));
+                } else if header.is_some() {
+                    return Err(Error::bad_request("auth.parameter: must not stand beside auth.header"));
+                }
+                auth.key
+            }
+            AuthType::Basic => {
+                row.username = Some(required("auth.username", auth.username, CREDENTIAL_BYTES)?);
+                auth.password
+            }
+            AuthType::Bearer => auth.token,
+        };
+        if let (Some(field), Some(secret)) = (kind.secret_field(), &secret) {
+            check_secret(field, secret.expose_secret())?;
+        }
+        Ok((row, secret))
+    }
+}
+
+fn check_secret(field: &str, secret: &str) -> Result<()> {
+    if secret.is_empty() || secret.len() > CREDENTIAL_BYTES || secret.chars().any(char::is_control) {
+        return Err(Error::bad_request(format!(
+            "{field}: must be 1 to {CREDENTIAL_BYTES} bytes of UTF-8 without control characters; omit it to keep the stored one"
+        )));
+    }
+    Ok(())
+}
+
+impl IdentityForm {
+    const ASSERTION: &str = "assertion";
+    const TOKEN: &str = "token";
+    const VARIABLE: &str = "variable";
+    const USER_ID: &str = "userId";
+    const LOGIN_ID: &str = "loginId";
+
+    /// Of a source that needs a person anyway.
+    fn implied(grants_people: bool, uses_person: bool) -> Option<Self> {
+        let kind = match (grants_people, uses_person) {
+            (true, _) => Self::TOKEN,
+            (false, true) => Self::VARIABLE,
+            (false, false) => return None,
+        };
+        Some(Self { kind: Some(kind.to_owned()), ..Self::default() })
+    }
+
+    /// With its defaults.
+    fn checked(self, grants_people: bool, uses_person: bool) -> Result<Self> {
+        let kind = self.kind.unwrap_or_default();
+        let header = optional("identity.header", self.header, CREDENTIAL_BYTES)?;
+        let header = match kind.as_str() {
+            Self::ASSERTION => Some(header.unwrap_or_else(|| DEFAULT_ASSERTION_HEADER.to_owned())),
+            Self::TOKEN if !grants_people => {
+                return Err(Error::bad_request(
+                    "identity.type: token needs auth.type OAUTH2_JWT_BEARER or OAUTH2_TOKEN_EXCHANGE",
+                ));
+            }
+            Self::VARIABLE if !uses_person => {
+                return Err(Error::bad_request("identity.type: variable needs a mapping that names $person"));
+            }
+            Self::TOKEN | Self::VARIABLE if header.is_some() => {
+                return Err(Error::bad_request("identity.header: is for the type assertion only"));
+            }
+            Self::TOKEN | Self::VARIABLE => None,
+            _ => return Err(Error::bad_request("identity.type: must be assertion, token or variable")),
+        };
+        let subject = self.subject.unwrap_or_else(|| Self::USER_ID.to_owned());
+        if subject != Self::USER_ID && subject != Self::LOGIN_ID {
+            return Err(Error::bad_request("identity.subject: must be userId or loginId"));
+        }
+        Ok(Self {
+            kind: Some(kind),
+            header,
+            subject: Some(subject),
+            audience: optional("identity.audience", self.audience, URL_BYTES)?,
+            departments: Some(self.departments.unwrap_or(false)),
+        })
+    }
+
+    /// The claims of its assertions.
+    pub(super) fn claims(&self) -> AssertionClaims {
+        let is_login = self.subject.as_deref() == Some(Self::LOGIN_ID);
+        AssertionClaims {
+            subject: if is_login { AssertionSubject::LoginId } else { AssertionSubject::UserId },
+            audience: self.audience.clone(),
+            departments: self.departments.unwrap_or(false),
+        }
+    }
+}
