@@ -220,15 +220,19 @@ impl ClientState {
         response: Response,
     ) -> Result<Answer, SourceError> {
         if response.status() != StatusCode::OK {
-            let error = SOURCE.describe_status(response.status(), read_retry_after(&response));
+            let status = response.status();
+            let error = SOURCE.describe_status(status, read_retry_after(&response));
             return Err(match error {
-                SourceError::Unauthorized(text) if self.settings.identity.is_some() => {
-                    SourceError::PersonRefused(format!("for this person, {text}"))
-                }
                 SourceError::Failed(text)
-                    if question.cursor.is_some() && refuses_the_call(response.status().as_u16().into()) =>
+                    if question.cursor.is_some() && refuses_the_call(status.as_u16().into()) =>
                 {
                     SourceError::CursorRefused(text)
+                }
+                // Systems differ in the status for a person whom they do not know.
+                SourceError::Unauthorized(text) | SourceError::Failed(text)
+                    if self.settings.identity.is_some() && status.is_client_error() =>
+                {
+                    SourceError::PersonRefused(format!("for this person, {text}"))
                 }
                 error => error,
             });

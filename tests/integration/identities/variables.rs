@@ -3,6 +3,7 @@
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
 
+use super::searches::start_caching;
 use crate::util::{
     app::TestApp,
     items::{department, user},
@@ -27,7 +28,7 @@ fn answer(request: &ReceivedRequest) -> axum::response::Response {
 
 #[tokio::test]
 async fn mapping_that_names_the_person_has_rows_of_each_alone() {
-    let (app, acme) = TestApp::start_with_acme().await;
+    let (app, acme) = start_caching(60_000).await;
     app.sync(&acme.caller, "organizations", &json!([department("d1", "")])).await;
     app.sync(&acme.caller, "users", &json!([user("mei", "d1"), user("omar", "d1")])).await;
     let system = OwnSearch::start(answer).await;

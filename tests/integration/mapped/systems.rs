@@ -8,7 +8,7 @@ use crate::util::{
     app::TestApp,
     caller::Caller,
     external::with,
-    items::many,
+    items::{many, user},
     opensearch,
     systems::{self, KEYWORD, ROWS, System},
 };
@@ -17,6 +17,12 @@ const PAGE: &str = "7";
 
 /// Registers a gallery entry as an operator would.
 async fn register(operator: &Caller, entry: &str, system: &System) {
+    let source = entry_of(operator, entry, system).await;
+    let id = source["id"].as_str().unwrap();
+    operator.register_source(&source, "papers", &["builtin:article", id]).await;
+}
+
+async fn entry_of(operator: &Caller, entry: &str, system: &System) -> Value {
     let gallery = operator.get("/admin/v1/gallery").await.ok();
     let entry = gallery.items().iter().find(|found| found["id"] == entry).unwrap();
     let mut source =
@@ -24,9 +30,7 @@ async fn register(operator: &Caller, entry: &str, system: &System) {
     for field in ["id", "name", "method", "order", "pageSize", "mapping"] {
         source[field] = entry[field].clone();
     }
-    let source = with(source, "pageSize", 10);
-    let id = source["id"].as_str().unwrap();
-    operator.register_source(&source, "papers", &["builtin:article", id]).await;
+    with(source, "pageSize", 10)
 }
 
 /// Follows the cursor; by relevance, as most systems order so.
@@ -110,7 +114,28 @@ async fn wordpress_is_searched_with_built_in_content() {
 
 #[tokio::test]
 async fn redmine_is_searched_with_built_in_content() {
-    assert_federated("redmine", systems::redmine().await, &["time", "relevance"]).await;
+    let system = systems::redmine().await;
+    assert_trimmed(&system).await;
+    assert_federated("redmine", system, &["time", "relevance"]).await;
+}
+
+/// Redmine lets a service account act for a person, and shows the issue of a private project to its members alone.
+async fn assert_trimmed(system: &System) {
+    let (app, acme) = TestApp::start_with_acme().await;
+    app.sync(&acme.caller, "users", &json!(["mei", "omar", "ana"].map(|login| user(login, "")))).await;
+    let operator = app.operator().await.caller.on("acme");
+    let mut source = entry_of(&operator, "redmine", system).await;
+    source["mapping"]["request"]["headers"] = r#"{ "X-Redmine-Switch-User": $person.loginId }"#.into();
+    operator.register_source(&source, "papers", &["redmine"]).await;
+    let ask = async |login| {
+        app.user(&acme, login).await.search(&[("moduleId", "papers"), ("keyword", "mooring")]).await
+    };
+    let omar = ask("omar").await.ok();
+    assert_eq!((omar.total(), omar.items()[0]["title"].as_str().unwrap().contains("Mooring")), (1, true));
+    assert_eq!(ask("mei").await.ok().total(), 0);
+    // Nobody of this login is known there.
+    let ana = ask("ana").await;
+    assert_eq!(ana.source("redmine")["status"], "unauthorized", "{}", ana.text);
 }
 
 #[tokio::test]

@@ -298,7 +298,21 @@ ENV['ROWS'].to_i.times do |row|
   time = Time.utc(2024, 1, 1 + row, 10)
   issue.update_columns(created_on: time, updated_on: time)
 end
-puts user.api_key, Issue.order(:id).pluck(:id)
+closed = Project.new(name: 'Docks', identifier: 'docks', is_public: false)
+closed.enabled_module_names = %w[issue_tracking]
+closed.trackers = Tracker.all
+closed.save!
+role = Role.givable.first
+%w[mei omar].each do |login|
+  person = User.new(firstname: login, lastname: 'Lin', mail: \"#{login}@example.com\")
+  person.login = login
+  person.password = person.password_confirmation = 'correct horse'
+  person.save!
+  Member.create!(project: closed, principal: person, roles: [role]) if login == 'omar'
+end
+Issue.new(project: closed, tracker: closed.trackers.first, author: user, subject: 'Mooring', status: IssueStatus.first,
+  priority: IssuePriority.first).save!
+puts user.api_key, project.issues.order(:id).pluck(:id)
 ";
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("redmine");
