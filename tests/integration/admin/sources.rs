@@ -38,6 +38,7 @@ fn shown(mut source: Value) -> Value {
     source["health"] =
         json!({"status": "unknown", "message": null, "suspended": null, "latencyMs": null, "late": false});
     source["lastCheck"] = Value::Null;
+    source["identity"] = Value::Null;
     source["kind"] = "contract".into();
     source["mapping"] = Value::Null;
     source
@@ -143,7 +144,11 @@ async fn invalid_source_fields_are_refused_by_name() {
     ];
     let auth = [
         ("type", Value::Null, "auth.type: "),
-        ("type", json!("DIGEST"), "auth.type: must be OAUTH2_CLIENT, API_KEY, BASIC, BEARER or NONE"),
+        (
+            "type",
+            json!("DIGEST"),
+            "auth.type: must be OAUTH2_CLIENT, OAUTH2_JWT_BEARER, OAUTH2_TOKEN_EXCHANGE, API_KEY",
+        ),
         ("type", json!("BASIC"), "auth.username: "),
         ("tokenUrl", Value::Null, "auth.tokenUrl: "),
         ("tokenUrl", json!("nowhere"), "auth.tokenUrl: "),

@@ -11,6 +11,7 @@ use crate::{
         app::TestApp,
         items::many,
         program::{run, text, trawl},
+        systems::free_port,
     },
 };
 
@@ -52,6 +53,23 @@ async fn conforming_source_passes() {
     assert_eq!((&report["method"], report["url"].as_str()), (&"POST".into(), Some(source.url.as_str())));
     assert!(verdicts(&report).values().all(|verdict| *verdict == "pass"), "{report:#}");
     assert!(report["latencyMs"]["p50"].is_f64() && report["latencyMs"]["p99"].is_f64(), "{report}");
+}
+
+#[tokio::test]
+async fn source_that_trims_is_checked_as_a_person_with_a_key_of_the_command() {
+    let keys = format!("127.0.0.1:{}", free_port());
+    let people = ["mei".to_owned()];
+    let source = sources::start_for_people(&format!("http://{keys}/jwks"), None, &people).await;
+    let more = ["--json", "--person", "mei", "--keys-listen", &keys];
+    let output = check(source.url.as_str(), &source.credentials(), &more).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(verdicts(&report).values().all(|verdict| *verdict == "pass"), "{report:#}");
+    assert_eq!(verdicts(&report).get("identity-signature"), Some(&"pass"));
+    assert!(text(&output.stderr).contains(&format!("http://{keys}/jwks")));
+
+    let output = check(source.url.as_str(), &source.credentials(), &["--json"]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(verdicts(&report).get("status"), Some(&"fail"), "a call without an assertion is refused");
 }
 
 #[tokio::test]

@@ -63,12 +63,12 @@ export function accessGroups(source = {}) {
 }
 
 /** For whom the source is called. The server knows by itself that a token or a mapping needs the person. */
-function identityGroups({ type = "", header, subject, audience, departments }) {
-    const types = ["", "assertion"].includes(type) ? ["", "assertion"] : ["", "assertion", type];
+function identityGroups({ type = "none", header, subject, audience, departments }) {
+    const types = [...new Set(["none", "assertion", type])];
     return [
         { legend: t("source.identity"), fields: [{
             name: "identity.type", kind: "choice", label: t("source.identity-type"), value: type, hint: t("source.identity-hint"),
-            options: types.map((name) => [name, t(`source.identity-${name || "none"}`)]),
+            options: types.map((name) => [name, t(`source.identity-${name}`)]),
         }] },
         {
             when: (values) => values["identity.type"] === "assertion",
@@ -125,7 +125,7 @@ export function toSource(values) {
             source[name] = value;
         }
     }
-    return source.identity?.type === "" ? { ...source, identity: null } : source;
+    return source.identity?.type === "none" ? { ...source, identity: null } : source;
 }
 
 /** A draft of a system of the gallery; its address is an example, and `from` tells where its credentials come from. */

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::util::{
     console::Operated,
-    external::{ExternalSystem, with},
+    external::{ExternalSystem, auth, with},
     items::many,
     session::WebSession,
     web::Page,
@@ -176,7 +176,9 @@ async fn source_with_an_api_key_is_registered_in_the_console() {
         "return [...document.querySelector('[name=\"auth.type\"]').options].map((one) => one.value)",
         &[],
     );
-    assert_eq!(offered.await, json!(["OAUTH2_CLIENT", "API_KEY", "BASIC", "BEARER", "NONE"]));
+    let types =
+        ["OAUTH2_CLIENT", "OAUTH2_JWT_BEARER", "OAUTH2_TOKEN_EXCHANGE", "API_KEY", "BASIC", "BEARER", "NONE"];
+    assert_eq!(offered.await, json!(types));
     page.choose("auth.type", "API_KEY").await;
     let shown = "[...document.querySelectorAll('form.form [name^=\"auth.\"]')].filter((one) => one.checkVisibility()).map((one) => one.name)";
     assert_eq!(
@@ -210,5 +212,34 @@ async fn source_with_an_api_key_is_registered_in_the_console() {
     page.fill("url", "https://elsewhere.example/search").await;
     page.submit().await;
     page.wait_until("document.querySelector('[name=\"auth.key\"]')?.ariaInvalid === 'true'").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn source_that_trims_is_given_an_identity_and_checked_as_a_person() {
+    let all = Operated::start().await;
+    let people = ["mei", "tom"].map(str::to_owned);
+    let source = sources::start_for_people(&format!("{}/oauth2/jwks", all.app.base), None, &people).await;
+    let registration =
+        json!({"id": "crm", "name": "CRM", "url": source.url, "auth": auth(&source.credentials())});
+    all.mei.post("/admin/v1/sources", &registration).await.ok();
+    let page = Page::open(&all.mei, "/console?view=sources&id=crm&step=edit").await;
+    page.choose("identity.type", "assertion").await;
+    page.choose("identity.subject", "userId").await;
+    page.submit().await;
+    page.wait_for_text("Saved.").await;
+    let stored = all.mei.get("/admin/v1/sources/crm").await.ok();
+    assert_eq!(stored.data()["identity"]["header"], "X-Trawl-Assertion");
+
+    page.go("/console?view=sources&id=crm&step=check").await;
+    page.fill("keyword", KEYWORD).await;
+    page.fill("person", "tom").await;
+    page.click_text("Run the check").await;
+    page.wait_for_text("The check passed").await;
+    page.go("/console?view=sources&id=crm&step=edit").await;
+    page.choose("identity.type", "none").await;
+    page.submit().await;
+    page.wait_for_text("Saved.").await;
+    assert!(all.mei.get("/admin/v1/sources/crm").await.ok().data()["identity"].is_null());
     page.close().await;
 }
