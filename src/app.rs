@@ -218,15 +218,7 @@ impl App {
             Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
         let kept = (&authenticator, &figures, &clock);
         let upkeep = start_maintenance(&config, &store, kept, &indexer, &contents, &replicas);
-        let texts = Texts::start(
-            store.clone(),
-            Arc::clone(&opened.store),
-            (&config.storage, &config.limits),
-            |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
-            store.maintenance_requests(),
-            replicas.leases().clone(),
-        )
-        .await?;
+        let texts = start_texts(&config, &store, &opened.store, &replicas).await?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
         let shared = config.store.url.is_some().then(|| store.clone());
@@ -345,6 +337,23 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
         embedded.remove_unfinished().await?;
     }
     Ok(opened)
+}
+
+async fn start_texts(
+    config: &Config,
+    store: &Store,
+    contents: &Arc<dyn BlobStore>,
+    replicas: &Replicas,
+) -> Result<Texts, StartError> {
+    let texts = Texts::start(
+        store.clone(),
+        Arc::clone(contents),
+        (&config.storage, &config.limits),
+        |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
+        store.maintenance_requests(),
+        replicas.leases().clone(),
+    );
+    Ok(texts.await?)
 }
 
 fn source_policy(connectors: &Connectors, assertions: Assertions) -> Result<SourcePolicy, StartError> {

@@ -87,7 +87,7 @@ struct SignedClaims<'c> {
 impl<'c> SignedClaims<'c> {
     fn new(issuer: &'c str, tenant: &'c str, assertion: &Assertion<'c>) -> Self {
         let Assertion { person, claims, audience, life } = *assertion;
-        let issued = epoch_seconds();
+        let now = epoch_seconds();
         Self {
             iss: issuer,
             aud: audience,
@@ -95,8 +95,8 @@ impl<'c> SignedClaims<'c> {
                 AssertionSubject::UserId => &person.user_id,
                 AssertionSubject::LoginId => &person.login_id,
             },
-            iat: issued,
-            exp: issued.saturating_add_signed(life),
+            iat: now,
+            exp: now.saturating_add_signed(life),
             jti: Uuid::new_v4().to_string(),
             login: &person.login_id,
             tenant,
@@ -108,12 +108,12 @@ impl<'c> SignedClaims<'c> {
 #[async_trait]
 impl AssertionIssuer for TenantAssertions {
     async fn find_person(&self, user_id: &str) -> Result<KnownPerson, SourceError> {
-        let found = self.find(user_id).await.map_err(failed)?;
+        let found = self.find(user_id).await.map_err(|error| failed(&error))?;
         found.ok_or_else(|| SourceError::PersonRefused("the person is deleted or disabled".to_owned()))
     }
 
     async fn sign(&self, assertion: &Assertion<'_>) -> Result<SecretString, SourceError> {
-        self.sign_claims(assertion).await.map_err(failed)
+        self.sign_claims(assertion).await.map_err(|error| failed(&error))
     }
 }
 
@@ -151,6 +151,6 @@ fn departments(person: &Person) -> Vec<String> {
     departments
 }
 
-fn failed(error: Error) -> SourceError {
+fn failed(error: &Error) -> SourceError {
     SourceError::Failed(format!("the person could not be vouched for: {}", error.message))
 }

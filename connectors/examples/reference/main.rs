@@ -18,7 +18,7 @@ struct Arguments {
     /// Where to listen; port 0 picks a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Keys of assertions, such as https://trawl.example/oauth2/jwks; searches then need an assertion.
+    /// Address of trawl's `/oauth2/jwks`; searches then need an assertion.
     #[arg(long)]
     assertion_keys: Option<String>,
     /// People who have a paper of their own, by id.

@@ -69,7 +69,7 @@ async fn person_sees_their_own_rows_and_an_unknown_one_is_refused_alone() {
     }
 }
 
-/// What a source that does not look at one thing takes the assertion for.
+/// The assertion as a source reads it that overlooks a fault.
 fn overlook(fault: &str, assertion: Option<&str>, audience: &str) -> Option<String> {
     const LATE: u64 = 4_102_444_800;
     let Some(assertion) = assertion else {

@@ -51,7 +51,9 @@ pub(crate) struct People(Mutex<HashMap<String, u64>>);
 impl People {
     pub(crate) fn of(ids: &[&str]) -> Arc<Self> {
         let people = Self::default();
-        ids.iter().for_each(|id| people.put(id, 1));
+        for id in ids {
+            people.put(id, 1);
+        }
         Arc::new(people)
     }
 
