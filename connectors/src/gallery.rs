@@ -31,6 +31,9 @@ pub struct GalleryEntry {
     pub page_size: u32,
     /// Ways to authenticate, the usual one first.
     pub auth: Vec<GalleryAuth>,
+    /// How the system is searched as the person; `None` where no service may act for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub person: Option<GalleryPerson>,
     /// The mapping.
     pub mapping: Mapping,
 }
@@ -56,6 +59,16 @@ pub struct GalleryAuth {
     pub scope: Option<String>,
     /// Where the system issues these credentials.
     pub from: String,
+}
+
+/// What makes a call that of the person who searches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GalleryPerson {
+    /// `mapping.request.headers` in place of the entry's own.
+    pub headers: String,
+    /// What the credentials must allow.
+    pub needs: String,
 }
 
 macro_rules! files {
@@ -100,6 +113,9 @@ pub fn read_entry(id: &str, file: &str) -> Result<GalleryEntry, MappingError> {
         return Err(MappingError::new("order", "must be time or relevance"));
     }
     entry.mapping.check_form()?;
+    if entry.person.as_ref().is_some_and(|person| !person.headers.contains("$person")) {
+        return Err(MappingError::new("person.headers", "must name $person"));
+    }
     Ok(GalleryEntry { id: id.to_owned(), ..entry })
 }
 

@@ -42,7 +42,7 @@ pub use client::{Question, SourceClient};
 pub use credentials::{ApiKey, BasicCredentials, BearerToken, DEFAULT_API_KEY_HEADER, InvalidCredentials};
 pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
-pub use gallery::{GalleryAuth, GalleryEntry, gallery, gallery_file, read_entry};
+pub use gallery::{GalleryAuth, GalleryEntry, GalleryPerson, gallery, gallery_file, read_entry};
 pub use identity::{
     Assertion, AssertionClaims, AssertionHeader, AssertionIssuer, AssertionSubject, DEFAULT_ASSERTION_HEADER,
     KnownPerson, SourceIdentity,

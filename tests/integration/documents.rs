@@ -71,6 +71,20 @@ fn assert_current(page: &str, generated: &str) {
     );
 }
 
+/// Compares a page that is generated as a whole, or writes it.
+fn assert_current_file(page: &str, generated: &str) {
+    let path = book().join("reference").join(page);
+    if std::env::var_os("TRAWL_UPDATE_DOCS").is_some() {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, generated).unwrap();
+        return;
+    }
+    assert!(
+        fs::read_to_string(&path).is_ok_and(|committed| committed == generated),
+        "{page} is stale; run TRAWL_UPDATE_DOCS=1 cargo test --test integration documents"
+    );
+}
+
 /// Without references to the specification.
 fn cell(text: &str) -> String {
     let reference = regex::Regex::new(r" ?\((decisions|specification)[^)]*\)").unwrap();

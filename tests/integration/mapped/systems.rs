@@ -125,7 +125,9 @@ async fn assert_trimmed(system: &System) {
     app.sync(&acme.caller, "users", &json!(["mei", "omar", "ana"].map(|login| user(login, "")))).await;
     let operator = app.operator().await.caller.on("acme");
     let mut source = entry_of(&operator, "redmine", system).await;
-    source["mapping"]["request"]["headers"] = r#"{ "X-Redmine-Switch-User": $person.loginId }"#.into();
+    let gallery = operator.get("/admin/v1/gallery").await.ok();
+    let entry = gallery.items().iter().find(|found| found["id"] == "redmine").unwrap();
+    source["mapping"]["request"]["headers"] = entry["person"]["headers"].clone();
     operator.register_source(&source, "papers", &["redmine"]).await;
     let ask = async |login| {
         app.user(&acme, login).await.search(&[("moduleId", "papers"), ("keyword", "mooring")]).await
