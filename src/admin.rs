@@ -13,6 +13,7 @@ pub mod replicas;
 pub mod searches;
 pub mod settings;
 pub mod sources;
+pub mod subscriptions;
 pub mod tenants;
 pub mod vocabulary;
 

@@ -36,10 +36,12 @@ use crate::{
     indexer::{IndexControl, Indexer, IndexerError, Progress},
     maintenance::{Jobs, Maintenance},
     platform::{
+        contents::ContentsState,
         directory::AreaDirectory,
         files::{commit::Commits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
+        subscriptions::{SubscriptionsState, scheduler::Scheduler},
         tasks::{self, quick_deal::QuickDeals},
     },
     registry::{Registry, SourcePolicy},
@@ -88,6 +90,8 @@ pub struct App {
     pub bulk: BulkGate,
     /// Quick handling of tasks.
     pub quick_deals: Arc<QuickDeals>,
+    /// Runs of subscriptions.
+    pub subscriptions: Scheduler,
     /// Single creations of tasks.
     pub(crate) creations: Arc<tasks::Creations>,
     /// Write rate of each application (decisions 9.9).
@@ -202,6 +206,7 @@ impl App {
             &policy.addresses,
             &config.tasks,
         )?;
+        let addresses = policy.addresses.clone();
         let figures = Arc::new(Figures::new(Arc::clone(&clock)));
         let registry = Arc::new(Registry::new(
             store.clone(),
@@ -219,6 +224,14 @@ impl App {
         let kept = (&authenticator, &figures, &clock);
         let upkeep = start_maintenance(&config, &store, kept, &indexer, &contents, &replicas);
         let texts = start_texts(&config, &store, &opened.store, &replicas).await?;
+        let bulk = BulkGate::new(store.positions(), indexer.progress());
+        let written = ContentsState {
+            store: store.clone(),
+            limits: Arc::new(config.limits.clone()),
+            bulk: bulk.clone(),
+            registry: Arc::clone(&registry),
+        };
+        let subscriptions = start_subscriptions(&config, written, addresses, &clock, &replicas)?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
         let shared = config.store.url.is_some().then(|| store.clone());
@@ -250,8 +263,9 @@ impl App {
             clock,
             index_progress: indexer.progress(),
             index: indexer.control(),
-            bulk: BulkGate::new(store.positions(), indexer.progress()),
+            bulk,
             quick_deals: Arc::new(quick_deals),
+            subscriptions,
             creations: tasks::creations(store.clone()),
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
@@ -327,6 +341,17 @@ fn start_maintenance(
         leases: replicas.leases().clone(),
         stop: CancellationToken::new(),
     })
+}
+
+fn start_subscriptions(
+    config: &Config,
+    contents: ContentsState,
+    addresses: AddressRules,
+    clock: &Arc<dyn Clock>,
+    replicas: &Replicas,
+) -> Result<Scheduler, SettingsError> {
+    let state = SubscriptionsState { contents, addresses, clock: Arc::clone(clock), wake: Arc::default() };
+    Scheduler::start(state, replicas.leases().clone(), config.subscriptions.at_once)
 }
 
 /// Requires the index lock, so no other process works on it.

@@ -9,6 +9,7 @@ mod issuers;
 mod limits;
 mod storage;
 mod store;
+mod subscriptions;
 mod tasks;
 mod telemetry;
 mod web;
@@ -39,6 +40,7 @@ pub use self::{
     limits::Limits,
     storage::{S3, Scanner, Storage, StorageKind},
     store::Store,
+    subscriptions::Subscriptions,
     tasks::Tasks,
     telemetry::Telemetry,
     web::{Console, Web},
@@ -84,6 +86,8 @@ pub struct Config {
     pub cache: CacheSettings,
     /// Suspension of failing external sources.
     pub suspension: SuspensionSettings,
+    /// Subscriptions.
+    pub subscriptions: Subscriptions,
     /// Limits on callers (decisions 9.9).
     pub limits: Limits,
     /// Quick handling of tasks.
@@ -205,6 +209,7 @@ impl Default for Config {
             },
             cache: CacheSettings::default(),
             suspension: SuspensionSettings::default(),
+            subscriptions: Subscriptions::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
             storage: Storage::default(),
@@ -265,7 +270,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), String> {
-        let positive: [(&str, u64); 24] = [
+        let positive: [(&str, u64); 25] = [
             ("auth.token_seconds", u64::from(self.auth.token_seconds)),
             ("auth.secret_checks_at_once", self.auth.secret_checks_at_once as u64),
             ("store.readers", u64::from(self.store.readers)),
@@ -273,6 +278,7 @@ impl Config {
             ("search.at_once", self.search.at_once as u64),
             ("search.source_pages", self.search.source_pages as u64),
             ("connectors.max_body_bytes", self.connectors.max_body_bytes as u64),
+            ("subscriptions.at_once", self.subscriptions.at_once as u64),
             ("limits.batch_items", self.limits.batch_items as u64),
             ("limits.sync_items", self.limits.sync_items as u64),
             ("limits.body_bytes", self.limits.body_bytes as u64),

@@ -16,12 +16,13 @@ use crate::{
     audit::records,
     auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
     blobs::contents::{self, Contents},
-    error::{Error, Result},
+    error::Result,
     figures,
     index_progress::BulkGate,
     platform::{
         files::{expired_uploads, reindexing},
         folders, groups, insights, robots,
+        subscriptions::upkeep,
         tenants::removal,
     },
     replicas::{Lease, Leases},
@@ -143,11 +144,12 @@ enum Job {
     Figures,
     Insights,
     Leases,
+    Subscriptions,
     Histories,
     Files,
 }
 
-const PARTS: [Job; 14] = [
+const PARTS: [Job; 15] = [
     Job::Tenants,
     Job::Groups,
     Job::Folders,
@@ -161,6 +163,7 @@ const PARTS: [Job; 14] = [
     Job::Figures,
     Job::Insights,
     Job::Leases,
+    Job::Subscriptions,
     Job::Histories,
     Job::Files,
 ];
@@ -173,18 +176,7 @@ async fn is_lost(lease: Option<&Lease>) -> Result<bool> {
 impl Jobs {
     /// The lease of work that one replica does, while this is the one.
     async fn lead(&self, name: &str, lease: Option<Lease>) -> Option<Lease> {
-        let led = async {
-            match lease {
-                Some(lease) if lease.is_held().await? => Ok(Some(lease)),
-                lost => {
-                    if let Some(lost) = lost {
-                        lost.release().await;
-                    }
-                    self.leases.try_acquire(name).await
-                }
-            }
-        };
-        led.await.unwrap_or_else(|error: Error| {
+        self.leases.lead(name, lease).await.unwrap_or_else(|error| {
             tracing::warn!(%error, name, "a lease could not be checked");
             None
         })
@@ -255,6 +247,7 @@ impl Jobs {
                 Job::Figures => figures::fold_portion(store, self.clock.now()).await?,
                 Job::Insights => insights::service::remove_old(store, self.clock.now()).await?,
                 Job::Leases => self.leases.remove_orphans().await.map(|()| true)?,
+                Job::Subscriptions => upkeep::follow_portion(store, self.clock.now()).await?,
                 Job::Histories => robots::backfill::follow_portion(store).await?,
                 Job::Files => reindexing::follow_portion(store).await?,
             };
@@ -263,6 +256,7 @@ impl Jobs {
             }
             // Keeps other writes from waiting behind a long history in the change log.
             let portion = match part {
+                Job::Subscriptions => upkeep::PORTION,
                 Job::Histories => robots::backfill::PORTION,
                 Job::Files => reindexing::PORTION,
                 _ => continue,

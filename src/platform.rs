@@ -16,6 +16,7 @@ pub mod items;
 pub mod robots;
 pub mod search;
 pub mod shared;
+pub mod subscriptions;
 pub mod tasks;
 pub mod tenants;
 pub mod users;

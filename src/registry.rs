@@ -3,7 +3,7 @@
 //! They are cached together until a change makes them stale.
 
 mod changes;
-mod forms;
+pub(crate) mod forms;
 mod loader;
 pub mod modules;
 mod repo;

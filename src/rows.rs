@@ -4,7 +4,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod content;
-mod feed;
+pub(crate) mod feed;
 mod format;
 pub(crate) mod input;
 mod json_records;

@@ -17,6 +17,7 @@ mod content_type;
 mod credentials;
 mod document;
 mod error;
+mod feed;
 mod gallery;
 mod identity;
 mod item;
@@ -42,6 +43,7 @@ pub use client::{Question, SourceClient};
 pub use credentials::{ApiKey, BasicCredentials, BearerToken, DEFAULT_API_KEY_HEADER, InvalidCredentials};
 pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
+pub use feed::{FeedAnswer, FeedClient, Validators};
 pub use gallery::{GalleryAuth, GalleryEntry, GalleryPerson, gallery, gallery_file, read_entry};
 pub use identity::{
     Assertion, AssertionClaims, AssertionHeader, AssertionIssuer, AssertionSubject, DEFAULT_ASSERTION_HEADER,

@@ -22,6 +22,7 @@ use crate::{
         items::ItemsState,
         robots::RobotsState,
         search::SearchState,
+        subscriptions::SubscriptionsState,
         tasks::TasksState,
         tenants::TenantsState,
         users::UsersState,
@@ -139,6 +140,12 @@ impl FromRef<Arc<App>> for SearchState {
             timeout: app.config.search_timeout(),
             progress: app.index_progress.clone(),
         }
+    }
+}
+
+impl FromRef<Arc<App>> for SubscriptionsState {
+    fn from_ref(app: &Arc<App>) -> Self {
+        app.subscriptions.state().clone()
     }
 }
 

@@ -163,6 +163,7 @@ async fn serve(
         demo.stop().await;
     }
     upkeep.abort();
+    app.subscriptions.stop().await;
     app.quick_deals.stop().await;
     app.texts.stop().await;
     app.maintenance.stop().await;

@@ -9,7 +9,7 @@ use figment::{
 use secrecy::SecretString;
 
 /// Other `TRAWL_…` variables are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 23] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -24,6 +24,7 @@ const SETTINGS: [&str; 22] = [
     "connectors",
     "cache",
     "suspension",
+    "subscriptions",
     "limits",
     "tasks",
     "storage",

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 const ID_CHARACTERS: RangeInclusive<usize> = 1..=64;
 
-pub(super) fn new_id(requested: Option<&str>) -> Result<String> {
+pub(crate) fn new_id(requested: Option<&str>) -> Result<String> {
     match requested {
         None => Ok(uuid::Uuid::new_v4().to_string()),
         Some(id) if is_id(id) => Ok(id.to_owned()),
@@ -16,7 +16,7 @@ pub(super) fn new_id(requested: Option<&str>) -> Result<String> {
     }
 }
 
-pub(super) fn check_same_id(id: &str, stated: Option<&str>) -> Result<()> {
+pub(crate) fn check_same_id(id: &str, stated: Option<&str>) -> Result<()> {
     match stated {
         Some(other) if other != id => {
             Err(Error::bad_request("id: must equal the one in the path; ids cannot change"))
@@ -34,7 +34,7 @@ pub(super) fn is_code(text: &str) -> bool {
     is_id(text) && !text.bytes().any(|byte| byte.is_ascii_uppercase())
 }
 
-pub(super) fn required(field: &str, text: Option<String>, max_bytes: usize) -> Result<String> {
+pub(crate) fn required(field: &str, text: Option<String>, max_bytes: usize) -> Result<String> {
     let text = optional(field, text, max_bytes)?;
     text.ok_or_else(|| {
         Error::bad_request(format!("{field}: is required, at most {max_bytes} bytes of UTF-8"))
@@ -42,7 +42,7 @@ pub(super) fn required(field: &str, text: Option<String>, max_bytes: usize) -> R
 }
 
 /// A blank text counts as absent.
-pub(super) fn optional(field: &str, text: Option<String>, max_bytes: usize) -> Result<Option<String>> {
+pub(crate) fn optional(field: &str, text: Option<String>, max_bytes: usize) -> Result<Option<String>> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     if text.len() > max_bytes {
         return Err(Error::bad_request(format!("{field}: must be at most {max_bytes} bytes of UTF-8")));
@@ -53,7 +53,7 @@ pub(super) fn optional(field: &str, text: Option<String>, max_bytes: usize) -> R
     Ok(Some(text))
 }
 
-pub(super) fn number(
+pub(crate) fn number(
     field: &str,
     number: Option<i64>,
     default: i64,

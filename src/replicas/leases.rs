@@ -77,6 +77,19 @@ impl Leases {
         acquiring.await.map_err(Error::internal)?
     }
 
+    /// The lease of work that one replica does: `lease` while it is held, else a new one if it is free.
+    pub async fn lead(&self, name: &str, lease: Option<Lease>) -> Result<Option<Lease>> {
+        match lease {
+            Some(lease) if lease.is_held().await? => Ok(Some(lease)),
+            lost => {
+                if let Some(lost) = lost {
+                    lost.release().await;
+                }
+                self.try_acquire(name).await
+            }
+        }
+    }
+
     /// Waits until nobody holds the lease.
     ///
     /// # Errors

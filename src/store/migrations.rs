@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 23] = migrations!("sqlite":
+static SQLITE: [Migration; 24] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -47,9 +47,10 @@ static SQLITE: [Migration; 23] = migrations!("sqlite":
     "0021_insights",
     "0022_mapped_sources",
     "0023_source_identity",
+    "0024_subscriptions",
 );
 
-static POSTGRES: [Migration; 14] = migrations!("postgres":
+static POSTGRES: [Migration; 15] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -64,6 +65,7 @@ static POSTGRES: [Migration; 14] = migrations!("postgres":
     "0021_insights",
     "0022_mapped_sources",
     "0023_source_identity",
+    "0024_subscriptions",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -295,6 +295,12 @@ mod store {
     mod two_servers;
 }
 #[cfg(test)]
+mod subscriptions {
+    mod changes;
+    mod feeds;
+    mod thousand_feeds;
+}
+#[cfg(test)]
 mod tasks {
     mod batches;
     mod concurrent_handling;

@@ -64,8 +64,13 @@ impl TryFrom<BTreeMap<String, serde_json::Value>> for Visibility {
 }
 
 impl Visibility {
-    fn named(&self) -> usize {
-        self.users.len() + self.departments.len() + self.groups.len()
+    /// Refuses more ids than an item may name.
+    pub fn check(&self) -> Result<(), String> {
+        let named = self.users.len() + self.departments.len() + self.groups.len();
+        if named > VISIBILITY_IDS {
+            return Err(format!("visibility: must name at most {VISIBILITY_IDS} ids, not {named}"));
+        }
+        Ok(())
     }
 
     /// Listed principals.
@@ -156,10 +161,7 @@ fn check(item: &Content) -> Result<(), String> {
     if item.display_time.is_some_and(|time| !(0..=LATEST_TIME).contains(&time)) {
         return Err(format!("displayTime: must be epoch milliseconds, 0 to {LATEST_TIME}"));
     }
-    let named = item.visibility.as_ref().map_or(0, Visibility::named);
-    if named > VISIBILITY_IDS {
-        return Err(format!("visibility: must name at most {VISIBILITY_IDS} ids, not {named}"));
-    }
+    item.visibility.as_ref().map_or(Ok(()), Visibility::check)?;
     let bounded = [
         ("title", &item.title, TITLE_BYTES),
         ("subTitle", &item.sub_title, OTHER_BYTES),

@@ -1,6 +1,6 @@
 //! Rows of built-in content.
 
-use super::forms::Content;
+use super::forms::{Content, Visibility};
 use crate::{
     error::{Error, Result},
     store::{
@@ -85,6 +85,29 @@ pub(super) async fn delete(
         }
     }
     Ok(has_deleted)
+}
+
+/// Gives these items other viewers; unknown ids are ignored.
+pub(super) async fn set_visibility(
+    transaction: &Transaction,
+    tenant_id: i64,
+    module: &str,
+    ids: &[String],
+    visibility: Option<&Visibility>,
+) -> Result<()> {
+    let visibility = visibility.map(Value::json).transpose()?.unwrap_or(Value::Null);
+    for chunk in ids.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "UPDATE contents SET visibility = ? WHERE tenant_id = ? AND module = ? AND id IN ({})",
+            placeholders(chunk.len())
+        );
+        let values = [visibility.clone(), tenant_id.into(), module.into()].into_iter();
+        sql(text, values.chain(chunk.iter().map(Value::from))).execute(transaction).await?;
+        for id in chunk {
+            transaction.record_change(tenant_id, module, id);
+        }
+    }
+    Ok(())
 }
 
 /// The existing items with these ids.

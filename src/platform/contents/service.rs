@@ -12,6 +12,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     rows::row::truncate,
+    store::Transaction,
 };
 
 /// An item as it was written.
@@ -55,7 +56,11 @@ const LISTED_BRIEF_BYTES: usize = 300;
 ///
 /// # Errors
 /// 404 for a code that no module shows, 400 for one that has an endpoint of its own.
-pub(super) async fn check_module(state: &ContentsState, tenant_id: i64, module: &str) -> Result<()> {
+pub(in crate::platform) async fn check_module(
+    state: &ContentsState,
+    tenant_id: i64,
+    module: &str,
+) -> Result<()> {
     if !state.registry.modules_of(tenant_id).await?.has_builtin(module) {
         return Err(Error::not_found(
             "moduleCode: no module of the tenant shows built-in content of this code",
@@ -67,6 +72,37 @@ pub(super) async fn check_module(state: &ContentsState, tenant_id: i64, module: 
         ))),
         None => Ok(()),
     }
+}
+
+/// Inserts or replaces checked items; the creation time stays.
+pub(in crate::platform) async fn put_items(
+    transaction: &Transaction,
+    tenant_id: i64,
+    module: &str,
+    items: &[Content],
+) -> Result<()> {
+    repo::upsert(transaction, tenant_id, module, items).await
+}
+
+/// Removes items; unknown ids are ignored.
+pub(in crate::platform) async fn remove_items(
+    transaction: &Transaction,
+    tenant_id: i64,
+    module: &str,
+    ids: &[String],
+) -> Result<()> {
+    repo::delete(transaction, tenant_id, module, ids).await.map(drop)
+}
+
+/// Gives items other viewers; unknown ids are ignored.
+pub(in crate::platform) async fn set_visibility(
+    transaction: &Transaction,
+    tenant_id: i64,
+    module: &str,
+    ids: &[String],
+    visibility: Option<&Visibility>,
+) -> Result<()> {
+    repo::set_visibility(transaction, tenant_id, module, ids, visibility).await
 }
 
 /// Up to `limit` items of a module after `id`, by id.

@@ -188,6 +188,7 @@ impl TestApp {
         if tokio::time::timeout(std::time::Duration::from_secs(1), server).await.is_err() {
             aborted.abort();
         }
+        app.subscriptions.stop().await;
         app.quick_deals.stop().await;
         app.texts.stop().await;
         app.maintenance.stop().await;

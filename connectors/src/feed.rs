@@ -1,0 +1,154 @@
+//! Conditional requests for feeds (RFC 9110 §13), one connection each.
+
+use std::sync::Arc;
+
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
+    LAST_MODIFIED, LOCATION,
+};
+use reqwest::{Client, Response, StatusCode};
+use serde::{Deserialize, Serialize};
+use url::{Host, Url};
+
+use crate::addresses::AddressRules;
+use crate::error::SourceError;
+use crate::settings::SettingsError;
+use crate::transport::{
+    Endpoint, NameLookups, PreresolvedNames, TransportError, guarded, read_body, read_retry_after,
+    with_addresses,
+};
+
+const FEED: Endpoint = Endpoint { name: "the feed", setting: "url" };
+/// Includes abandoned ones.
+const MAX_LOOKUPS: usize = 32;
+/// Longer validators are not sent back.
+const MAX_VALIDATOR_BYTES: usize = 1 << 10;
+const MEDIA_TYPES: &str = "application/atom+xml, application/rss+xml, application/feed+json, application/xml;q=0.9, \
+                           application/json;q=0.9, */*;q=0.1";
+
+/// The validators of a feed's last document, as its server sent them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Validators {
+    /// The `ETag`.
+    pub etag: Option<String>,
+    /// The `Last-Modified`.
+    pub last_modified: Option<String>,
+}
+
+/// The answer to one request for a feed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FeedAnswer {
+    /// A document and its validators.
+    Document(Vec<u8>, Validators),
+    /// HTTP 304.
+    Unchanged,
+    /// A redirect to an address that may be called.
+    Moved(Url),
+    /// HTTP 410.
+    Gone,
+}
+
+/// Requests feeds.
+#[derive(Clone)]
+pub struct FeedClient {
+    rules: AddressRules,
+    lookups: NameLookups,
+    listed: Client,
+    unlisted: Client,
+}
+
+impl FeedClient {
+    /// Calls what `rules` allow. Fails without an HTTP client on this machine.
+    pub fn new(rules: &AddressRules) -> Result<Self, SettingsError> {
+        let client = |is_listed| {
+            guarded(Arc::new(PreresolvedNames), is_listed)
+                .pool_max_idle_per_host(0)
+                .http1_only()
+                .retry(reqwest::retry::never())
+                .build()
+                .map_err(|error| SettingsError::Client(error.without_url().to_string()))
+        };
+        let lookups = NameLookups::new(MAX_LOOKUPS);
+        Ok(Self { rules: rules.clone(), lookups, listed: client(true)?, unlisted: client(false)? })
+    }
+
+    /// Requests a feed unless it is as `validators` say; follows no redirect.
+    ///
+    /// The body has at most `max_bytes`, received and inflated. There is no time limit. It must run on a tokio runtime.
+    ///
+    /// # Errors
+    /// See [`SourceError`].
+    pub async fn fetch(
+        &self,
+        url: &Url,
+        validators: &Validators,
+        max_bytes: usize,
+    ) -> Result<FeedAnswer, SourceError> {
+        let failed = |error: TransportError| error.into_source_error(FEED);
+        let response = self.send(url, validators).await.map_err(failed)?;
+        match response.status() {
+            StatusCode::OK => {
+                let validators = read_validators(response.headers());
+                Ok(FeedAnswer::Document(read_body(response, max_bytes).await.map_err(failed)?, validators))
+            }
+            StatusCode::NOT_MODIFIED => Ok(FeedAnswer::Unchanged),
+            StatusCode::GONE => Ok(FeedAnswer::Gone),
+            StatusCode::MOVED_PERMANENTLY
+            | StatusCode::FOUND
+            | StatusCode::SEE_OTHER
+            | StatusCode::TEMPORARY_REDIRECT
+            | StatusCode::PERMANENT_REDIRECT => self.read_target(url, &response),
+            // A feed has no credentials to check.
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+                Err(SourceError::Failed(format!("the feed answered with HTTP {}", status.as_u16())))
+            }
+            status => Err(FEED.describe_status(status, read_retry_after(&response))),
+        }
+    }
+
+    async fn send(&self, url: &Url, validators: &Validators) -> Result<Response, TransportError> {
+        self.rules.check_url(url).map_err(TransportError::Forbidden)?;
+        let addresses = match url.host() {
+            Some(Host::Domain(name)) => self.lookups.find(name, ()).await?,
+            _ => Vec::new(),
+        };
+        let client = if self.rules.lists(url) { &self.listed } else { &self.unlisted };
+        let request = client
+            .get(url.clone())
+            .header(ACCEPT, MEDIA_TYPES)
+            .header(ACCEPT_ENCODING, "gzip")
+            .headers(conditions(validators));
+        Ok(with_addresses(addresses, request.send()).await?)
+    }
+
+    fn read_target(&self, url: &Url, response: &Response) -> Result<FeedAnswer, SourceError> {
+        let refused = |why: String| {
+            SourceError::Invalid(format!("the feed answered with a redirect that is not followed: {why}"))
+        };
+        let target = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|location| std::str::from_utf8(location.as_bytes()).ok())
+            .and_then(|location| url.join(location).ok())
+            .ok_or_else(|| refused("it has no readable Location".to_owned()))?;
+        match self.rules.check_url(&target) {
+            Ok(()) => Ok(FeedAnswer::Moved(target)),
+            Err(refusal) => Err(refused(format!("its address {refusal}"))),
+        }
+    }
+}
+
+fn read_validators(headers: &HeaderMap) -> Validators {
+    let text = |name: HeaderName| {
+        let value = headers.get(name)?.to_str().ok()?;
+        (value.len() <= MAX_VALIDATOR_BYTES).then(|| value.to_owned())
+    };
+    Validators { etag: text(ETAG), last_modified: text(LAST_MODIFIED) }
+}
+
+fn conditions(Validators { etag, last_modified }: &Validators) -> HeaderMap {
+    let given = [(IF_NONE_MATCH, etag), (IF_MODIFIED_SINCE, last_modified)];
+    let values = given.into_iter().filter_map(|(name, text)| Some((name, text.as_deref()?.parse().ok()?)));
+    values.collect::<HeaderMap<HeaderValue>>()
+}

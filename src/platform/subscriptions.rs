@@ -1,0 +1,34 @@
+//! Subscriptions: built-in content that the server fetches by itself, from feeds, folders and databases.
+//!
+//! [`scheduler`] starts the due runs, at one replica. [`run`] carries one out: a kind of source gives entries, [`entries`]
+//! makes items of them, and [`batch`] writes items and progress in one transaction. [`upkeep`] removes what is too old.
+
+mod batch;
+mod entries;
+mod feed;
+pub mod forms;
+mod hosts;
+mod repo;
+mod run;
+mod schedule;
+pub mod scheduler;
+pub mod service;
+pub mod upkeep;
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use trawl_connectors::AddressRules;
+use trawl_search::clock::Clock;
+
+use crate::platform::contents::ContentsState;
+
+/// Route state.
+#[derive(Clone)]
+pub struct SubscriptionsState {
+    pub(crate) contents: ContentsState,
+    pub(crate) addresses: AddressRules,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Notified of changes and of requested runs.
+    pub(crate) wake: Arc<Notify>,
+}

@@ -1,0 +1,164 @@
+//! One transaction of a run: items, what is known of their entries, and the run's progress.
+
+use std::collections::HashMap;
+
+use super::{
+    entries,
+    repo::{self, RunEnd, SubscriptionRow},
+    schedule::oldest_kept,
+};
+use crate::{
+    error::Result,
+    platform::contents::{forms::Content, service as contents},
+    replicas::Fence,
+    store::{FromRow, Json, ROWS_PER_STATEMENT, Transaction, Value, find_in, sql},
+};
+
+/// What the transaction does at its end.
+#[derive(Debug)]
+pub(super) enum Progress {
+    /// Nothing: a run that is cut off reads the same entries again.
+    Stay,
+    /// Ends the run; its counts are without this batch's.
+    End(RunEnd),
+}
+
+/// Items to write, and ids of items that the source holds no longer.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) items: Vec<Content>,
+    pub(super) gone: Vec<String>,
+}
+
+/// What a batch came to.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) added: u64,
+    pub(super) changed: u64,
+    pub(super) removed: u64,
+    /// Read entries whose items were removed by age.
+    pub(super) aged: Vec<String>,
+}
+
+#[derive(Clone, Debug, FromRow)]
+struct KnownEntry {
+    item_id: String,
+    hash: Option<String>,
+    first_seen: i64,
+}
+
+/// An entry that is new or has changed.
+struct ChangedEntry {
+    item: Content,
+    hash: String,
+    first_seen: i64,
+    shown_at: i64,
+}
+
+/// Writes a batch of the run that began with `begun`; `None` if the subscription was changed or removed meanwhile.
+pub(super) async fn write(
+    transaction: &Transaction,
+    (begun, fence): (&SubscriptionRow, &Fence),
+    batch: Batch,
+    progress: Progress,
+    now: i64,
+) -> Result<Option<Written>> {
+    fence.confirm(transaction).await?;
+    let (tenant_id, id) = (begun.tenant_id, begun.settings.id.as_str());
+    let present = repo::find(transaction, tenant_id, id).await?;
+    if present.is_none_or(|row| row.revision != begun.revision) {
+        return Ok(None);
+    }
+    let mut written = Written::default();
+    let changed = compare(transaction, begun, batch.items, &mut written, now).await?;
+    put(transaction, begun, &changed).await?;
+    written.removed = remove(transaction, begun, &batch.gone).await?;
+    let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    repo::count_items(transaction, tenant_id, id, count(written.added) - count(written.removed)).await?;
+    match progress {
+        Progress::Stay => {}
+        Progress::End(mut end) => {
+            end.last_run.added += written.added;
+            end.last_run.changed += written.changed;
+            end.last_run.removed += written.removed;
+            if let Some(aged) = &mut end.aged {
+                aged.extend_from_slice(&written.aged);
+            }
+            repo::end_run(transaction, begun, &end).await?;
+        }
+    }
+    Ok(Some(written))
+}
+
+/// The entries that are new or have changed, unless they are too old.
+async fn compare(
+    transaction: &Transaction,
+    begun: &SubscriptionRow,
+    items: Vec<Content>,
+    written: &mut Written,
+    now: i64,
+) -> Result<Vec<ChangedEntry>> {
+    let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+    let text = "SELECT item_id, hash, first_seen FROM subscription_items \
+                WHERE tenant_id = ? AND subscription_id = ? AND item_id";
+    let of_subscription = [begun.tenant_id.into(), begun.settings.id.as_str().into()];
+    let known = find_in::<KnownEntry>(transaction, text, &of_subscription, &ids).await?;
+    let mut known: HashMap<String, KnownEntry> =
+        known.into_iter().map(|entry| (entry.item_id.clone(), entry)).collect();
+    let oldest = oldest_kept(now, begun.settings.keep_days);
+    let mut changed = Vec::new();
+    for mut item in items {
+        let entry = known.remove(&item.id);
+        let first_seen = entry.as_ref().map_or(now, |entry| entry.first_seen);
+        let shown_at = item.display_time.unwrap_or(first_seen);
+        let (is_known, before) = (entry.is_some(), entry.and_then(|entry| entry.hash));
+        if shown_at < oldest {
+            if is_known && before.is_none() {
+                written.aged.push(item.id);
+            }
+            continue;
+        }
+        let hash = entries::hash(&item)?;
+        match before {
+            Some(before) if before == hash => continue,
+            Some(_) => written.changed += 1,
+            None => written.added += 1,
+        }
+        item.visibility = begun.settings.visibility.as_ref().map(|Json(visibility)| visibility.clone());
+        changed.push(ChangedEntry { item, hash, first_seen, shown_at });
+    }
+    Ok(changed)
+}
+
+async fn put(transaction: &Transaction, begun: &SubscriptionRow, changed: &[ChangedEntry]) -> Result<()> {
+    let items: Vec<Content> = changed.iter().map(|entry| entry.item.clone()).collect();
+    contents::put_items(transaction, begun.tenant_id, &begun.settings.module, &items).await?;
+    for chunk in changed.chunks(ROWS_PER_STATEMENT) {
+        let text = format!(
+            "INSERT INTO subscription_items (tenant_id, subscription_id, item_id, hash, first_seen, shown_at, audience) \
+             VALUES {} ON CONFLICT (tenant_id, subscription_id, item_id) DO UPDATE SET hash = excluded.hash, \
+             shown_at = excluded.shown_at, audience = excluded.audience",
+            vec!["(?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
+        );
+        let values = chunk.iter().flat_map(|entry| {
+            [
+                Value::from(begun.tenant_id),
+                begun.settings.id.as_str().into(),
+                entry.item.id.as_str().into(),
+                entry.hash.as_str().into(),
+                entry.first_seen.into(),
+                entry.shown_at.into(),
+                begun.audience.into(),
+            ]
+        });
+        sql(text, values).execute(transaction).await?;
+    }
+    Ok(())
+}
+
+/// Removes items and forgets their entries; returns the number of items.
+async fn remove(transaction: &Transaction, begun: &SubscriptionRow, gone: &[String]) -> Result<u64> {
+    let (tenant_id, settings) = (begun.tenant_id, &begun.settings);
+    contents::remove_items(transaction, tenant_id, &settings.module, gone).await?;
+    Ok(repo::forget_entries(transaction, tenant_id, &settings.id, gone).await?)
+}

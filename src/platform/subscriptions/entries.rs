@@ -1,0 +1,136 @@
+//! Entries of a source as items: their ids, their hashes, and what is wrong with them.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde_json::{Map, Value, value::RawValue};
+
+use super::forms::EntryProblem;
+use crate::{
+    error::{Error, Result},
+    platform::{
+        contents::forms::{Content, read_batch},
+        shared::patch::{ID_BYTES, check_id},
+    },
+    rows::{
+        content,
+        row::{Row, truncate},
+    },
+};
+
+/// Begins the part of an id that stands for an entry's id by its SHA-256.
+const HASHED: &str = "sha256-";
+const HASH_BYTES: usize = 16;
+/// Of an id that is shown.
+const SHOWN_BYTES: usize = 200;
+
+/// The entries of a document or page: items, and those that cannot be items.
+#[derive(Debug, Default)]
+pub(super) struct Entries {
+    pub(super) received: u64,
+    pub(super) items: Vec<Content>,
+    pub(super) problems: Vec<EntryProblem>,
+}
+
+/// Reads rows as items of a subscription; the last of the same id wins.
+pub(super) fn read_entries(
+    subscription_id: &str,
+    rows: impl IntoIterator<Item = Map<String, Value>>,
+) -> Result<Entries> {
+    let mut entries = Entries::default();
+    let mut bodies = Vec::new();
+    for fields in rows {
+        entries.received += 1;
+        match content::prepare(Row { number: entries.received, fields }) {
+            Ok(row) => bodies.push(item_json(subscription_id, &row.id, &row.json)?),
+            Err(rejection) => entries.problems.push(problem(rejection.id, rejection.reason)),
+        }
+    }
+    let (items, failures) = read_batch(&bodies);
+    entries.items = items;
+    let prefix = format!("{subscription_id}:");
+    entries.problems.extend(failures.into_iter().map(|failure| {
+        let id = failure.id.strip_prefix(&prefix).map(str::to_owned);
+        problem(id, failure.message)
+    }));
+    Ok(entries)
+}
+
+fn problem(id: Option<String>, reason: String) -> EntryProblem {
+    let shown = id.map(|mut id| {
+        truncate(&mut id, SHOWN_BYTES);
+        id
+    });
+    EntryProblem { id: shown, reason }
+}
+
+fn item_json(subscription_id: &str, entry_id: &str, json: &[u8]) -> Result<Box<RawValue>> {
+    let mut item: Map<String, Value> = serde_json::from_slice(json).map_err(Error::internal)?;
+    item.insert("id".to_owned(), item_id(subscription_id, entry_id).into());
+    serde_json::value::to_raw_value(&item).map_err(Error::internal)
+}
+
+/// The item's id of an entry: no two entries share one.
+pub(super) fn item_id(subscription_id: &str, entry_id: &str) -> String {
+    let plain = format!("{subscription_id}:{entry_id}");
+    if plain.len() <= ID_BYTES && check_id(&plain).is_ok() && !entry_id.starts_with(HASHED) {
+        return plain;
+    }
+    format!("{subscription_id}:{HASHED}{}", hex::encode(digest(&SHA256, entry_id.as_bytes())))
+}
+
+/// The hash of all that an entry says; its viewers are the subscription's.
+pub(super) fn hash(item: &Content) -> Result<String> {
+    let text = serde_json::to_vec(&(item.display_time, item)).map_err(Error::internal)?;
+    Ok(hex::encode(&digest(&SHA256, &text).as_ref()[..HASH_BYTES]))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(rows: Value) -> Entries {
+        let rows: Vec<Map<String, Value>> = serde_json::from_value(rows).unwrap();
+        read_entries("news", rows).unwrap()
+    }
+
+    #[test]
+    fn faulty_entry_is_named_and_keeps_no_other_back() {
+        let entries = read(json!([
+            {"id": "1", "title": "One"}, {"title": "no id"}, {"id": "3"}, {"id": "4", "title": "x".repeat(5_000)},
+            {"id": "1", "title": "One again"},
+        ]));
+        assert_eq!(entries.received, 5);
+        let items: Vec<_> = entries.items.iter().map(|item| (&*item.id, item.title.as_deref())).collect();
+        assert_eq!(items, [("news:1", Some("One again"))]);
+        let ids: Vec<_> = entries.problems.iter().map(|problem| problem.id.as_deref()).collect();
+        assert_eq!(ids, [None, Some("3"), Some("4")]);
+        assert!(entries.problems[2].reason.starts_with("title: "), "{:?}", entries.problems);
+    }
+
+    #[test]
+    fn hash_differs_by_text_and_time_alone() {
+        let item = Content { id: "a".into(), title: Some("A".into()), ..Content::default() };
+        let later = Content { display_time: Some(1), ..item.clone() };
+        let other = Content { title: Some("B".into()), ..item.clone() };
+        let renamed = Content { id: "b".into(), ..item.clone() };
+        assert_eq!(hash(&item).unwrap(), hash(&renamed).unwrap());
+        assert_ne!(hash(&item).unwrap(), hash(&later).unwrap());
+        assert_ne!(hash(&item).unwrap(), hash(&other).unwrap());
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn ids_are_valid_and_differ_as_the_entries_do(
+            one in "(sha256-)?[a-z\\n:/]{0,8}", other in "(sha256-)?[a-z\\n:/]{0,8}", repeat in 1_usize..200,
+        ) {
+            let (one, other) = (one.repeat(repeat), other.repeat(repeat));
+            let id = item_id("s", &one);
+            prop_assert!(check_id(&id).is_ok());
+            prop_assert_eq!(id == item_id("s", &other), one == other);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Reads a feed.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::{task::spawn_blocking, time::timeout};
+use trawl_connectors::{FeedAnswer, SourceError, Validators};
+use url::Url;
+
+use super::{
+    batch::Batch,
+    entries::read_entries,
+    forms::{Feed, RunOutcome},
+    run::{Ending, Failure, Run, Stop},
+};
+use crate::{error::Error, rows};
+
+/// Of one request and its answer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Received and inflated.
+const MAX_BYTES: usize = 8 << 20;
+const MAX_REDIRECTS: usize = 5;
+
+/// The document that was read last.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+struct FeedPosition {
+    /// Where it was, behind redirects.
+    url: Option<Url>,
+    #[serde(flatten)]
+    validators: Validators,
+}
+
+/// Reads the feed unless it is unchanged.
+pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<Ending, Stop> {
+    let position: FeedPosition = serde_json::from_str(&run.begun.position).unwrap_or_default();
+    let Some((document, position)) = fetch(run, feed, &position).await? else {
+        let outcome = RunOutcome::Unchanged;
+        return Ok(Ending { outcome, position: None, batch: Batch::default(), is_whole: false });
+    };
+    let id = run.begun.settings.id.clone();
+    let read = spawn_blocking(move || match rows::feed::rows(&document) {
+        Ok(rows) => Ok(read_entries(&id, rows)?),
+        Err(_) => Err(Stop::failed("the feed is no whole RSS, Atom or JSON feed")),
+    });
+    let items = run.take(read.await.map_err(Error::internal)??);
+    let items = run.write_but_last(items).await?;
+    Ok(Ending {
+        outcome: RunOutcome::Read,
+        position: Some(serde_json::to_string(&position).map_err(Error::internal)?),
+        batch: Batch { items, gone: Vec::new() },
+        is_whole: true,
+    })
+}
+
+/// The document, and its place; `None` if it is unchanged.
+async fn fetch(
+    run: &Run<'_>,
+    feed: &Feed,
+    last: &FeedPosition,
+) -> Result<Option<(Vec<u8>, FeedPosition)>, Stop> {
+    let mut url = feed.url.clone();
+    for _ in 0..=MAX_REDIRECTS {
+        let none = Validators::default();
+        let validators = if last.url.as_ref() == Some(&url) { &last.validators } else { &none };
+        match request(run, &url, validators).await? {
+            FeedAnswer::Document(document, validators) => {
+                return Ok(Some((document, FeedPosition { url: Some(url), validators })));
+            }
+            FeedAnswer::Unchanged => return Ok(None),
+            FeedAnswer::Moved(target) => url = target,
+            FeedAnswer::Gone => {
+                return Err(Stop::Failed(Failure {
+                    message: "the feed is gone (HTTP 410); it is asked again when an operator runs it"
+                        .to_owned(),
+                    is_final: true,
+                    ..Failure::default()
+                }));
+            }
+        }
+    }
+    Err(Stop::failed(format!("there were more than {MAX_REDIRECTS} redirects in a row")))
+}
+
+/// Sends one request, as the only one to its host.
+async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<FeedAnswer, Stop> {
+    let (runner, host) = (run.runner, url.host_str().unwrap_or_default());
+    let _turn = runner.hosts.turn(host).await;
+    let now = runner.state.clock.now();
+    if let Some(until) = runner.hosts.rests_to(host, now) {
+        let message = "the host of the feed has asked for a pause".to_owned();
+        return Err(Stop::Failed(Failure { message, rest: Some((host.to_owned(), until)), is_final: false }));
+    }
+    let answer = timeout(PATIENCE, runner.feeds.fetch(url, validators, MAX_BYTES)).await;
+    answer.unwrap_or(Err(SourceError::Timeout)).map_err(|error| {
+        let pause = match &error {
+            SourceError::Unavailable { retry_after: Some(pause), .. } => Some(*pause),
+            _ => None,
+        };
+        let rest = pause.map(|pause| {
+            let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
+            let until = runner.state.clock.now().saturating_add(pause);
+            // Before the turn ends.
+            runner.hosts.rest(host, until);
+            (host.to_owned(), until)
+        });
+        let message = match error {
+            SourceError::Timeout => "the feed did not answer in time".to_owned(),
+            other => other.to_string(),
+        };
+        Stop::Failed(Failure { message, rest, is_final: false })
+    })
+}

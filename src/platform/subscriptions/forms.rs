@@ -1,0 +1,250 @@
+//! Subscriptions as operators write and see them.
+
+use std::ops::RangeInclusive;
+
+use serde::{Deserialize, Serialize};
+use trawl_connectors::AddressRules;
+use url::Url;
+
+use super::repo::{SubscriptionRow, SubscriptionSettings};
+use crate::{
+    error::{Error, Result},
+    json,
+    platform::contents::forms::Visibility,
+    registry::forms::{number, required},
+    store::Json,
+};
+
+const NAME_BYTES: usize = 256;
+const MODULE_BYTES: usize = 64;
+const URL_BYTES: usize = 2 << 10;
+/// Up to four weeks.
+const INTERVAL_MINUTES: RangeInclusive<i64> = 1..=40_320;
+const DEFAULT_INTERVAL_MINUTES: i64 = 60;
+const KEEP_DAYS: RangeInclusive<i64> = 1..=36_500;
+
+/// The form of a subscription. Exactly one kind of source is given, which stays.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SubscriptionForm {
+    /// 1 to 64 of A-Z, a-z, 0-9, _ and -. Made up if absent; it stays.
+    pub id: Option<String>,
+    /// The name. Required.
+    pub name: Option<String>,
+    /// The code of a module with built-in content, to which the items go. Required; it stays.
+    pub module: Option<String>,
+    /// An RSS, Atom or JSON feed.
+    #[serde(default, deserialize_with = "json::object")]
+    pub feed: Option<FeedForm>,
+    /// Minutes from one run to the next: 1 to 40320, 60 if absent.
+    pub interval_minutes: Option<i64>,
+    /// Days after which items are removed: 1 to 36500; absent for ever.
+    ///
+    /// The age of an item is that of its time, or of its first fetch if it has none.
+    pub keep_days: Option<i64>,
+    /// Whether it runs by itself; true if absent.
+    pub enabled: Option<bool>,
+    /// Viewers of all items; the whole tenant if absent.
+    #[serde(default, deserialize_with = "json::object")]
+    pub visibility: Option<Visibility>,
+}
+
+/// The form of a feed.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+pub struct FeedForm {
+    /// The address: https, or http to a host of the server's settings. Required.
+    pub url: Option<String>,
+}
+
+/// A feed to follow.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+pub struct Feed {
+    /// The address.
+    #[schema(value_type = String)]
+    pub url: Url,
+}
+
+/// The source of a subscription's items.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// A feed.
+    Feed(Feed),
+}
+
+/// A subscription and its last run.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Subscription {
+    /// The id.
+    pub id: String,
+    /// The name.
+    pub name: String,
+    /// The code of the items' module.
+    pub module: String,
+    /// `feed`.
+    pub kind: &'static str,
+    /// The feed; null for another kind.
+    pub feed: Option<Feed>,
+    /// Minutes from one run to the next.
+    pub interval_minutes: i64,
+    /// Days after which items are removed; null for ever.
+    pub keep_days: Option<i64>,
+    /// Whether it runs by itself.
+    pub enabled: bool,
+    /// Viewers of all items; null for the whole tenant.
+    pub visibility: Option<Visibility>,
+    /// Present items.
+    pub items: i64,
+    /// Completed runs.
+    pub runs: i64,
+    /// Failed runs since the last one that succeeded.
+    pub failures: i64,
+    /// The last run; null before the first.
+    pub last_run: Option<LastRun>,
+    /// When it runs next, epoch milliseconds; null until an operator asks for a run.
+    pub next_run_at: Option<i64>,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RunOutcome {
+    /// The source was read.
+    #[default]
+    Read,
+    /// The source has not changed since the last run.
+    Unchanged,
+    /// The source could not be read to its end.
+    Failed,
+}
+
+/// A completed run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub struct LastRun {
+    /// Begin, epoch milliseconds.
+    pub started_at: i64,
+    /// End, epoch milliseconds.
+    pub finished_at: i64,
+    /// `read`, `unchanged` or `failed`.
+    pub outcome: RunOutcome,
+    /// Entries read.
+    pub received: u64,
+    /// New items.
+    pub added: u64,
+    /// Items written anew.
+    pub changed: u64,
+    /// Items removed because the source holds them no longer.
+    pub removed: u64,
+    /// Entries that cannot be items.
+    pub refused: u64,
+    /// The first refused entries.
+    pub problems: Vec<EntryProblem>,
+    /// Why it failed; null if it did not.
+    pub error: Option<String>,
+}
+
+/// An entry that cannot be an item.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+pub struct EntryProblem {
+    /// The entry's id at the source; null if it has none.
+    pub id: Option<String>,
+    /// The wrong field and the expected value.
+    pub reason: String,
+}
+
+impl Subscription {
+    pub(super) fn of(row: SubscriptionRow) -> Self {
+        let SubscriptionSettings {
+            id,
+            name,
+            module,
+            origin,
+            interval_minutes,
+            keep_days,
+            enabled,
+            visibility,
+            ..
+        } = row.settings;
+        let kind = origin.kind();
+        let Origin::Feed(feed) = origin.0;
+        Self {
+            id,
+            name,
+            module,
+            kind,
+            feed: Some(feed),
+            interval_minutes,
+            keep_days,
+            enabled,
+            visibility: visibility.map(|Json(visibility)| visibility),
+            items: row.items,
+            runs: row.runs,
+            failures: row.failures,
+            last_run: row.last_run.map(|Json(run)| run),
+            next_run_at: row.next_run_at,
+        }
+    }
+}
+
+impl Origin {
+    /// The kind's name.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Feed(_) => "feed",
+        }
+    }
+
+    /// The host of the source: one run at a time asks it.
+    pub(super) fn host(&self) -> String {
+        match self {
+            Self::Feed(feed) => feed.url.host_str().unwrap_or_default().to_owned(),
+        }
+    }
+}
+
+impl SubscriptionForm {
+    /// The settings of the subscription with this id.
+    ///
+    /// # Errors
+    /// 400 for the first wrong field.
+    pub(super) fn into_settings(self, id: String, addresses: &AddressRules) -> Result<SubscriptionSettings> {
+        let origin = match self.feed {
+            Some(feed) => Origin::Feed(feed.checked(addresses)?),
+            None => return Err(Error::bad_request("feed: is required")),
+        };
+        let keep_days = self.keep_days.map(|days| number("keepDays", Some(days), 0, &KEEP_DAYS, "days"));
+        if let Some(visibility) = &self.visibility {
+            visibility.check().map_err(Error::bad_request)?;
+        }
+        Ok(SubscriptionSettings {
+            id,
+            name: required("name", self.name, NAME_BYTES)?,
+            module: required("module", self.module, MODULE_BYTES)?,
+            origin: Json(origin),
+            secret_sealed: None,
+            interval_minutes: number(
+                "intervalMinutes",
+                self.interval_minutes,
+                DEFAULT_INTERVAL_MINUTES,
+                &INTERVAL_MINUTES,
+                "minutes",
+            )?,
+            keep_days: keep_days.transpose()?,
+            enabled: self.enabled.unwrap_or(true),
+            visibility: self.visibility.map(Json),
+        })
+    }
+}
+
+impl FeedForm {
+    fn checked(self, addresses: &AddressRules) -> Result<Feed> {
+        let text = required("feed.url", self.url, URL_BYTES)?;
+        let url = Url::parse(&text).map_err(|_| {
+            Error::bad_request("feed.url: must be an absolute address, such as https://host/path")
+        })?;
+        addresses.check_url(&url).map_err(|refusal| Error::bad_request(format!("feed.url: {refusal}")))?;
+        Ok(Feed { url })
+    }
+}

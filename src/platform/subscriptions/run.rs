@@ -1,0 +1,204 @@
+//! One run of a subscription.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use trawl_connectors::FeedClient;
+
+use super::{
+    SubscriptionsState,
+    batch::{self, Batch, Progress, Written},
+    entries::Entries,
+    feed,
+    forms::{LastRun, Origin, RunOutcome},
+    hosts::Hosts,
+    repo::{RunEnd, SubscriptionRow},
+    schedule,
+};
+use crate::{
+    error::{Error, Kind, Result},
+    platform::contents::{forms::Content, service::check_module},
+    replicas::Fence,
+};
+
+/// Items of one transaction.
+pub(super) const BATCH: usize = 250;
+/// Entry problems that are listed.
+const LISTED_PROBLEMS: usize = 10;
+/// Before a subscription is due again whose run could not be recorded.
+const STORE_PAUSE: Duration = Duration::from_secs(5);
+
+/// What runs need.
+pub(super) struct Runner {
+    pub(super) state: SubscriptionsState,
+    pub(super) feeds: FeedClient,
+    pub(super) hosts: Hosts,
+}
+
+/// Why a run ends before its source is read.
+#[derive(Debug)]
+pub(super) enum Stop {
+    /// The source failed.
+    Failed(Failure),
+    /// The subscription was changed or removed, or another replica has taken over.
+    Superseded,
+    /// The store failed.
+    Store(Error),
+}
+
+/// A failure of a source, for operators.
+#[derive(Debug, Default)]
+pub(super) struct Failure {
+    pub(super) message: String,
+    /// A host that asked for a pause, and the end of the pause.
+    pub(super) rest: Option<(String, i64)>,
+    /// Whether no later run can succeed by itself.
+    pub(super) is_final: bool,
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        if error.kind == Kind::Conflict { Self::Superseded } else { Self::Store(error) }
+    }
+}
+
+impl Stop {
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self::Failed(Failure { message: message.into(), ..Failure::default() })
+    }
+}
+
+/// How a run ends whose source was read.
+pub(super) struct Ending {
+    pub(super) outcome: RunOutcome,
+    /// Where the next run continues; absent keeps it.
+    pub(super) position: Option<String>,
+    /// Written with the end.
+    pub(super) batch: Batch,
+    /// Whether every entry of the source was read.
+    pub(super) is_whole: bool,
+}
+
+/// A run under way.
+pub(super) struct Run<'a> {
+    pub(super) runner: &'a Runner,
+    pub(super) begun: SubscriptionRow,
+    fence: Fence,
+    last_run: LastRun,
+    aged: Vec<String>,
+}
+
+/// Runs a subscription and records how it went.
+pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
+    let last_run = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
+    let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
+    let mut run = Run { runner, begun, fence, last_run, aged: Vec::new() };
+    let ended = match run.read().await {
+        Ok(ending) => run.end(ending).await,
+        Err(Stop::Failed(failure)) => run.fail(failure).await,
+        Err(stop) => Err(stop),
+    };
+    match ended {
+        Ok(()) | Err(Stop::Superseded) => {}
+        Err(Stop::Failed(Failure { message, .. })) => {
+            tracing::warn!(tenant_id, subscription = id, message, "a run was not recorded");
+        }
+        Err(Stop::Store(error)) => {
+            tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
+            sleep(STORE_PAUSE).await;
+        }
+    }
+}
+
+impl Run<'_> {
+    async fn read(&mut self) -> Result<Ending, Stop> {
+        let settings = &self.begun.settings;
+        let module = check_module(&self.runner.state.contents, self.begun.tenant_id, &settings.module);
+        module.await.map_err(|error| match error.kind {
+            Kind::NotFound | Kind::BadRequest => Stop::failed(error.message),
+            _ => Stop::Store(error),
+        })?;
+        match settings.origin.0.clone() {
+            Origin::Feed(origin) => feed::read(self, &origin).await,
+        }
+    }
+
+    /// Counts what was read; returns the items.
+    pub(super) fn take(&mut self, entries: Entries) -> Vec<Content> {
+        self.last_run.received += entries.received;
+        self.last_run.refused += entries.problems.len() as u64;
+        let room = LISTED_PROBLEMS.saturating_sub(self.last_run.problems.len());
+        self.last_run.problems.extend(entries.problems.into_iter().take(room));
+        entries.items
+    }
+
+    /// Writes all but the last batch of these items, and returns that one.
+    pub(super) async fn write_but_last(&mut self, mut items: Vec<Content>) -> Result<Vec<Content>, Stop> {
+        while items.len() > BATCH {
+            let rest = items.split_off(BATCH);
+            self.write(Batch { items, gone: Vec::new() }, Progress::Stay).await?;
+            items = rest;
+        }
+        Ok(items)
+    }
+
+    /// Writes a batch once the index has room.
+    pub(super) async fn write(&mut self, batch: Batch, progress: Progress) -> Result<(), Stop> {
+        let state = &self.runner.state;
+        state.contents.bulk.wait_for_room(batch.items.len() + batch.gone.len()).await?;
+        let (begun, fence, now) = (self.begun.clone(), self.fence.clone(), state.clock.now());
+        let written = state.contents.store.write_for(begun.tenant_id, move |transaction| {
+            Box::pin(async move { batch::write(transaction, (&begun, &fence), batch, progress, now).await })
+        });
+        let Written { added, changed, removed, aged } = written.await?.ok_or(Stop::Superseded)?;
+        self.last_run.added += added;
+        self.last_run.changed += changed;
+        self.last_run.removed += removed;
+        self.aged.extend(aged);
+        Ok(())
+    }
+
+    async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
+        let now = self.runner.state.clock.now();
+        let next = schedule::after_success(now, self.begun.settings.interval_minutes);
+        self.last_run.outcome = ending.outcome;
+        let end = RunEnd {
+            failures: 0,
+            next_run_at: self.begun.settings.enabled.then_some(next),
+            position: ending.position,
+            rest: None,
+            aged: ending.is_whole.then(|| std::mem::take(&mut self.aged)),
+            last_run: LastRun { finished_at: now, ..std::mem::take(&mut self.last_run) },
+        };
+        self.write(ending.batch, Progress::End(end)).await
+    }
+
+    async fn fail(&mut self, failure: Failure) -> Result<(), Stop> {
+        let now = self.runner.state.clock.now();
+        let (settings, failures) = (&self.begun.settings, self.begun.failures.saturating_add(1));
+        tracing::info!(
+            tenant_id = self.begun.tenant_id,
+            subscription = settings.id,
+            failures,
+            reason = failure.message,
+            "a subscription's source failed"
+        );
+        let next = schedule::after_failure(now, settings.interval_minutes, failures, fastrand::f64());
+        let rests_to = failure.rest.as_ref().map_or(next, |(_, until)| *until);
+        let last_run = LastRun {
+            finished_at: now,
+            outcome: RunOutcome::Failed,
+            error: Some(failure.message),
+            ..std::mem::take(&mut self.last_run)
+        };
+        let end = RunEnd {
+            last_run,
+            failures,
+            next_run_at: (settings.enabled && !failure.is_final).then_some(next.max(rests_to)),
+            position: None,
+            rest: failure.rest,
+            aged: None,
+        };
+        self.write(Batch::default(), Progress::End(end)).await
+    }
+}

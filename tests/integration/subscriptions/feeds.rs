@@ -1,0 +1,270 @@
+//! Feeds: what becomes an item, when a feed is asked, and what becomes of its faults.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::util::{
+    app::{Application, TestApp},
+    caller::Caller,
+    external::with,
+    feed_server::{FeedReply, FeedServer, ServedFeed},
+    items::NEW_YEAR,
+    subscriptions::{SUBSCRIPTIONS, feed},
+};
+
+const DAY: Duration = Duration::from_hours(24);
+
+async fn start() -> (TestApp, Application, Caller, FeedServer) {
+    let hosts = || (1..=3).map(|number| format!("127.0.0.{number}")).collect();
+    let app = TestApp::start_with(|config| config.connectors.allow_http_hosts = hosts()).await;
+    let acme = app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    (app, acme, operator, FeedServer::start().await)
+}
+
+fn counts(shown: &Value) -> Value {
+    let run = &shown["lastRun"];
+    json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])
+}
+
+fn error(shown: &Value) -> &str {
+    assert_eq!(shown["lastRun"]["outcome"], "failed", "{shown}");
+    shown["lastRun"]["error"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn entries_of_each_format_become_items() {
+    let (app, acme, operator, server) = start().await;
+    let atom = r#"<feed xmlns="http://www.w3.org/2005/Atom"><id>f</id><title>F</title><updated>2024-01-01T00:00:00Z</updated>
+        <entry><id>a</id><title>harbour atom</title><updated>2024-01-01T00:00:00Z</updated><author><name>Ann</name></author>
+        <link href="https://example.org/a"/><summary>At the pier</summary></entry></feed>"#;
+    let json = r#"{"version":"https://jsonfeed.org/version/1.1","title":"F","items":[{"id":"j","title":"harbour json"}]}"#;
+    server.set_entries("/rss", &[("r", "harbour rss")]);
+    server.reply_once("/rss", FeedReply::Gzip);
+    server.reply_once("/atom", FeedReply::Body(atom.to_owned()));
+    server.reply_once("/json", FeedReply::Body(json.to_owned()));
+    for path in ["rss", "atom", "json"] {
+        let shown = operator.subscribe(&feed(path, &server.url("127.0.0.1", &format!("/{path}")))).await;
+        assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+        assert_eq!((&shown["items"], &shown["failures"]), (&json!(1), &json!(0)));
+        assert_eq!(shown["nextRunAt"], json!(NEW_YEAR + 3_600_000));
+    }
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour atom", "harbour json", "harbour rss"]);
+    let item = operator.get("/admin/v1/contents/article/atom:a").await.ok();
+    let item = item.data();
+    assert_eq!((&item["author"], &item["brief"]), (&json!("Ann"), &json!("At the pier")));
+    assert_eq!(item["displayTime"], json!(NEW_YEAR));
+    assert!(item["action"].as_str().unwrap().contains("url=https://example.org/a"));
+    assert!(server.requests()[0].user_agent.starts_with("trawl/"));
+}
+
+#[tokio::test]
+async fn unchanged_feed_is_asked_conditionally_and_writes_no_item() {
+    let (app, acme, operator, server) = start().await;
+    for (path, has_times) in [("/tagged", false), ("/timed", true)] {
+        server.set(path, ServedFeed { has_times, ..ServedFeed::default() });
+        server.set_entries(path, &[("1", "harbour one"), ("2", "harbour two")]);
+        let id = &path[1..];
+        operator.subscribe(&feed(id, &server.url("127.0.0.1", path))).await;
+        let position = *app.app.store.positions().borrow();
+        let again = operator.run_subscription(id).await;
+        assert_eq!(counts(&again), json!(["unchanged", 0, 0, 0, 0, 0]));
+        server.set_entries(path, &[("2", "harbour two"), ("3", "harbour three"), ("1", "harbour one")]);
+        let more = operator.run_subscription(id).await;
+        assert_eq!(counts(&more), json!(["read", 3, 1, 0, 0, 0]));
+        assert_eq!(*app.app.store.positions().borrow(), position + 1, "one change");
+        server.set_entries(path, &[("3", "harbour changed")]);
+        let changed = operator.run_subscription(id).await;
+        assert_eq!((counts(&changed), &changed["items"]), (json!(["read", 1, 0, 1, 0, 0]), &json!(3)));
+    }
+    let conditional: Vec<bool> = server.requests().iter().map(|request| request.is_conditional).collect();
+    assert_eq!(conditional, [false, true, true, true, false, true, true, true]);
+    let titles = app.titles(&acme.caller, "harbour").await;
+    assert_eq!(titles.len(), 6, "{titles:?}");
+}
+
+#[tokio::test]
+async fn runs_follow_the_interval_and_failures_the_backoff() {
+    let (app, _, operator, server) = start().await;
+    server.set_entries("/a", &[("1", "harbour")]);
+    let url = server.url("127.0.0.1", "/a");
+    operator.subscribe(&with(feed("a", &url), "intervalMinutes", 1)).await;
+    for reply in
+        [FeedReply::Status(500), FeedReply::Truncated, FeedReply::Body("<html>no feed</html>".into())]
+    {
+        server.reply_once("/a", reply);
+    }
+    let mut due = NEW_YEAR + 60_000;
+    for failures in 1..=3 {
+        let runs = operator.subscription("a").await["runs"].as_u64().unwrap();
+        app.clock.pass(Duration::from_hours(1));
+        app.app.subscriptions.wake();
+        let shown = operator.wait_for_runs("a", runs + 1).await;
+        assert!(!error(&shown).is_empty());
+        assert_eq!(shown["failures"], json!(failures));
+        let now = NEW_YEAR + failures * 3_600_000;
+        due = shown["nextRunAt"].as_i64().unwrap() - now;
+        let pause = 60_000 << (failures - 1);
+        assert!((pause..=pause * 3 / 2).contains(&due), "{due} after {failures} failures");
+    }
+    assert!(due > 0);
+    let shown = operator.run_subscription("a").await;
+    assert_eq!((&shown["failures"], counts(&shown)), (&json!(0), json!(["unchanged", 0, 0, 0, 0, 0])));
+}
+
+#[tokio::test]
+async fn host_that_asks_for_a_pause_gets_it_for_all_its_feeds() {
+    let (app, _, operator, server) = start().await;
+    for path in ["/a", "/b", "/c"] {
+        server.set_entries(path, &[("1", "harbour")]);
+    }
+    server.reply_once("/a", FeedReply::Pause(503, "7200".into()));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.2", "/a"))).await;
+    assert!(error(&shown).contains("503"), "{shown}");
+    assert_eq!(shown["nextRunAt"], json!(NEW_YEAR + 7_200_000));
+    operator.post(SUBSCRIPTIONS, &feed("b", &server.url("127.0.0.2", "/b"))).await.ok();
+    // The scheduler took both into account.
+    operator.subscribe(&feed("c", &server.url("127.0.0.3", "/c"))).await;
+    assert_eq!(server.requests().len(), 2);
+    // Also after a start.
+    let app = app.restart().await;
+    let operator = app.operator().await.caller.on("acme");
+    operator.run_subscription("c").await;
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(operator.subscription("b").await["runs"], json!(0));
+    app.clock.pass(Duration::from_hours(2));
+    app.app.subscriptions.wake();
+    operator.wait_for_runs("b", 1).await;
+    operator.wait_for_runs("a", 2).await;
+}
+
+#[tokio::test]
+async fn pause_until_a_date_is_kept() {
+    let (_app, _, operator, server) = start().await;
+    let date = jiff::Timestamp::now() + Duration::from_hours(5);
+    let date = jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
+    server.reply_once("/a", FeedReply::Pause(429, date));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    let pause = shown["nextRunAt"].as_i64().unwrap() - NEW_YEAR;
+    assert!((4 * 3_600_000..=5 * 3_600_000).contains(&pause), "{pause}");
+}
+
+#[tokio::test]
+async fn redirects_are_followed_to_permitted_addresses_only() {
+    let (app, acme, operator, server) = start().await;
+    server.set_entries("/target", &[("1", "harbour moved")]);
+    server.set(
+        "/a",
+        ServedFeed {
+            faults: (0..2).map(|_| FeedReply::Redirect(server.url("127.0.0.2", "/target"))).collect(),
+            ..ServedFeed::default()
+        },
+    );
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+    let again = operator.run_subscription("a").await;
+    assert_eq!(counts(&again), json!(["unchanged", 0, 0, 0, 0, 0]));
+    let asked: Vec<_> =
+        server.requests().into_iter().map(|request| (request.path, request.is_conditional)).collect();
+    let path = |path: &str, is_conditional| (path.to_owned(), is_conditional);
+    assert_eq!(asked, [path("/a", false), path("/target", false), path("/a", false), path("/target", true)]);
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour moved"]);
+
+    let targets = [
+        "http://169.254.169.254/",
+        "http://127.0.0.9/",
+        "file:///etc/passwd",
+        "http://[::1]/",
+        "https://10.0.0.1:x/",
+    ];
+    for (number, target) in targets.into_iter().enumerate() {
+        let (id, path) = (format!("bad{number}"), format!("/bad{number}"));
+        server.reply_once(&path, FeedReply::Redirect(target.to_owned()));
+        let shown = operator.subscribe(&feed(&id, &server.url("127.0.0.1", &path))).await;
+        assert!(error(&shown).contains("redirect"), "{shown}");
+    }
+    let circle = FeedReply::Redirect(server.url("127.0.0.1", "/circle"));
+    server.set(
+        "/circle",
+        ServedFeed { faults: std::iter::repeat_n(circle, 10).collect(), ..ServedFeed::default() },
+    );
+    let shown = operator.subscribe(&feed("circle", &server.url("127.0.0.1", "/circle"))).await;
+    assert!(error(&shown).contains("more than 5 redirects"), "{shown}");
+}
+
+#[tokio::test]
+async fn gone_feed_is_asked_again_by_an_operator_alone() {
+    let (app, _, operator, server) = start().await;
+    server.set_entries("/a", &[("1", "harbour")]);
+    server.reply_once("/a", FeedReply::Status(410));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert!(error(&shown).contains("410") && shown["nextRunAt"].is_null(), "{shown}");
+    app.clock.pass(30 * DAY);
+    app.app.subscriptions.wake();
+    let shown = operator.run_subscription("a").await;
+    assert_eq!((counts(&shown), &shown["runs"]), (json!(["read", 1, 1, 0, 0, 0]), &json!(2)));
+    assert!(shown["nextRunAt"].is_i64());
+}
+
+#[tokio::test]
+async fn wrong_entries_are_counted_and_named() {
+    let (app, acme, operator, server) = start().await;
+    let long = "x".repeat(5_000);
+    let document = format!(
+        "<rss version=\"2.0\"><channel><title>F</title><item><guid>long</guid><title>{long}</title></item>\
+         <item><guid>empty</guid></item><item><guid>twice</guid><title>harbour old</title></item>\
+         <item><guid>twice</guid><title>harbour new</title></item></channel></rss>"
+    );
+    server.reply_once("/a", FeedReply::Body(document));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(counts(&shown), json!(["read", 4, 1, 0, 0, 2]), "{shown}");
+    let problems = shown["lastRun"]["problems"].as_array().unwrap();
+    let ids: Vec<_> = problems.iter().map(|problem| problem["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["empty", "long"]);
+    assert!(problems.iter().all(|problem| problem["reason"].as_str().unwrap().contains("title")));
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour new"]);
+}
+
+#[tokio::test]
+async fn larger_answer_than_permitted_is_refused() {
+    let (_app, _, operator, server) = start().await;
+    server.reply_once("/a", FeedReply::Body("x".repeat((8 << 20) + 1)));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert!(error(&shown).contains("8388608 bytes"), "{shown}");
+}
+
+#[tokio::test]
+async fn old_items_are_removed_and_not_taken_again() {
+    let (app, acme, operator, server) = start().await;
+    let entry =
+        |id: &str, date: &str| format!("<item><guid>{id}</guid><title>harbour {id}</title>{date}</item>");
+    let dated = |date: &str| format!("<pubDate>{date}</pubDate>");
+    let document = |more: &str| {
+        format!(
+            "<rss version=\"2.0\"><channel><title>F</title>{}{}{}{more}</channel></rss>",
+            entry("old", &dated("Fri, 01 Dec 2023 00:00:00 GMT")),
+            entry("new", &dated("Sun, 31 Dec 2023 00:00:00 GMT")),
+            entry("undated", "")
+        )
+    };
+    server.reply_once("/a", FeedReply::Body(document("")));
+    let form = with(feed("a", &server.url("127.0.0.1", "/a")), "keepDays", 10);
+    let shown = operator.subscribe(&form).await;
+    assert_eq!((counts(&shown), &shown["items"]), (json!(["read", 3, 2, 0, 0, 0]), &json!(2)));
+
+    app.clock.pass(11 * DAY);
+    app.app.maintenance.make_round().await.unwrap();
+    assert_eq!(app.titles(&acme.caller, "harbour").await, [] as [&str; 0]);
+    assert_eq!(operator.subscription("a").await["items"], json!(0));
+    server.reply_once("/a", FeedReply::Body(document(&entry("later", ""))));
+    operator.run_subscription("a").await;
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour later"]);
+
+    // Forgotten once the feed no longer holds it.
+    server.set_entries("/a", &[("later", "harbour later")]);
+    operator.run_subscription("a").await;
+    server.set_entries("/a", &[("undated", "harbour undated")]);
+    operator.run_subscription("a").await;
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour later", "harbour undated"]);
+}

@@ -1,0 +1,51 @@
+//! Subscriptions as operators make and run them.
+
+use serde_json::{Value, json};
+
+use super::{app::TestApp, caller::Caller, eventually};
+
+pub(crate) const SUBSCRIPTIONS: &str = "/admin/v1/subscriptions";
+
+pub(crate) fn feed(id: &str, url: &str) -> Value {
+    json!({"id": id, "name": id, "module": "article", "feed": {"url": url}})
+}
+
+impl Caller {
+    /// As an operator; waits for the first run.
+    pub(crate) async fn subscribe(&self, form: &Value) -> Value {
+        self.post(SUBSCRIPTIONS, form).await.ok();
+        self.wait_for_runs(form["id"].as_str().unwrap(), 1).await
+    }
+
+    /// As an operator; waits for the end of the run.
+    pub(crate) async fn run_subscription(&self, id: &str) -> Value {
+        let asked = self.post_empty(&format!("{SUBSCRIPTIONS}/{id}/run")).await.ok();
+        self.wait_for_runs(id, asked.data()["runs"].as_u64().unwrap() + 1).await
+    }
+
+    /// As an operator.
+    pub(crate) async fn subscription(&self, id: &str) -> Value {
+        self.get(&format!("{SUBSCRIPTIONS}/{id}")).await.ok().data().clone()
+    }
+
+    pub(crate) async fn wait_for_runs(&self, id: &str, runs: u64) -> Value {
+        eventually("a run of a subscription", async || {
+            let shown = self.subscription(id).await;
+            (shown["runs"].as_u64().unwrap() >= runs).then_some(shown)
+        })
+        .await
+    }
+}
+
+impl TestApp {
+    /// Titles of all items with this word, by a search.
+    pub(crate) async fn titles(&self, caller: &Caller, keyword: &str) -> Vec<String> {
+        self.wait_for_index().await;
+        let parameters = [("moduleId", "article"), ("keyword", keyword), ("limit", "1000")];
+        let answer = caller.search(&parameters).await.ok();
+        let mut titles: Vec<String> =
+            answer.items().iter().map(|item| item["title"].as_str().unwrap().to_owned()).collect();
+        titles.sort();
+        titles
+    }
+}
