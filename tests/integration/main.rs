@@ -161,6 +161,7 @@ mod pages {
         mod people;
         mod simultaneous;
         mod states;
+        mod subscriptions;
         mod views;
         mod vocabulary;
     }

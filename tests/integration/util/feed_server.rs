@@ -121,7 +121,7 @@ impl FeedServer {
         self.served.lock().unwrap()
     }
 
-    fn begin(&self, host: &str, path: &str) -> (ServedFeed, FeedReply) {
+    fn begin(&self, host: &str, path: &str) -> (ServedFeed, FeedReply, OpenRequest) {
         let mut served = self.served();
         let open = served.open.entry(host.to_owned()).or_default();
         *open += 1;
@@ -129,12 +129,12 @@ impl FeedServer {
         served.most_open = served.most_open.max(open);
         let feed = served.feeds.entry(path.to_owned()).or_default();
         let reply = feed.faults.pop_front().unwrap_or(FeedReply::Feed);
-        (feed.clone(), reply)
+        let open = OpenRequest { server: self.clone(), host: host.to_owned() };
+        (feed.clone(), reply, open)
     }
 
     fn end(&self, request: FeedRequest) {
         let mut served = self.served();
-        *served.open.get_mut(&request.host).unwrap() -= 1;
         served.requests.push(request);
         let count = served.requests.len();
         drop(served);
@@ -142,11 +142,23 @@ impl FeedServer {
     }
 }
 
+/// Until the answer begins, or its caller is gone.
+struct OpenRequest {
+    server: FeedServer,
+    host: String,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        *self.server.served().open.get_mut(&self.host).unwrap() -= 1;
+    }
+}
+
 async fn answer(State(server): State<FeedServer>, request: Request) -> Response {
     let (path, headers) = (request.uri().path().to_owned(), request.headers().clone());
     let text = |name| headers.get(name).map_or("", |value| value.to_str().unwrap()).to_owned();
     let host = text(header::HOST).split(':').next().unwrap().to_owned();
-    let (feed, reply) = server.begin(&host, &path);
+    let (feed, reply, _open) = server.begin(&host, &path);
     let at = Instant::now();
     if let FeedReply::Slow(time) = reply {
         sleep(time).await;

@@ -2,8 +2,8 @@
 
 /** In the order of the navigation. */
 export const VIEWS = [
-    "overview", "sources", "modules", "contents", "insights", "vocabulary", "try", "figures", "searches", "people", "applications", "tenants", "keys", "audit",
-    "settings",
+    "overview", "sources", "subscriptions", "modules", "contents", "insights", "vocabulary", "try", "figures", "searches", "people", "applications", "tenants", "keys",
+    "audit", "settings",
 ];
 
 /** Views outside the navigation, with the section that they belong to. */

@@ -21,6 +21,7 @@ const LINES = {
     menu: "M4 7h16M4 12h16M4 17h16",
     overview: "M4 13h5v7H4zM10 4h5v16h-5zM16 9h5v11h-5z",
     sources: "M4 5h16v5H4zM4 14h16v5H4zM8 7.5v.1M8 16.5v.1",
+    subscriptions: "M5 18.5v.1M5 11.5a7.5 7.5 0 0 1 7.5 7.5M5 5a14 14 0 0 1 14 14",
     modules: "M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM13 13h7v7h-7z",
     contents: "M6 3h8l4 4v14H6zM14 3v4h4M9 12h6M9 16h6",
     vocabulary: "M5 4h6a2 2 0 0 1 1 2 2 2 0 0 1 1-2h6v15h-6a2 2 0 0 0-1 1 2 2 0 0 0-1-1H5zM12 6v14",

@@ -23,6 +23,8 @@ const ELEMENTS = {
     "sources": ["console-sources", () => import("./views/sources.js")],
     "source": ["console-source", () => import("./views/source.js")],
     "add-source": ["console-add-source", () => import("./views/add-source.js")],
+    "subscriptions": ["console-subscriptions", () => import("./views/subscriptions.js")],
+    "subscription": ["console-subscription", () => import("./views/subscription.js")],
     "modules": ["console-modules", () => import("./views/modules.js")],
     "module": ["console-module", () => import("./views/module.js")],
     "contents": ["console-contents", () => import("./views/contents.js")],
@@ -46,7 +48,9 @@ const ELEMENTS = {
 const UNKNOWN = ["console-unknown", () => import("./views/unknown.js")];
 
 /** Views of one object have the address of their list with an id. */
-const OF_ONE = { sources: "source", modules: "module", contents: "content", people: "person", applications: "application", tenants: "tenant" };
+const OF_ONE = {
+    sources: "source", subscriptions: "subscription", modules: "module", contents: "content", people: "person", applications: "application", tenants: "tenant",
+};
 
 /** The console element: views reach the server and each other through it. */
 export class Console extends HTMLElement {

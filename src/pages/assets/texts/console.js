@@ -4,12 +4,14 @@ import changing from "./console-admin.js";
 import contents from "./console-contents.js";
 import people from "./console-people.js";
 import sources from "./console-sources.js";
+import subscriptions from "./console-subscriptions.js";
 
 export default {
     ...sources,
     ...changing,
     ...contents,
     ...people,
+    ...subscriptions,
 
     "console.title": ["Console", "控制台"],
     "console.loading": ["Loading…", "正在加载…"],
@@ -72,6 +74,7 @@ export default {
     "nav.all-tenants": ["All enterprises…", "全部企业…"],
     "nav.overview": ["Overview", "概览"],
     "nav.sources": ["Sources", "数据源"],
+    "nav.subscriptions": ["Subscriptions", "订阅"],
     "nav.modules": ["Modules", "模块"],
     "nav.contents": ["Contents", "内容"],
     "nav.insights": ["What people look for", "大家在搜什么"],

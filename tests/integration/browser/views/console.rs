@@ -3,8 +3,10 @@ use serde_json::json;
 
 use super::Judge;
 use crate::util::{
-    external::Reply,
+    external::{Reply, with},
+    feed_server::{FeedReply, FeedServer},
     stage::{OPERATOR, PERSON, Stage, TENANT, seen},
+    subscriptions::feed,
 };
 
 const DIALOG: &str = "dialog[open]";
@@ -15,6 +17,7 @@ pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     overview(stage, judge).await;
     sources(stage, judge).await;
     adding_a_source(stage, judge).await;
+    subscriptions(stage, judge).await;
     modules(stage, judge).await;
     people(stage, judge).await;
     applications(stage, judge).await;
@@ -117,6 +120,31 @@ async fn adding_a_source(stage: &Stage, judge: &mut impl Judge) {
     show(stage, "view=add-source&id=contracts&step=module", ".put-into form").await;
     judge.look_at(stage, "console-add-module").await;
     stage.archive.set_reply(Reply::Good);
+}
+
+async fn subscriptions(stage: &Stage, judge: &mut impl Judge) {
+    show(stage, "view=subscriptions", "console-subscriptions .empty").await;
+    judge.look_at(stage, "console-subscriptions-none").await;
+    show(stage, "view=subscriptions&id=%2B", "console-subscription form").await;
+    judge.look_at(stage, "console-subscription-new").await;
+    let feeds = FeedServer::start().await;
+    feeds.set_entries("/tides", &[("1", "Tides of the week"), ("2", "")]);
+    feeds.reply_once("/storms", FeedReply::Status(500));
+    let operator = stage.app.operator().await.caller.on(TENANT);
+    for (id, name) in [("tides", "Tides"), ("storms", "Storm warnings")] {
+        let form = with(feed(id, &feeds.url("127.0.0.1", &format!("/{id}"))), "name", name);
+        operator.subscribe(&form).await;
+    }
+    show(stage, "view=subscriptions", "console-subscriptions table").await;
+    judge.look_at(stage, "console-subscriptions").await;
+    show(stage, "view=subscriptions&id=tides", "console-subscription .facts").await;
+    judge.look_at(stage, "console-subscription").await;
+    click(stage, "console-subscription .grave").await;
+    stage.wait_for_element(DIALOG).await;
+    judge.look_at(stage, "console-subscription-remove-asked").await;
+    leave_dialog(stage).await;
+    show(stage, "view=subscriptions&id=tides&step=edit", "console-subscription form").await;
+    judge.look_at(stage, "console-subscription-edit").await;
 }
 
 async fn modules(stage: &Stage, judge: &mut impl Judge) {

@@ -9,12 +9,14 @@ use crate::{
     util::console::Operated,
     util::{
         external::{ExternalSystem, Reply, with},
+        feed_server::{FeedReply, FeedServer, rss},
         items::many,
+        subscriptions::feed,
         web::{Page, fit_every_screen},
     },
 };
 
-const VIEWS: [(&str, &str); 28] = [
+const VIEWS: [(&str, &str); 32] = [
     ("overview", "?view=overview"),
     ("sources", "?view=sources"),
     ("source", "?view=sources&id=x"),
@@ -24,6 +26,10 @@ const VIEWS: [(&str, &str); 28] = [
     ("add-source", "?view=add-source"),
     ("add-source-gallery", "?view=add-source&step=gallery"),
     ("add-source-check", "?view=add-source&id=y&step=check"),
+    ("subscriptions", "?view=subscriptions"),
+    ("subscription", "?view=subscriptions&id=x"),
+    ("subscription-edit", "?view=subscriptions&id=x&step=edit"),
+    ("subscription-new", "?view=subscriptions&id=%2B"),
     ("modules", "?view=modules"),
     ("module", "?view=modules&id=%2B"),
     ("contents", "?view=contents&kind=article"),
@@ -74,6 +80,14 @@ async fn hard_landscape() -> Operated {
         .await;
     let off = with(with(system.registration("y"), "name", "سجل العقود والاتفاقيات"), "enabled", false);
     operator.post("/admin/v1/sources", &off).await.ok();
+    let feeds = FeedServer::start().await;
+    feeds.reply_once("/x", FeedReply::Body(rss(&[("x".repeat(300), String::new())])));
+    let path = format!("/{}", "Verzeichnis".repeat(20));
+    for (id, path) in [("x", "/x"), ("y", path.as_str())] {
+        feeds.reply_once(path, FeedReply::Status(500));
+        let form = with(feed(id, &feeds.url("127.0.0.1", path)), "name", name);
+        operator.subscribe(&form).await;
+    }
     let acme = all.app.tenant("acme").await;
     let long = json!({"id": "x1", "title": name, "brief": "Verzeichnis".repeat(40), "visibility": {"users": [name]}});
     all.app.put_contents(&acme.caller, "article", &[long]).await;

@@ -1,0 +1,49 @@
+import { t } from "../shared/language.js";
+import { OWNED, PREFIX } from "./module-forms.js";
+
+/** Codes of modules to which items can go. */
+function codes(modules) {
+    const builtIn = modules.flatMap(({ sources }) => sources).filter((id) => id.startsWith(PREFIX)).map((id) => id.slice(PREFIX.length));
+    return [...new Set(builtIn)].filter((code) => !OWNED.includes(code));
+}
+
+/** The groups of the form of a subscription, or of a new one. */
+export function formGroups(modules, subscription) {
+    const module = subscription?.module ?? "article";
+    return [
+        { fields: [
+            { name: "name", label: t("subscriptions.name"), value: subscription?.name, required: true },
+            {
+                name: "module", kind: "choice", label: t("subscription.module"), value: module, hint: t("subscription.module-hint"), required: true,
+                fixed: Boolean(subscription), options: [...new Set([...codes(modules), ...(subscription ? [module] : [])])].map((code) => [code, code]),
+            },
+            { name: "feed.url", kind: "url", label: t("subscription.url"), value: subscription?.feed?.url, required: true, hint: t("subscription.url-hint") },
+        ] },
+        { legend: t("subscription.when"), fields: [
+            {
+                name: "intervalMinutes", kind: "number", label: t("subscription.interval"), value: subscription?.intervalMinutes ?? 60, required: true,
+                min: 1, max: 40320, unit: t("subscription.minutes"),
+            },
+            {
+                name: "keepDays", kind: "number", label: t("subscription.keep"), value: subscription?.keepDays, min: 1, max: 36500, unit: t("module.days"),
+                hint: t("subscription.keep-hint"),
+            },
+            { name: "enabled", kind: "check", label: t("subscription.enabled"), value: subscription?.enabled ?? true, hint: t("subscription.enabled-hint") },
+        ] },
+    ];
+}
+
+/** Form values over a body, as the server's body. */
+export function bodyOf(values, body = {}) {
+    const result = { ...body };
+    for (const [name, value] of Object.entries(values)) {
+        const [kind, field] = name.split(".");
+        result[kind] = field ? { ...result[kind], [field]: value } : value;
+    }
+    return result;
+}
+
+/** The writable fields of a subscription, for a PUT. */
+export function formOf({ name, module, feed, intervalMinutes, keepDays, enabled, visibility }) {
+    return { name, module, feed, intervalMinutes, keepDays, enabled, visibility };
+}
