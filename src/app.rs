@@ -25,7 +25,7 @@ use crate::{
     blobs::{
         self, BlobStore,
         contents::Contents,
-        extraction::worker::Texts,
+        extraction::{process::TextReader, worker::Texts},
         local::Local,
         scanning::{Scanner, clamd::Clamd},
     },
@@ -231,7 +231,7 @@ impl App {
             bulk: bulk.clone(),
             registry: Arc::clone(&registry),
         };
-        let subscriptions = start_subscriptions(&config, written, addresses, &clock, &replicas)?;
+        let subscriptions = start_subscriptions(&config, written, (&keys, addresses), &clock, &replicas)?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
         let shared = config.store.url.is_some().then(|| store.clone());
@@ -346,12 +346,22 @@ fn start_maintenance(
 fn start_subscriptions(
     config: &Config,
     contents: ContentsState,
-    addresses: AddressRules,
+    (keys, addresses): (&Arc<Keys>, AddressRules),
     clock: &Arc<dyn Clock>,
     replicas: &Replicas,
-) -> Result<Scheduler, SettingsError> {
-    let state = SubscriptionsState { contents, addresses, clock: Arc::clone(clock), wake: Arc::default() };
-    Scheduler::start(state, replicas.leases().clone(), config.subscriptions.at_once)
+) -> Result<Scheduler, StartError> {
+    let state = SubscriptionsState {
+        contents,
+        keys: Arc::clone(keys),
+        addresses,
+        folders: config.subscriptions.folders.as_slice().into(),
+        databases: config.subscriptions.databases.as_slice().into(),
+        clock: Arc::clone(clock),
+        wake: Arc::default(),
+    };
+    let texts = TextReader::new(&config.storage, &config.limits)?;
+    let leases = replicas.leases().clone();
+    Ok(Scheduler::start(state, leases, texts, config.subscriptions.at_once)?)
 }
 
 /// Requires the index lock, so no other process works on it.

@@ -323,6 +323,7 @@ impl Config {
         self.cluster.check()?;
         self.engine.check()?;
         self.suspension.check()?;
+        self.subscriptions.check()?;
         self.tasks.check()?;
         self.storage.check()?;
         self.scanner.check()?;

@@ -36,11 +36,13 @@ const SETTINGS: [&str; 23] = [
 ];
 
 /// Separated by commas (decisions 1).
-const LISTS: [&str; 5] = [
+const LISTS: [&str; 7] = [
     "connectors.allow_http_hosts",
     "console.operators",
     "engine.opensearch.own_indexes",
     "engine.opensearch.urls",
+    "subscriptions.databases",
+    "subscriptions.folders",
     "trusted_proxies",
 ];
 

@@ -6,28 +6,37 @@
 mod batch;
 mod entries;
 mod feed;
+mod folder;
 pub mod forms;
 mod hosts;
+mod origins;
 mod repo;
 mod run;
 mod schedule;
 pub mod scheduler;
+mod secrets;
 pub mod service;
+mod sql;
 pub mod upkeep;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Notify;
 use trawl_connectors::AddressRules;
 use trawl_search::clock::Clock;
 
-use crate::platform::contents::ContentsState;
+use crate::{auth::keys::Keys, platform::contents::ContentsState};
 
 /// Route state.
 #[derive(Clone)]
 pub struct SubscriptionsState {
     pub(crate) contents: ContentsState,
+    pub(crate) keys: Arc<Keys>,
     pub(crate) addresses: AddressRules,
+    /// With the files and databases that may be read.
+    pub(crate) folders: Arc<[PathBuf]>,
+    /// Hosts of databases that may be called.
+    pub(crate) databases: Arc<[String]>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Notified of changes and of requested runs.
     pub(crate) wake: Arc<Notify>,

@@ -299,6 +299,8 @@ mod store {
 mod subscriptions {
     mod changes;
     mod feeds;
+    mod folders;
+    mod queries;
     mod thousand_feeds;
 }
 #[cfg(test)]

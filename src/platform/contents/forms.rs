@@ -156,7 +156,8 @@ fn read_item(raw: &RawValue) -> Result<Content, String> {
     Ok(item)
 }
 
-fn check(item: &Content) -> Result<(), String> {
+/// Refuses what no item may hold.
+pub(in crate::platform) fn check(item: &Content) -> Result<(), String> {
     check_id(&item.id)?;
     if item.display_time.is_some_and(|time| !(0..=LATEST_TIME).contains(&time)) {
         return Err(format!("displayTime: must be epoch milliseconds, 0 to {LATEST_TIME}"));

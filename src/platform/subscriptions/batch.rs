@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use super::{
-    entries,
     repo::{self, RunEnd, SubscriptionRow},
     schedule::oldest_kept,
 };
@@ -19,14 +18,24 @@ use crate::{
 pub(super) enum Progress {
     /// Nothing: a run that is cut off reads the same entries again.
     Stay,
+    /// Moves the position.
+    Page(String),
     /// Ends the run; its counts are without this batch's.
     End(RunEnd),
+}
+
+/// An item as its source has it.
+#[derive(Debug)]
+pub(super) struct NewItem {
+    pub(super) content: Content,
+    /// Equal while the entry is.
+    pub(super) hash: String,
 }
 
 /// Items to write, and ids of items that the source holds no longer.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    pub(super) items: Vec<Content>,
+    pub(super) items: Vec<NewItem>,
     pub(super) gone: Vec<String>,
 }
 
@@ -77,6 +86,7 @@ pub(super) async fn write(
     repo::count_items(transaction, tenant_id, id, count(written.added) - count(written.removed)).await?;
     match progress {
         Progress::Stay => {}
+        Progress::Page(position) => repo::set_position(transaction, tenant_id, id, &position).await?,
         Progress::End(mut end) => {
             end.last_run.added += written.added;
             end.last_run.changed += written.changed;
@@ -94,11 +104,11 @@ pub(super) async fn write(
 async fn compare(
     transaction: &Transaction,
     begun: &SubscriptionRow,
-    items: Vec<Content>,
+    items: Vec<NewItem>,
     written: &mut Written,
     now: i64,
 ) -> Result<Vec<ChangedEntry>> {
-    let ids: Vec<&str> = items.iter().map(|item| item.id.as_str()).collect();
+    let ids: Vec<&str> = items.iter().map(|item| item.content.id.as_str()).collect();
     let text = "SELECT item_id, hash, first_seen FROM subscription_items \
                 WHERE tenant_id = ? AND subscription_id = ? AND item_id";
     let of_subscription = [begun.tenant_id.into(), begun.settings.id.as_str().into()];
@@ -107,7 +117,7 @@ async fn compare(
         known.into_iter().map(|entry| (entry.item_id.clone(), entry)).collect();
     let oldest = oldest_kept(now, begun.settings.keep_days);
     let mut changed = Vec::new();
-    for mut item in items {
+    for NewItem { content: mut item, hash } in items {
         let entry = known.remove(&item.id);
         let first_seen = entry.as_ref().map_or(now, |entry| entry.first_seen);
         let shown_at = item.display_time.unwrap_or(first_seen);
@@ -118,7 +128,6 @@ async fn compare(
             }
             continue;
         }
-        let hash = entries::hash(&item)?;
         match before {
             Some(before) if before == hash => continue,
             Some(_) => written.changed += 1,

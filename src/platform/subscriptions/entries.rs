@@ -7,7 +7,7 @@ use super::forms::EntryProblem;
 use crate::{
     error::{Error, Result},
     platform::{
-        contents::forms::{Content, read_batch},
+        contents::forms::{self, Content, read_batch},
         shared::patch::{ID_BYTES, check_id},
     },
     rows::{
@@ -52,6 +52,11 @@ pub(super) fn read_entries(
         problem(id, failure.message)
     }));
     Ok(entries)
+}
+
+/// Refuses what no item may hold.
+pub(super) fn checked(item: Content) -> Result<Content, String> {
+    forms::check(&item).map(|()| item)
 }
 
 fn problem(id: Option<String>, reason: String) -> EntryProblem {

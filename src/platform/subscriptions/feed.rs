@@ -43,7 +43,7 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<Ending, Stop>
         Ok(rows) => Ok(read_entries(&id, rows)?),
         Err(_) => Err(Stop::failed("the feed is no whole RSS, Atom or JSON feed")),
     });
-    let items = run.take(read.await.map_err(Error::internal)??);
+    let items = run.take(read.await.map_err(Error::internal)??)?;
     let items = run.write_but_last(items).await?;
     Ok(Ending {
         outcome: RunOutcome::Read,

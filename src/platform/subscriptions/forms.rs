@@ -3,10 +3,12 @@
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
-use trawl_connectors::AddressRules;
-use url::Url;
 
-use super::repo::{SubscriptionRow, SubscriptionSettings};
+use super::{
+    SubscriptionsState,
+    repo::{SubscriptionRow, SubscriptionSettings},
+    secrets,
+};
 use crate::{
     error::{Error, Result},
     json,
@@ -15,9 +17,10 @@ use crate::{
     store::Json,
 };
 
+pub use super::origins::{DatabaseKind, Feed, FeedForm, Folder, FolderForm, Origin, SqlForm, SqlQuery};
+
 const NAME_BYTES: usize = 256;
 const MODULE_BYTES: usize = 64;
-const URL_BYTES: usize = 2 << 10;
 /// Up to four weeks.
 const INTERVAL_MINUTES: RangeInclusive<i64> = 1..=40_320;
 const DEFAULT_INTERVAL_MINUTES: i64 = 60;
@@ -36,6 +39,12 @@ pub struct SubscriptionForm {
     /// An RSS, Atom or JSON feed.
     #[serde(default, deserialize_with = "json::object")]
     pub feed: Option<FeedForm>,
+    /// A folder of files on the server's machine.
+    #[serde(default, deserialize_with = "json::object")]
+    pub folder: Option<FolderForm>,
+    /// A query in another database.
+    #[serde(default, deserialize_with = "json::object")]
+    pub sql: Option<SqlForm>,
     /// Minutes from one run to the next: 1 to 40320, 60 if absent.
     pub interval_minutes: Option<i64>,
     /// Days after which items are removed: 1 to 36500; absent for ever.
@@ -49,29 +58,6 @@ pub struct SubscriptionForm {
     pub visibility: Option<Visibility>,
 }
 
-/// The form of a feed.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
-pub struct FeedForm {
-    /// The address: https, or http to a host of the server's settings. Required.
-    pub url: Option<String>,
-}
-
-/// A feed to follow.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-pub struct Feed {
-    /// The address.
-    #[schema(value_type = String)]
-    pub url: Url,
-}
-
-/// The source of a subscription's items.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Origin {
-    /// A feed.
-    Feed(Feed),
-}
-
 /// A subscription and its last run.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -82,10 +68,14 @@ pub struct Subscription {
     pub name: String,
     /// The code of the items' module.
     pub module: String,
-    /// `feed`.
+    /// `feed`, `folder` or `sql`.
     pub kind: &'static str,
     /// The feed; null for another kind.
     pub feed: Option<Feed>,
+    /// The folder; null for another kind.
+    pub folder: Option<Folder>,
+    /// The query; null for another kind.
+    pub sql: Option<SqlQuery>,
     /// Minutes from one run to the next.
     pub interval_minutes: i64,
     /// Days after which items are removed; null for ever.
@@ -168,13 +158,19 @@ impl Subscription {
             ..
         } = row.settings;
         let kind = origin.kind();
-        let Origin::Feed(feed) = origin.0;
+        let (feed, folder, sql) = match origin.0 {
+            Origin::Feed(feed) => (Some(feed), None, None),
+            Origin::Folder(folder) => (None, Some(folder), None),
+            Origin::Sql(sql) => (None, None, Some(sql)),
+        };
         Self {
             id,
             name,
             module,
             kind,
-            feed: Some(feed),
+            feed,
+            folder,
+            sql,
             interval_minutes,
             keep_days,
             enabled,
@@ -188,32 +184,28 @@ impl Subscription {
     }
 }
 
-impl Origin {
-    /// The kind's name.
-    pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Feed(_) => "feed",
-        }
-    }
-
-    /// The host of the source: one run at a time asks it.
-    pub(super) fn host(&self) -> String {
-        match self {
-            Self::Feed(feed) => feed.url.host_str().unwrap_or_default().to_owned(),
-        }
-    }
-}
-
 impl SubscriptionForm {
     /// The settings of the subscription with this id.
     ///
     /// # Errors
     /// 400 for the first wrong field.
-    pub(super) fn into_settings(self, id: String, addresses: &AddressRules) -> Result<SubscriptionSettings> {
-        let origin = match self.feed {
-            Some(feed) => Origin::Feed(feed.checked(addresses)?),
-            None => return Err(Error::bad_request("feed: is required")),
+    pub(super) fn into_settings(
+        self,
+        tenant_id: i64,
+        id: String,
+        state: &SubscriptionsState,
+    ) -> Result<SubscriptionSettings> {
+        let (origin, password) = match (self.feed, self.folder, self.sql) {
+            (Some(feed), None, None) => (Origin::Feed(feed.checked(&state.addresses)?), None),
+            (None, Some(folder), None) => (Origin::Folder(folder.checked(&state.folders)?), None),
+            (None, None, Some(sql)) => {
+                let (sql, password) = sql.checked(&state.folders, &state.databases)?;
+                (Origin::Sql(sql), password)
+            }
+            _ => return Err(Error::bad_request("feed: is required, or folder or sql, and only one of them")),
         };
+        let seal = |password| secrets::seal(&state.keys.secrets, tenant_id, &id, &password);
+        let secret_sealed = password.map(seal).transpose().map_err(Error::internal)?;
         let keep_days = self.keep_days.map(|days| number("keepDays", Some(days), 0, &KEEP_DAYS, "days"));
         if let Some(visibility) = &self.visibility {
             visibility.check().map_err(Error::bad_request)?;
@@ -223,7 +215,7 @@ impl SubscriptionForm {
             name: required("name", self.name, NAME_BYTES)?,
             module: required("module", self.module, MODULE_BYTES)?,
             origin: Json(origin),
-            secret_sealed: None,
+            secret_sealed,
             interval_minutes: number(
                 "intervalMinutes",
                 self.interval_minutes,
@@ -235,16 +227,5 @@ impl SubscriptionForm {
             enabled: self.enabled.unwrap_or(true),
             visibility: self.visibility.map(Json),
         })
-    }
-}
-
-impl FeedForm {
-    fn checked(self, addresses: &AddressRules) -> Result<Feed> {
-        let text = required("feed.url", self.url, URL_BYTES)?;
-        let url = Url::parse(&text).map_err(|_| {
-            Error::bad_request("feed.url: must be an absolute address, such as https://host/path")
-        })?;
-        addresses.check_url(&url).map_err(|refusal| Error::bad_request(format!("feed.url: {refusal}")))?;
-        Ok(Feed { url })
     }
 }

@@ -217,6 +217,27 @@ pub(super) async fn forget_entries(
     Ok(removed)
 }
 
+/// Writes where the next run continues, if this one is cut off.
+pub(super) async fn set_position(
+    transaction: &Transaction,
+    tenant_id: i64,
+    id: &str,
+    position: &str,
+) -> Result<()> {
+    let text = "UPDATE subscriptions SET position = ? WHERE tenant_id = ? AND id = ?";
+    sql(text, [position.into(), tenant_id.into(), id.into()]).execute(transaction).await.map(drop)
+}
+
+/// Present items and the hashes of their entries.
+pub(super) async fn known_entries(
+    connection: &Connection,
+    tenant_id: i64,
+    id: &str,
+) -> Result<Vec<(String, String)>> {
+    let text = "SELECT item_id, hash FROM subscription_items WHERE tenant_id = ? AND subscription_id = ? AND hash IS NOT NULL";
+    sql(text, [tenant_id.into(), id.into()]).fetch_all(connection).await
+}
+
 /// Up to `limit` due subscriptions, those of these hosts left out, the longest due first.
 pub(super) async fn due(
     connection: &Connection,

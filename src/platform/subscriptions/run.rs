@@ -7,17 +7,19 @@ use trawl_connectors::FeedClient;
 
 use super::{
     SubscriptionsState,
-    batch::{self, Batch, Progress, Written},
-    entries::Entries,
-    feed,
-    forms::{LastRun, Origin, RunOutcome},
+    batch::{self, Batch, NewItem, Progress, Written},
+    entries::{self, Entries},
+    feed, folder,
+    forms::{EntryProblem, LastRun, Origin, RunOutcome},
     hosts::Hosts,
     repo::{RunEnd, SubscriptionRow},
-    schedule,
+    schedule, secrets, sql,
 };
 use crate::{
+    auth::keys::CannotOpen,
+    blobs::extraction::process::TextReader,
     error::{Error, Kind, Result},
-    platform::contents::{forms::Content, service::check_module},
+    platform::contents::service::check_module,
     replicas::Fence,
 };
 
@@ -28,11 +30,15 @@ const LISTED_PROBLEMS: usize = 10;
 /// Before a subscription is due again whose run could not be recorded.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
 
+const CANNOT_OPEN: &str =
+    "sql.password: must be given again, as the server's master key cannot open the stored one";
+
 /// What runs need.
 pub(super) struct Runner {
     pub(super) state: SubscriptionsState,
     pub(super) feeds: FeedClient,
     pub(super) hosts: Hosts,
+    pub(super) texts: TextReader,
 }
 
 /// Why a run ends before its source is read.
@@ -112,34 +118,69 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
 
 impl Run<'_> {
     async fn read(&mut self) -> Result<Ending, Stop> {
-        let settings = &self.begun.settings;
+        let settings = self.begun.settings.clone();
         let module = check_module(&self.runner.state.contents, self.begun.tenant_id, &settings.module);
         module.await.map_err(|error| match error.kind {
             Kind::NotFound | Kind::BadRequest => Stop::failed(error.message),
             _ => Stop::Store(error),
         })?;
-        match settings.origin.0.clone() {
+        match settings.origin.0 {
             Origin::Feed(origin) => feed::read(self, &origin).await,
+            Origin::Folder(origin) => folder::read(self, &origin).await,
+            Origin::Sql(origin) => {
+                let password = secrets::open(
+                    &self.runner.state.keys.secrets,
+                    self.begun.tenant_id,
+                    &settings.id,
+                    settings.secret_sealed.as_deref(),
+                );
+                let password = password.map_err(|CannotOpen| Stop::failed(CANNOT_OPEN))?;
+                sql::read(self, &origin, password.as_ref()).await
+            }
         }
     }
 
     /// Counts what was read; returns the items.
-    pub(super) fn take(&mut self, entries: Entries) -> Vec<Content> {
-        self.last_run.received += entries.received;
-        self.last_run.refused += entries.problems.len() as u64;
-        let room = LISTED_PROBLEMS.saturating_sub(self.last_run.problems.len());
-        self.last_run.problems.extend(entries.problems.into_iter().take(room));
-        entries.items
+    pub(super) fn take(&mut self, entries: Entries) -> Result<Vec<NewItem>> {
+        self.receive(entries.received);
+        for problem in entries.problems {
+            self.refuse(problem);
+        }
+        let items = entries.items.into_iter();
+        items.map(|content| Ok(NewItem { hash: entries::hash(&content)?, content })).collect()
+    }
+
+    /// Counts entries.
+    pub(super) fn receive(&mut self, count: u64) {
+        self.last_run.received += count;
+    }
+
+    /// Counts an entry that cannot be an item.
+    pub(super) fn refuse(&mut self, problem: EntryProblem) {
+        self.last_run.refused += 1;
+        if self.last_run.problems.len() < LISTED_PROBLEMS {
+            self.last_run.problems.push(problem);
+        }
     }
 
     /// Writes all but the last batch of these items, and returns that one.
-    pub(super) async fn write_but_last(&mut self, mut items: Vec<Content>) -> Result<Vec<Content>, Stop> {
+    pub(super) async fn write_but_last(&mut self, mut items: Vec<NewItem>) -> Result<Vec<NewItem>, Stop> {
         while items.len() > BATCH {
             let rest = items.split_off(BATCH);
             self.write(Batch { items, gone: Vec::new() }, Progress::Stay).await?;
             items = rest;
         }
         Ok(items)
+    }
+
+    /// Removes all but the last batch of these items, and returns that one.
+    pub(super) async fn remove_but_last(&mut self, mut gone: Vec<String>) -> Result<Vec<String>, Stop> {
+        while gone.len() > BATCH {
+            let rest = gone.split_off(BATCH);
+            self.write(Batch { items: Vec::new(), gone }, Progress::Stay).await?;
+            gone = rest;
+        }
+        Ok(gone)
     }
 
     /// Writes a batch once the index has room.

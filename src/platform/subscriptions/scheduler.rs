@@ -20,6 +20,7 @@ use super::{
     run::{Runner, run},
 };
 use crate::{
+    blobs::extraction::process::TextReader,
     error::Result,
     replicas::{Fence, Lease, Leases},
 };
@@ -42,11 +43,12 @@ impl Scheduler {
     pub(crate) fn start(
         state: SubscriptionsState,
         leases: Leases,
+        texts: TextReader,
         at_once: usize,
     ) -> Result<Self, SettingsError> {
         let stop = CancellationToken::new();
         let feeds = FeedClient::new(&state.addresses)?;
-        let runner = Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default() });
+        let runner = Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default(), texts });
         let leader = Leader { runner, leases, at_once, runs: JoinSet::new(), hosts: HashMap::new() };
         let task = tokio::spawn(leader.lead(Arc::clone(&state.wake), stop.clone()));
         Ok(Self { state, stop, task: Mutex::new(Some(task)) })

@@ -82,7 +82,7 @@ pub async fn replace(
 ) -> Result<Tagged<Subscription>> {
     check_same_id(&id, form.id.as_deref())?;
     let tenant_id = caller.tenant.id;
-    let settings = form.into_settings(id, &state.addresses)?;
+    let mut settings = form.into_settings(tenant_id, id, state)?;
     let now = state.clock.now();
     let job = change(state, caller, move |transaction| {
         Box::pin(async move {
@@ -90,6 +90,7 @@ pub async fn replace(
             let stored = stored.ok_or_else(no_subscription)?;
             if_match.check(&stored.settings)?;
             check_same(&stored.settings, &settings)?;
+            keep_password(&stored.settings, &mut settings)?;
             let deed = Deed::change(SUBSCRIPTION, settings.id.as_str(), &stored.settings, &settings)?;
             let row = replaced(stored, settings, now);
             repo::update(transaction, &row).await?;
@@ -174,7 +175,7 @@ async fn check_new(
     form: SubscriptionForm,
 ) -> Result<SubscriptionSettings> {
     let id = new_id(form.id.as_deref())?;
-    let settings = form.into_settings(id, &state.addresses)?;
+    let settings = form.into_settings(tenant_id, id, state)?;
     check_module(&state.contents, tenant_id, &settings.module).await.map_err(|error| {
         // The field's name here.
         match error.message.strip_prefix("moduleCode: ") {
@@ -206,6 +207,18 @@ fn check_same(stored: &SubscriptionSettings, settings: &SubscriptionSettings) ->
         let kind = stored.origin.kind();
         return Err(Error::bad_request(format!("{kind}: is required, as the kind cannot change")));
     }
+    Ok(())
+}
+
+/// A stored password is sent only where the operator sent it.
+fn keep_password(stored: &SubscriptionSettings, settings: &mut SubscriptionSettings) -> Result<()> {
+    if settings.secret_sealed.is_some() || stored.secret_sealed.is_none() {
+        return Ok(());
+    }
+    if !settings.origin.keeps_password_of(&stored.origin) {
+        return Err(Error::bad_request("sql.password: must be given again, as sql.address moves"));
+    }
+    settings.secret_sealed.clone_from(&stored.secret_sealed);
     Ok(())
 }
 

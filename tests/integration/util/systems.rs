@@ -2,7 +2,7 @@
 
 use std::{
     net::TcpListener,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
 };
 
@@ -216,6 +216,44 @@ pub(crate) async fn mediawiki() -> System {
     System { address, ids, auth: json!({"type": "NONE"}), place: Place::Processes(vec![server], directory) }
 }
 
+/// A server of `MariaDB` whose `root` has no password; stopped on drop.
+pub(crate) struct MariaDb {
+    process: Process,
+    directory: TempDir,
+    pub(crate) port: u16,
+}
+
+impl MariaDb {
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.directory.path().join("socket")
+    }
+
+    /// Runs statements as `root`, once the server is there.
+    pub(crate) async fn run(&self, statements: &str) {
+        let run = || {
+            let socket = format!("--socket={}", self.socket().display());
+            Command::new("mariadb").args(["--no-defaults", "--user=root", &socket, "-e", statements]).output()
+        };
+        eventually("MariaDB answers", async || run().unwrap().status.success().then_some(())).await;
+    }
+}
+
+pub(crate) async fn mariadb() -> MariaDb {
+    let directory = tempfile::tempdir().unwrap();
+    let in_root = |option: &str, name: &str| format!("--{option}={}", directory.path().join(name).display());
+    run(Command::new("mariadb-install-db")
+        .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
+        .arg(in_root("datadir", "data")));
+    let port = free_port();
+    let mut database = Command::new("/usr/sbin/mariadbd");
+    database.args(["--no-defaults", "--bind-address=127.0.0.1", "--user=root", &format!("--port={port}")]);
+    database.arg(in_root("datadir", "data")).arg(in_root("socket", "socket"));
+    let process = start(&mut database);
+    let database = MariaDb { process, directory, port };
+    database.run("SELECT 1").await;
+    database
+}
+
 /// A blog over `MariaDB`, served by PHP itself.
 pub(crate) async fn wordpress() -> System {
     const SETTINGS: &str = r"<?php
@@ -242,26 +280,13 @@ for ($row = 0; $row < $rows; $row++) {
         'post_author' => 1, 'post_date' => $date, 'post_date_gmt' => $date]), PHP_EOL;
 }
 ";
-    let directory = tempfile::tempdir().unwrap();
-    let path = |name: &str| directory.path().join(name);
-    let in_root = |option: &str, name: &str| format!("--{option}={}", path(name).display());
-    run(Command::new("mariadb-install-db")
-        .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
-        .arg(in_root("datadir", "data")));
-    let mut database = Command::new("/usr/sbin/mariadbd");
-    database.args(["--no-defaults", "--skip-networking", "--skip-grant-tables", "--user=root"]);
-    database.arg(in_root("datadir", "data")).arg(in_root("socket", "socket"));
-    let database = start(&mut database);
-    let create = || {
-        Command::new("mariadb").arg(in_root("socket", "socket")).args(["-e", "CREATE DATABASE blog"]).output()
-    };
-    let created = async || create().unwrap().status.success().then_some(());
-    eventually("MariaDB answers", created).await;
-
+    let database = mariadb().await;
+    database.run("CREATE DATABASE blog").await;
+    let path = |name: &str| database.directory.path().join(name);
     let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
     let site = path("site");
     run(Command::new("cp").args(["-rL", "/usr/share/wordpress"]).arg(&site));
-    let socket = path("socket").display().to_string();
+    let socket = database.socket().display().to_string();
     std::fs::write(site.join("wp-config.php"), SETTINGS.replace("SOCKET", &socket)).unwrap();
     std::fs::write(path("fill.php"), FILL).unwrap();
     let plain_address = address.as_str().trim_end_matches('/');
@@ -271,11 +296,12 @@ for ($row = 0; $row < $rows; $row++) {
     let listen = format!("127.0.0.1:{}", address.port().unwrap());
     command.args(["-S", &listen, "-t"]).arg(&site);
     let server = serve(&mut command, &address, "/wp-json/").await;
+    let MariaDb { process, directory, .. } = database;
     System {
         address,
         ids: filled.split_whitespace().map(str::to_owned).collect(),
         auth: json!({"type": "NONE"}),
-        place: Place::Processes(vec![server, database], directory),
+        place: Place::Processes(vec![server, process], directory),
     }
 }
 

@@ -27,7 +27,7 @@ async fn feed_is_subscribed_to_run_changed_and_removed() {
     page.fill("keepDays", "30").await;
     page.submit().await;
     page.wait_for_text("Saved.").await;
-    page.wait_for_text("Last run\nread").await;
+    page.wait_for_text("Last run\n\nread").await;
     let made = only(&all).await;
     assert_eq!(
         (&made["keepDays"], &made["intervalMinutes"], &made["items"]),

@@ -1,0 +1,140 @@
+//! Reads a folder of files on the server's machine.
+
+mod walk;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    os::fd::OwnedFd,
+    path::Path,
+    sync::Arc,
+};
+
+use futures::{StreamExt, TryStreamExt};
+use tokio::{io::AsyncReadExt, task::spawn_blocking};
+use tokio_util::io::ReaderStream;
+
+use self::walk::FoundFile;
+use super::{
+    batch::{Batch, NewItem},
+    entries::{checked, item_id},
+    forms::{EntryProblem, Folder, RunOutcome},
+    repo,
+    run::{BATCH, Ending, Run, Stop},
+    schedule::oldest_kept,
+};
+use crate::{
+    blobs::extraction::{MOST_BYTES, MOST_PLAIN_BYTES, TextFormat, process::ExtractionOutcome},
+    error::Error,
+    platform::contents::forms::Content,
+    rows::{content::MAX_BRIEF_BYTES, row::truncate},
+};
+
+/// Follows the stamp of a text that was cut off, so that the next run reads it again.
+const CUT: &str = "-cut";
+
+/// Reads new and changed files; removes items of files that are gone.
+pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, Stop> {
+    let (tenant_id, id) = (run.begun.tenant_id, run.begun.settings.id.clone());
+    let (path, roots) = (folder.path.clone(), Arc::clone(&run.runner.state.folders));
+    let walked = spawn_blocking(move || {
+        let root = walk::open_root(&path, &roots)?;
+        let files = walk::walk(&root)?;
+        Ok::<_, walk::WalkError>((root, files))
+    });
+    let walked = walked.await.map_err(Error::internal)?;
+    let (root, files) = walked.map_err(|error| Stop::failed(error.to_string()))?;
+    let root = Arc::new(root);
+    let known = repo::known_entries(run.runner.state.contents.store.reader(), tenant_id, &id)
+        .await
+        .map_err(Error::from)?;
+    let known: HashMap<String, String> = known.into_iter().collect();
+    let oldest = oldest_kept(run.runner.state.clock.now(), run.begun.settings.keep_days);
+    let (mut seen, mut items) = (HashSet::new(), Vec::new());
+    for file in files {
+        run.receive(1);
+        let Some(path) = file.path.to_str() else {
+            run.refuse(problem(&file, "its name must be UTF-8"));
+            continue;
+        };
+        let item_id = item_id(&id, path);
+        seen.insert(item_id.clone());
+        let hash = stamp(&file);
+        if known.get(&item_id) == Some(&hash) || milliseconds(&file) < oldest {
+            continue;
+        }
+        let (text, is_cut) = match open(&root, &file).await? {
+            Ok(content) => extract(run, path, file.size, content).await?,
+            Err(error) => {
+                run.refuse(problem(&file, error.to_string()));
+                continue;
+            }
+        };
+        let hash = if is_cut { hash + CUT } else { hash };
+        match checked(content(item_id, path, text, milliseconds(&file))) {
+            Ok(content) => items.push(NewItem { content, hash }),
+            Err(reason) => run.refuse(problem(&file, reason)),
+        }
+        if items.len() > BATCH {
+            items = run.write_but_last(items).await?;
+        }
+    }
+    let gone = known.into_keys().filter(|id| !seen.contains(id)).collect();
+    let gone = run.remove_but_last(gone).await?;
+    Ok(Ending { outcome: RunOutcome::Read, position: None, batch: Batch { items, gone }, is_whole: true })
+}
+
+fn problem(file: &FoundFile, reason: impl Into<String>) -> EntryProblem {
+    EntryProblem { id: Some(file.path.to_string_lossy().into_owned()), reason: reason.into() }
+}
+
+/// Equal while size and time of modification are.
+fn stamp(file: &FoundFile) -> String {
+    format!("{}-{}", file.size, file.modified)
+}
+
+fn milliseconds(file: &FoundFile) -> i64 {
+    i64::try_from(file.modified / 1_000_000).unwrap_or_default().max(0)
+}
+
+async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<File>, Stop> {
+    let (root, path) = (Arc::clone(root), file.path.clone());
+    Ok(spawn_blocking(move || walk::open(&root, &path)).await.map_err(Error::internal)?)
+}
+
+/// The text of a file, and whether it was cut off.
+async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(String, bool), Stop> {
+    let is_whole = size <= MOST_BYTES;
+    let most = if is_whole { MOST_BYTES } else { MOST_PLAIN_BYTES };
+    let file = tokio::fs::File::from_std(file).take(most);
+    let pieces = ReaderStream::new(file).map_err(Error::internal).boxed();
+    Ok(match run.runner.texts.read(format_of(path), is_whole, pieces).await? {
+        ExtractionOutcome::Ended(text) => (text, false),
+        ExtractionOutcome::Cut { text, why } => {
+            tracing::debug!(why, "the text of a subscribed file was cut off");
+            (text, true)
+        }
+    })
+}
+
+fn format_of(path: &str) -> TextFormat {
+    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension.to_ascii_lowercase().as_str() {
+        "md" | "markdown" => TextFormat::Markdown,
+        "html" | "htm" | "xhtml" => TextFormat::Html,
+        _ => TextFormat::Plain,
+    }
+}
+
+fn content(id: String, path: &str, mut text: String, modified: i64) -> Content {
+    truncate(&mut text, MAX_BRIEF_BYTES);
+    let (folder, name) = path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
+    Content {
+        id,
+        title: Some(name.to_owned()),
+        sub_title: folder.map(str::to_owned),
+        brief: (!text.trim().is_empty()).then_some(text),
+        display_time: Some(modified),
+        ..Content::default()
+    }
+}

@@ -1,0 +1,155 @@
+//! Files beneath a folder, without symbolic links on the way.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io,
+    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+
+/// A folder with more files is refused.
+pub(super) const MAX_FILES: usize = 20_000;
+const MAX_DEPTH: usize = 32;
+
+/// A regular file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct FoundFile {
+    /// Relative to the folder.
+    pub(super) path: PathBuf,
+    pub(super) size: u64,
+    /// Nanoseconds since 1970.
+    pub(super) modified: i128,
+}
+
+/// Why a folder cannot be walked.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WalkError {
+    #[error("the folder holds more than {MAX_FILES} files")]
+    TooMany,
+    #[error("a folder in it lies more than {MAX_DEPTH} levels deep")]
+    TooDeep,
+    #[error("the folder cannot be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl From<rustix::io::Errno> for WalkError {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+/// Opens a folder beneath one of these; both may have symbolic links on the way, which are followed once.
+pub(super) fn open_root(folder: &Path, roots: &[PathBuf]) -> Result<OwnedFd, WalkError> {
+    let folder = folder.canonicalize()?;
+    let is_beneath =
+        roots.iter().filter_map(|root| root.canonicalize().ok()).any(|root| folder.starts_with(root));
+    if !is_beneath {
+        return Err(
+            io::Error::new(io::ErrorKind::PermissionDenied, "it leads out of the permitted folders").into()
+        );
+    }
+    // The path has no links: one that has come meanwhile is refused.
+    let mut directory = openat(CWD, "/", directory_flags(), Mode::empty())?;
+    for name in folder.components().skip(1) {
+        directory = openat(&directory, name.as_os_str(), directory_flags(), Mode::empty())?;
+    }
+    Ok(directory)
+}
+
+/// The files beneath, by path; hidden ones and special ones are left out.
+pub(super) fn walk(root: &OwnedFd) -> Result<Vec<FoundFile>, WalkError> {
+    let mut files = Vec::new();
+    visit(root, Path::new(""), 0, &mut files)?;
+    files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(files)
+}
+
+fn visit(
+    directory: &OwnedFd,
+    path: &Path,
+    depth: usize,
+    files: &mut Vec<FoundFile>,
+) -> Result<(), WalkError> {
+    if depth > MAX_DEPTH {
+        return Err(WalkError::TooDeep);
+    }
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name.as_bytes().starts_with(b".") {
+            continue;
+        }
+        // One that is gone meanwhile is as if it had never been there.
+        let Ok(status) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
+        let path = path.join(name);
+        match FileType::from_raw_mode(status.st_mode) {
+            FileType::Directory => {
+                let inner = openat(directory, name, directory_flags(), Mode::empty())?;
+                visit(&inner, &path, depth + 1, files)?;
+            }
+            FileType::RegularFile if files.len() >= MAX_FILES => return Err(WalkError::TooMany),
+            FileType::RegularFile => files.push(FoundFile {
+                path,
+                size: u64::try_from(status.st_size).unwrap_or_default(),
+                modified: i128::from(status.st_mtime) * 1_000_000_000 + i128::from(status.st_mtime_nsec),
+            }),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Opens a found file.
+pub(super) fn open(root: &OwnedFd, path: &Path) -> io::Result<File> {
+    let mut directory = root.try_clone()?;
+    for name in path.parent().into_iter().flat_map(Path::components) {
+        directory = openat(&directory, name.as_os_str(), directory_flags(), Mode::empty())?;
+    }
+    let name = path.file_name().unwrap_or_default();
+    // A file that became a pipe does not block.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let file = File::from(openat(&directory, name, flags, Mode::empty())?);
+    if !file.metadata()?.is_file() {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    Ok(file)
+}
+
+fn directory_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::symlink};
+
+    use super::*;
+
+    #[test]
+    fn links_and_hidden_files_are_left_out() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret.txt"), "secret").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir_all(root.path().join("a/b")).unwrap();
+        for path in ["a/b/one.txt", "two.txt", ".hidden"] {
+            fs::write(root.path().join(path), path).unwrap();
+        }
+        symlink(outside.path(), root.path().join("linked")).unwrap();
+        symlink(outside.path().join("secret.txt"), root.path().join("link.txt")).unwrap();
+        let roots = [root.path().to_owned()];
+        let opened = open_root(root.path(), &roots).unwrap();
+        let paths: Vec<_> = walk(&opened).unwrap().into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, [Path::new("a/b/one.txt"), Path::new("two.txt")]);
+        assert_eq!(io::read_to_string(open(&opened, &paths[0]).unwrap()).unwrap(), "a/b/one.txt");
+        for path in ["link.txt", "linked/secret.txt", "a"] {
+            assert!(open(&opened, Path::new(path)).is_err(), "{path}");
+        }
+        for folder in [outside.path(), &root.path().join("linked")] {
+            assert!(open_root(folder, &roots).is_err(), "{}", folder.display());
+        }
+        assert!(open_root(&root.path().join("a"), &roots).is_ok());
+    }
+}

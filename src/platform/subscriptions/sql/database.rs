@@ -1,0 +1,276 @@
+//! Read-only connections to PostgreSQL, MySQL and SQLite.
+
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{
+    AssertSqlSafe, Column as _, ConnectOptions as _, Executor as _, Row as _, SqlSafeStr as _,
+    Statement as _, TypeInfo as _,
+};
+use sqlx_mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
+use sqlx_postgres::{PgConnectOptions, PgConnection, PgSslMode};
+use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
+use tokio::time::timeout;
+use url::Url;
+
+use super::page::Column;
+use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
+
+/// Of a connection, and of each statement.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between looks at the time, in steps of SQLite's machine.
+const SQLITE_STEPS: i32 = 100_000;
+const SHOWN_BYTES: usize = 300;
+/// SQLite's name of the type.
+const INTEGER: &str = "INTEGER";
+
+/// How a database writes what pages need.
+pub(super) type Dialect = DatabaseKind;
+
+/// An open connection.
+pub(super) enum Database {
+    Postgres(PgConnection),
+    MySql(MySqlConnection),
+    Sqlite(SqliteConnection),
+}
+
+/// The same of each kind of connection.
+macro_rules! on_each {
+    ($database:expr, $connection:ident => $work:expr) => {
+        match $database {
+            Database::Postgres($connection) => $work,
+            Database::MySql($connection) => $work,
+            Database::Sqlite($connection) => $work,
+        }
+    };
+}
+
+impl Database {
+    /// Connects with an address that the form has checked.
+    ///
+    /// # Errors
+    /// A message for operators.
+    pub(super) async fn connect(
+        address: &Url,
+        password: Option<&SecretString>,
+        folders: &[PathBuf],
+    ) -> Result<Self, String> {
+        let password = password.map(ExposeSecret::expose_secret);
+        match DatabaseKind::of(address) {
+            Some(DatabaseKind::Postgres) => {
+                within(postgres(address, password).connect()).await.map(Self::Postgres)
+            }
+            Some(DatabaseKind::MySql) => within(mysql(address, password).connect()).await.map(Self::MySql),
+            Some(DatabaseKind::Sqlite) => {
+                let file = permitted(&file_of(address), folders)?;
+                let options = SqliteConnectOptions::new().filename(file).read_only(true);
+                within(options.disable_statement_logging().connect()).await.map(Self::Sqlite)
+            }
+            None => Err("the address is of no known database".to_owned()),
+        }
+    }
+
+    /// The columns of a query.
+    pub(super) async fn columns(&mut self, query: &str) -> Result<Vec<Column>, String> {
+        let text = format!("SELECT * FROM ({query}\n) AS subscribed");
+        on_each!(self, connection => {
+            let prepared = within(connection.prepare(AssertSqlSafe(text).into_sql_str())).await?;
+            let columns = prepared.columns().iter().map(|column| Column {
+                name: column.name().to_owned(),
+                data_type: column.type_info().name().to_ascii_uppercase(),
+            });
+            Ok(columns.collect())
+        })
+    }
+
+    /// The rows of a statement as texts, in a transaction that only reads.
+    pub(super) async fn rows(
+        &mut self,
+        (text, values): (String, Vec<String>),
+    ) -> Result<Vec<Vec<Option<String>>>, String> {
+        self.begin().await?;
+        let rows = on_each!(self, connection => {
+            let mut query = sqlx::query(AssertSqlSafe(text));
+            for value in values {
+                query = query.bind(value);
+            }
+            within(query.fetch_all(&mut *connection)).await.and_then(|rows| {
+                let texts = rows.iter().map(|row| {
+                    let text = |place| row.try_get_unchecked::<Option<String>, _>(place);
+                    (0..row.len()).map(text).collect::<Result<Vec<_>, _>>()
+                });
+                texts.collect::<Result<Vec<_>, _>>().map_err(|error| describe(&error))
+            })
+        });
+        on_each!(self, connection => within(connection.execute("ROLLBACK")).await.map(drop))?;
+        rows
+    }
+
+    async fn begin(&mut self) -> Result<(), String> {
+        let limit = PATIENCE.as_millis();
+        match self {
+            Self::Postgres(connection) => {
+                within(connection.execute("BEGIN TRANSACTION READ ONLY")).await?;
+                let text = format!("SET LOCAL statement_timeout = {limit}");
+                within(connection.execute(AssertSqlSafe(text))).await?;
+            }
+            Self::MySql(connection) => {
+                // MySQL and MariaDB know one of these each.
+                for text in [
+                    format!("SET SESSION max_execution_time = {limit}"),
+                    format!("SET SESSION max_statement_time = {}", PATIENCE.as_secs()),
+                ] {
+                    drop(within(connection.execute(AssertSqlSafe(text))).await);
+                }
+                within(connection.execute("START TRANSACTION READ ONLY")).await?;
+            }
+            Self::Sqlite(connection) => {
+                let end = Instant::now() + PATIENCE;
+                let mut handle = connection.lock_handle().await.map_err(|error| describe(&error))?;
+                handle.set_progress_handler(SQLITE_STEPS, move || Instant::now() < end);
+                drop(handle);
+                within(connection.execute("BEGIN")).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn postgres(address: &Url, password: Option<&str>) -> PgConnectOptions {
+    // Neither a password file nor the server's environment counts.
+    let mut options = PgConnectOptions::new_without_pgpass()
+        .host(address.host_str().unwrap_or_default())
+        .port(address.port().unwrap_or(5432))
+        .username(&decoded(address.username()))
+        .database(&decoded(address.path().trim_start_matches('/')))
+        .application_name("trawl")
+        .ssl_mode(if requires_tls(address) { PgSslMode::VerifyFull } else { PgSslMode::Prefer })
+        .options([("TimeZone", "UTC"), ("default_transaction_read_only", "on")]);
+    if let Some(password) = password {
+        options = options.password(password);
+    }
+    options.disable_statement_logging()
+}
+
+fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
+    let mut options = MySqlConnectOptions::new()
+        .host(address.host_str().unwrap_or_default())
+        .port(address.port().unwrap_or(3306))
+        .username(&decoded(address.username()))
+        .database(&decoded(address.path().trim_start_matches('/')))
+        .timezone(Some("+00:00".to_owned()))
+        .ssl_mode(if requires_tls(address) { MySqlSslMode::VerifyIdentity } else { MySqlSslMode::Preferred });
+    if let Some(password) = password {
+        options = options.password(password);
+    }
+    options.disable_statement_logging()
+}
+
+fn requires_tls(address: &Url) -> bool {
+    address.query() == Some("tls=required")
+}
+
+fn decoded(text: &str) -> String {
+    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// The file, if it lies beneath one of the folders without symbolic links.
+fn permitted(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
+    let file =
+        file.canonicalize().map_err(|error| format!("the database's file cannot be opened: {error}"))?;
+    let mut roots = folders.iter().filter_map(|folder| folder.canonicalize().ok());
+    if roots.any(|root| file.starts_with(root)) {
+        return Ok(file);
+    }
+    Err("the database's file lies outside of the permitted folders".to_owned())
+}
+
+async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, String> {
+    match timeout(PATIENCE, work).await {
+        Ok(done) => done.map_err(|error| describe(&error)),
+        Err(_) => Err("the database did not answer in time".to_owned()),
+    }
+}
+
+/// The database's own words on a query; others may hold more than operators should see.
+fn describe(error: &sqlx::Error) -> String {
+    match error {
+        sqlx::Error::Database(error) => {
+            let mut message = format!("the database answered: {}", error.message());
+            crate::rows::row::truncate(&mut message, SHOWN_BYTES);
+            message
+        }
+        sqlx::Error::Io(error) => format!("the database cannot be reached: {}", error.kind()),
+        sqlx::Error::Tls(_) => "the connection to the database failed in TLS".to_owned(),
+        _ => "the database could not be read".to_owned(),
+    }
+}
+
+impl Dialect {
+    pub(super) fn quoted(self, name: &str) -> String {
+        match self {
+            Self::MySql => format!("subscribed.`{}`", name.replace('`', "``")),
+            Self::Postgres | Self::Sqlite => format!("subscribed.\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
+
+    pub(super) fn as_text(self, expression: &str) -> String {
+        let text = if self == Self::MySql { "CHAR" } else { "TEXT" };
+        format!("CAST({expression} AS {text})")
+    }
+
+    /// The id as it orders rows: byte by byte.
+    pub(super) fn as_key(self, expression: &str) -> String {
+        match self {
+            Self::Postgres => format!("CAST({expression} AS TEXT) COLLATE \"C\""),
+            Self::MySql => format!("CAST({expression} AS BINARY)"),
+            Self::Sqlite => format!("CAST({expression} AS TEXT)"),
+        }
+    }
+
+    pub(super) fn key_of(self, placeholder: String) -> String {
+        if self == Self::MySql { format!("CAST({placeholder} AS BINARY)") } else { placeholder }
+    }
+
+    pub(super) fn placeholder(self, number: usize) -> String {
+        match self {
+            Self::Postgres => format!("CAST(${number} AS TEXT)"),
+            Self::MySql => "?".to_owned(),
+            Self::Sqlite => format!("?{number}"),
+        }
+    }
+
+    /// The value of a cursor, which is given as text.
+    pub(super) fn of_type(self, placeholder: String, data_type: &str) -> String {
+        match self {
+            Self::Postgres => format!("CAST({placeholder} AS {data_type})"),
+            Self::MySql if data_type.contains("INT") => format!("CAST({placeholder} AS DECIMAL(20, 0))"),
+            Self::MySql if matches!(data_type, "DATETIME" | "TIMESTAMP") => {
+                format!("CAST({placeholder} AS DATETIME(6))")
+            }
+            Self::MySql => placeholder,
+            Self::Sqlite if data_type == INTEGER => format!("CAST({placeholder} AS INTEGER)"),
+            Self::Sqlite => placeholder,
+        }
+    }
+
+    /// The type of a value where it is the value's own, not the column's.
+    pub(super) fn own_type(self, expression: &str) -> Option<String> {
+        (self == Self::Sqlite).then(|| format!("upper(typeof({expression}))"))
+    }
+
+    /// Whether texts of this type's values, read and given back, are the same values.
+    pub(super) fn can_compare(self, data_type: &str) -> bool {
+        match self {
+            Self::Postgres => data_type.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_'),
+            Self::MySql => {
+                !matches!(data_type, "FLOAT" | "DOUBLE" | "BLOB" | "BINARY" | "VARBINARY" | "JSON")
+            }
+            Self::Sqlite => data_type != "REAL" && data_type != "BLOB",
+        }
+    }
+}

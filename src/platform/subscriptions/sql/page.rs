@@ -1,0 +1,158 @@
+//! The statements that read a query page by page.
+
+use serde::{Deserialize, Serialize};
+
+use super::database::Dialect;
+
+/// Rows of a page.
+pub(super) const PAGE_ROWS: usize = 200;
+/// Of each text; a brief has at most as many bytes.
+const TEXT_CHARACTERS: usize = 64 << 10;
+
+/// The columns that an item is made of, as rows of files call them.
+const FIELDS: [&str; 9] =
+    ["id", "title", "subTitle", "brief", "author", "displayTime", "image", "link", "action"];
+
+/// A column of the query.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Column {
+    pub(super) name: String,
+    /// As the database calls it; in SQLite it may be any.
+    pub(super) data_type: String,
+}
+
+/// The columns of the query that are read.
+#[derive(Clone, Debug)]
+pub(super) struct Columns {
+    /// Fields and their columns.
+    pub(super) fields: Vec<(&'static str, Column)>,
+    id: Column,
+    cursor: Column,
+}
+
+/// The value of the cursor column in a row.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Cursor {
+    pub(super) text: String,
+    pub(super) data_type: String,
+}
+
+/// Where a page begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Begin<'a> {
+    First,
+    /// With the rows of this cursor.
+    At(&'a Cursor),
+    /// Behind the row of this cursor and id.
+    Behind(&'a Cursor, &'a str),
+}
+
+impl Columns {
+    /// Finds the columns, whatever the case of their names.
+    ///
+    /// # Errors
+    /// What is missing, or unfit for a cursor.
+    pub(super) fn find(dialect: Dialect, columns: &[Column], cursor: &str) -> Result<Self, String> {
+        let find = |name: &str| {
+            let is_same = |column: &&Column| {
+                let plain = column.name.replace('_', "");
+                column.name.eq_ignore_ascii_case(name) || plain.eq_ignore_ascii_case(name)
+            };
+            columns.iter().find(is_same).cloned()
+        };
+        let id = find("id").ok_or("sql.query: must give a column id")?;
+        let fields: Vec<_> = FIELDS.into_iter().filter_map(|field| Some((field, find(field)?))).collect();
+        if !fields.iter().any(|(field, _)| matches!(*field, "title" | "brief")) {
+            return Err("sql.query: must give a column title or brief".to_owned());
+        }
+        let is_cursor = |column: &&Column| column.name.eq_ignore_ascii_case(cursor);
+        let cursor = columns.iter().find(is_cursor).cloned();
+        let cursor = cursor.ok_or("sql.cursorColumn: must name a column of the query")?;
+        if !dialect.can_compare(&cursor.data_type) {
+            return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
+        }
+        Ok(Self { fields, id, cursor })
+    }
+}
+
+/// The statement of a page, and its values.
+///
+/// Its columns are the fields, the id that orders, the cursor, and the cursor's type. The order by cursor and id lets a page begin
+/// amid rows of one cursor.
+pub(super) fn statement(
+    dialect: Dialect,
+    query: &str,
+    columns: &Columns,
+    begin: Begin<'_>,
+) -> (String, Vec<String>) {
+    let text = |column: &Column| dialect.as_text(&dialect.quoted(&column.name));
+    let cursor = dialect.quoted(&columns.cursor.name);
+    let key = dialect.as_key(&dialect.quoted(&columns.id.name));
+    let data_type = format!("'{}'", columns.cursor.data_type.replace('\'', ""));
+    let own = [text(&columns.id), dialect.as_text(&cursor), dialect.own_type(&cursor).unwrap_or(data_type)];
+    let fields =
+        columns.fields.iter().map(|(_, column)| format!("SUBSTR({}, 1, {TEXT_CHARACTERS})", text(column)));
+    let selected: Vec<String> = fields.chain(own).collect();
+    let mut values = Vec::new();
+    let mut value = |text: &str| {
+        values.push(text.to_owned());
+        dialect.placeholder(values.len())
+    };
+    let condition = match begin {
+        Begin::First => String::new(),
+        Begin::At(at) => format!(" AND {cursor} >= {}", dialect.of_type(value(&at.text), &at.data_type)),
+        Begin::Behind(at, id) => {
+            let above = dialect.of_type(value(&at.text), &at.data_type);
+            let equal = dialect.of_type(value(&at.text), &at.data_type);
+            let behind = dialect.key_of(value(id));
+            format!(" AND ({cursor} > {above} OR ({cursor} = {equal} AND {key} > {behind}))")
+        }
+    };
+    let selected = selected.join(", ");
+    // A comment at the query's end ends with its line.
+    let statement = format!(
+        "SELECT {selected} FROM ({query}\n) AS subscribed WHERE {cursor} IS NOT NULL{condition} \
+         ORDER BY {cursor}, {key} LIMIT {PAGE_ROWS}"
+    );
+    (statement, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(name: &str, data_type: &str) -> Column {
+        Column { name: name.to_owned(), data_type: data_type.to_owned() }
+    }
+
+    #[test]
+    fn columns_are_found_by_any_case() {
+        let columns = [column("ID", "INT8"), column("display_time", "INT8"), column("Title", "TEXT")];
+        let found = Columns::find(Dialect::Postgres, &columns, "id").unwrap();
+        let fields: Vec<_> = found.fields.iter().map(|(field, column)| (*field, &*column.name)).collect();
+        assert_eq!(fields, [("id", "ID"), ("title", "Title"), ("displayTime", "display_time")]);
+        for (columns, cursor, named) in [
+            (&columns[1..], "title", "a column id"),
+            (&columns[..2], "id", "title or brief"),
+            (&columns[..], "updated", "sql.cursorColumn"),
+        ] {
+            assert!(Columns::find(Dialect::MySql, columns, cursor).unwrap_err().contains(named));
+        }
+        let real = [column("id", "TEXT"), column("title", "TEXT"), column("at", "REAL")];
+        assert!(Columns::find(Dialect::Sqlite, &real, "at").is_err());
+    }
+
+    #[test]
+    fn values_are_bound_and_names_quoted() {
+        let columns = [column("id", "INT8"), column("title", "TEXT"), column("a\"b", "TIMESTAMPTZ")];
+        let columns = Columns::find(Dialect::Postgres, &columns, "a\"b").unwrap();
+        let cursor = Cursor { text: "'; DROP".to_owned(), data_type: "TIMESTAMPTZ".to_owned() };
+        let (text, values) =
+            statement(Dialect::Postgres, "SELECT 1 -- all", &columns, Begin::Behind(&cursor, "7"));
+        assert_eq!(values, ["'; DROP", "'; DROP", "7"]);
+        assert!(text.contains("(SELECT 1 -- all\n) AS subscribed"), "{text}");
+        assert!(text.contains("subscribed.\"a\"\"b\" > CAST(CAST($1 AS TEXT) AS TIMESTAMPTZ)"), "{text}");
+        assert!(!text.contains("DROP"));
+    }
+}
