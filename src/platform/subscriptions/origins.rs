@@ -263,7 +263,7 @@ fn check_query(query: String) -> Result<String> {
     }
     let first = query.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     if !(first.eq_ignore_ascii_case("select") || first.eq_ignore_ascii_case("with")) {
-        return refused("must begin with SELECT or WITH".to_owned());
+        return refused("must be a query that selects rows".to_owned());
     }
     if query.contains([';', '\0']) {
         return refused("must be one statement without a semicolon".to_owned());

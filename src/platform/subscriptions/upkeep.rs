@@ -1,4 +1,4 @@
-//! Items of removed subscriptions, items that are too old, and items whose viewers changed (`maintenance`).
+//! Items of removed subscriptions, items that are too old, items whose viewers changed, pauses that are over (`maintenance`).
 
 use super::schedule::DAY;
 use crate::{
@@ -61,7 +61,8 @@ pub async fn follow_portion(store: &Store, now: i64) -> Result<bool> {
         job.await?;
         return Ok(false);
     }
-    Ok(true)
+    let rested = sql("SELECT host FROM subscription_hosts WHERE rests_to <= ? LIMIT 500", [now.into()]);
+    store.delete_batch("subscription_hosts", "host", rested, 500).await
 }
 
 fn find(work: Work, now: i64) -> crate::store::Statement {

@@ -30,9 +30,17 @@ fn module() -> Value {
     json!({"id": "m-1", "code": "handbook", "name": "Handbook", "type": 101, "sources": ["builtin:article"]})
 }
 
+fn subscription() -> Value {
+    json!({
+        "id": "news", "name": "News", "module": "article", "enabled": false,
+        "feed": {"url": "https://news.example/feed"},
+    })
+}
+
 async fn objects(operator: &Caller) -> Vec<Object> {
     operator.post("/admin/v1/sources", &source()).await.ok();
     operator.post("/admin/v1/modules", &module()).await.ok();
+    operator.post("/admin/v1/subscriptions", &subscription()).await.ok();
     let application = json!({"name": "Portal", "kind": "application", "scopes": ["contents:read"]});
     let application = operator.post("/admin/v1/applications", &application).await.ok();
     let client_id = application.data()["clientId"].as_str().unwrap();
@@ -49,6 +57,13 @@ async fn objects(operator: &Caller) -> Vec<Object> {
             body: with(module(), "orderNo", 3),
             other: with(module(), "name", "Manual"),
             third: with(module(), "icon", "book"),
+            is_removable: true,
+        },
+        Object {
+            path: "/admin/v1/subscriptions/news".to_owned(),
+            body: with(subscription(), "keepDays", 9),
+            other: with(subscription(), "name", "Press"),
+            third: with(subscription(), "intervalMinutes", 7),
             is_removable: true,
         },
         Object {

@@ -131,6 +131,9 @@ fn good_body(path: &str) -> Option<Value> {
         }
         "/v1/enterprises/register" => json!({"enterpriseName": "New"}),
         "/admin/v1/applications" => json!({"kind": "application"}),
+        "/admin/v1/subscriptions" => {
+            json!({"name": "New", "module": "article", "enabled": false, "feed": {"url": "https://feeds.example/"}})
+        }
         _ => return None,
     })
 }

@@ -38,6 +38,6 @@ export function nextRun({ nextRunAt }, now) {
 }
 
 /** Where its items come from. */
-export function addressOf({ kind, feed }) {
-    return { feed: feed?.url }[kind];
+export function addressOf({ feed, folder, sql }) {
+    return feed?.url ?? folder?.path ?? sql?.address;
 }

@@ -43,7 +43,7 @@ class Subscription extends View {
             load: (options) => this.call("GET", this.#path, options),
             show: (now) => {
                 known = now;
-                morph(state, this.#lastRun(now.data), this.#problems(now.data), this.#settings(now.data));
+                morph(state, ...[this.#lastRun(now.data), this.#problems(now.data), this.#settings(now.data)].filter(Boolean));
             },
             failed,
         });
