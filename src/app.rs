@@ -225,13 +225,8 @@ impl App {
         let upkeep = start_maintenance(&config, &store, kept, &indexer, &contents, &replicas);
         let texts = start_texts(&config, &store, &opened.store, &replicas).await?;
         let bulk = BulkGate::new(store.positions(), indexer.progress());
-        let written = ContentsState {
-            store: store.clone(),
-            limits: Arc::new(config.limits.clone()),
-            bulk: bulk.clone(),
-            registry: Arc::clone(&registry),
-        };
-        let subscriptions = start_subscriptions(&config, written, (&keys, addresses), &clock, &replicas)?;
+        let subscriptions =
+            start_subscriptions(&config, (&store, &bulk, &registry), (&keys, addresses), &clock, &replicas)?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
         let shared = config.store.url.is_some().then(|| store.clone());
@@ -343,13 +338,36 @@ fn start_maintenance(
     })
 }
 
+async fn start_texts(
+    config: &Config,
+    store: &Store,
+    contents: &Arc<dyn BlobStore>,
+    replicas: &Replicas,
+) -> Result<Texts, Error> {
+    Texts::start(
+        store.clone(),
+        Arc::clone(contents),
+        (&config.storage, &config.limits),
+        |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
+        store.maintenance_requests(),
+        replicas.leases().clone(),
+    )
+    .await
+}
+
 fn start_subscriptions(
     config: &Config,
-    contents: ContentsState,
+    (store, bulk, registry): (&Store, &BulkGate, &Arc<Registry>),
     (keys, addresses): (&Arc<Keys>, AddressRules),
     clock: &Arc<dyn Clock>,
     replicas: &Replicas,
 ) -> Result<Scheduler, StartError> {
+    let contents = ContentsState {
+        store: store.clone(),
+        limits: Arc::new(config.limits.clone()),
+        bulk: bulk.clone(),
+        registry: Arc::clone(registry),
+    };
     let state = SubscriptionsState {
         contents,
         keys: Arc::clone(keys),
@@ -372,23 +390,6 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
         embedded.remove_unfinished().await?;
     }
     Ok(opened)
-}
-
-async fn start_texts(
-    config: &Config,
-    store: &Store,
-    contents: &Arc<dyn BlobStore>,
-    replicas: &Replicas,
-) -> Result<Texts, StartError> {
-    let texts = Texts::start(
-        store.clone(),
-        Arc::clone(contents),
-        (&config.storage, &config.limits),
-        |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
-        store.maintenance_requests(),
-        replicas.leases().clone(),
-    );
-    Ok(texts.await?)
 }
 
 fn source_policy(connectors: &Connectors, assertions: Assertions) -> Result<SourcePolicy, StartError> {

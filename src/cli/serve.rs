@@ -92,7 +92,7 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
         Some(_) => "which deletes everything".to_owned(),
         None => format!("and {} keeps everything", config.data.display()),
     });
-    let served = serve(config, listener, demo_ending, options.rebuild_index).await;
+    let served = Box::pin(serve(config, listener, demo_ending, options.rebuild_index)).await;
     telemetry.stop().await;
     match served {
         Ok(()) => ExitCode::SUCCESS,

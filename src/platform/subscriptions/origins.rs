@@ -90,7 +90,7 @@ pub struct SqlQuery {
 pub enum DatabaseKind {
     /// PostgreSQL.
     Postgres,
-    /// MySQL or MariaDB.
+    /// `MySQL` or `MariaDB`.
     MySql,
     /// A file of SQLite.
     Sqlite,
@@ -217,7 +217,7 @@ impl SqlForm {
             Written::Set(password) => Some(password),
             Written::Keep | Written::Clear => None,
         };
-        let query = check_query(self.query.unwrap_or_default())?;
+        let query = check_query(&self.query.unwrap_or_default())?;
         let cursor_column = required("sql.cursorColumn", self.cursor_column, COLUMN_BYTES)?;
         Ok((SqlQuery { address, query, cursor_column }, password))
     }
@@ -254,7 +254,7 @@ pub(super) fn file_of(address: &Url) -> PathBuf {
 }
 
 /// It is read as a part of another statement, so it can be nothing but a query.
-fn check_query(query: String) -> Result<String> {
+fn check_query(query: &str) -> Result<String> {
     let refused = |reason: String| Err(Error::bad_request(format!("sql.query: {reason}")));
     let query = query.trim();
     let query = query.strip_suffix(';').unwrap_or(query).trim_end();

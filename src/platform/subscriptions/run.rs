@@ -90,15 +90,15 @@ pub(super) struct Run<'a> {
     pub(super) runner: &'a Runner,
     pub(super) begun: SubscriptionRow,
     fence: Fence,
-    last_run: LastRun,
+    report: LastRun,
     aged: Vec<String>,
 }
 
 /// Runs a subscription and records how it went.
 pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
-    let last_run = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
+    let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
     let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
-    let mut run = Run { runner, begun, fence, last_run, aged: Vec::new() };
+    let mut run = Run { runner, begun, fence, report, aged: Vec::new() };
     let ended = match run.read().await {
         Ok(ending) => run.end(ending).await,
         Err(Stop::Failed(failure)) => run.fail(failure).await,
@@ -152,14 +152,14 @@ impl Run<'_> {
 
     /// Counts entries.
     pub(super) fn receive(&mut self, count: u64) {
-        self.last_run.received += count;
+        self.report.received += count;
     }
 
     /// Counts an entry that cannot be an item.
     pub(super) fn refuse(&mut self, problem: EntryProblem) {
-        self.last_run.refused += 1;
-        if self.last_run.problems.len() < LISTED_PROBLEMS {
-            self.last_run.problems.push(problem);
+        self.report.refused += 1;
+        if self.report.problems.len() < LISTED_PROBLEMS {
+            self.report.problems.push(problem);
         }
     }
 
@@ -192,9 +192,9 @@ impl Run<'_> {
             Box::pin(async move { batch::write(transaction, (&begun, &fence), batch, progress, now).await })
         });
         let Written { added, changed, removed, aged } = written.await?.ok_or(Stop::Superseded)?;
-        self.last_run.added += added;
-        self.last_run.changed += changed;
-        self.last_run.removed += removed;
+        self.report.added += added;
+        self.report.changed += changed;
+        self.report.removed += removed;
         self.aged.extend(aged);
         Ok(())
     }
@@ -202,14 +202,14 @@ impl Run<'_> {
     async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
         let now = self.runner.state.clock.now();
         let next = schedule::after_success(now, self.begun.settings.interval_minutes);
-        self.last_run.outcome = ending.outcome;
+        self.report.outcome = ending.outcome;
         let end = RunEnd {
             failures: 0,
             next_run_at: self.begun.settings.enabled.then_some(next),
             position: ending.position,
             rest: None,
             aged: ending.is_whole.then(|| std::mem::take(&mut self.aged)),
-            last_run: LastRun { finished_at: now, ..std::mem::take(&mut self.last_run) },
+            last_run: LastRun { finished_at: now, ..std::mem::take(&mut self.report) },
         };
         self.write(ending.batch, Progress::End(end)).await
     }
@@ -230,7 +230,7 @@ impl Run<'_> {
             finished_at: now,
             outcome: RunOutcome::Failed,
             error: Some(failure.message),
-            ..std::mem::take(&mut self.last_run)
+            ..std::mem::take(&mut self.report)
         };
         let end = RunEnd {
             last_run,

@@ -93,16 +93,15 @@ impl Leader {
                 tracing::warn!(%error, "the lease of subscriptions could not be checked");
                 None
             });
-            let pause = match &lease {
-                Some(held) => self.start_due(held.fence(), !was_held).await.unwrap_or_else(|error| {
+            let pause = if let Some(held) = &lease {
+                self.start_due(held.fence(), !was_held).await.unwrap_or_else(|error| {
                     tracing::warn!(%error, "due subscriptions could not be read");
                     LOOK_INTERVAL
-                }),
-                None => {
-                    self.runs.shutdown().await;
-                    self.hosts.clear();
-                    LOOK_INTERVAL
-                }
+                })
+            } else {
+                self.runs.shutdown().await;
+                self.hosts.clear();
+                LOOK_INTERVAL
             };
             tokio::select! {
                 () = stop.cancelled() => {}

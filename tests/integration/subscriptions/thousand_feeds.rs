@@ -59,12 +59,12 @@ fn served(server: &FeedServer, number: usize) -> ServedFeed {
     if number % 10 == 7 {
         entries.push(entry(number, 0));
     }
-    ServedFeed { entries, faults: faults.into(), has_times: number % 2 == 0 }
+    ServedFeed { entries, faults: faults.into(), has_times: number.is_multiple_of(2) }
 }
 
 /// A changed feed lost its oldest entry, has a new one, and another order.
 fn is_changed(number: usize) -> bool {
-    number % 3 == 0
+    number.is_multiple_of(3)
 }
 
 /// A server that is killed and started again at its address.
@@ -131,11 +131,11 @@ async fn titles(caller: &Caller) -> Vec<String> {
 fn assert_polite(requests: &[FeedRequest], kills: &[Instant]) {
     for (number, request) in requests.iter().enumerate() {
         let Some(seconds) = request.retry_after else { continue };
-        let end = request.at + Duration::from_secs(seconds) - TICK;
         let is_unwritten = kills.iter().any(|kill| *kill >= request.at && *kill - request.at < UNWRITTEN);
         let next = requests[number + 1..].iter().find(|next| next.host == request.host);
         assert!(
-            is_unwritten || next.is_none_or(|next| next.at >= end),
+            is_unwritten
+                || next.is_none_or(|next| next.at + TICK >= request.at + Duration::from_secs(seconds)),
             "{request:?} is followed by {next:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! Read-only connections to PostgreSQL, MySQL and SQLite.
+//! Read-only connections to PostgreSQL, `MySQL` and SQLite.
 
 use std::{
     future::Future,
@@ -21,7 +21,7 @@ use super::page::Column;
 use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
 
 /// Of a connection, and of each statement.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 /// Between looks at the time, in steps of SQLite's machine.
 const SQLITE_STEPS: i32 = 100_000;
 const SHOWN_BYTES: usize = 300;
@@ -252,9 +252,8 @@ impl Dialect {
             Self::MySql if matches!(data_type, "DATETIME" | "TIMESTAMP") => {
                 format!("CAST({placeholder} AS DATETIME(6))")
             }
-            Self::MySql => placeholder,
             Self::Sqlite if data_type == INTEGER => format!("CAST({placeholder} AS INTEGER)"),
-            Self::Sqlite => placeholder,
+            Self::MySql | Self::Sqlite => placeholder,
         }
     }
 
