@@ -13,7 +13,7 @@ use crate::{
     store::{FromRow, Json, ROWS_PER_STATEMENT, Transaction, Value, find_in, sql},
 };
 
-/// What the transaction does at its end.
+/// The progress of a run that a batch writes.
 #[derive(Debug)]
 pub(super) enum Progress {
     /// Nothing: a run that is cut off reads the same entries again.
@@ -39,7 +39,7 @@ pub(super) struct Batch {
     pub(super) gone: Vec<String>,
 }
 
-/// What a batch came to.
+/// The changes of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Written {
     pub(super) added: u64,
@@ -64,7 +64,9 @@ struct ChangedEntry {
     shown_at: i64,
 }
 
-/// Writes a batch of the run that began with `begun`; `None` if the subscription was changed or removed meanwhile.
+/// Writes a batch of the run that began with `begun`.
+///
+/// `None` if the subscription was changed or removed meanwhile.
 pub(super) async fn write(
     transaction: &Transaction,
     (begun, fence): (&SubscriptionRow, &Fence),

@@ -30,7 +30,7 @@ use crate::{
     rows::{content::MAX_BRIEF_BYTES, row::truncate},
 };
 
-/// Follows the stamp of a text that was cut off, so that the next run reads it again.
+/// Marks the stamp of a cut text, which is read again.
 const CUT: &str = "-cut";
 
 /// Reads new and changed files; removes items of files that are gone.

@@ -49,7 +49,7 @@ pub struct SubscriptionForm {
     pub interval_minutes: Option<i64>,
     /// Days after which items are removed: 1 to 36500; absent for ever.
     ///
-    /// The age of an item is that of its time, or of its first fetch if it has none.
+    /// They count from the item's time, or from its first fetch.
     pub keep_days: Option<i64>,
     /// Whether it runs by itself; true if absent.
     pub enabled: Option<bool>,
@@ -96,7 +96,7 @@ pub struct Subscription {
     pub next_run_at: Option<i64>,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunOutcome {

@@ -63,12 +63,13 @@ pub struct SqlForm {
     pub password: Written<SecretString>,
     /// One `SELECT` without a semicolon. Required.
     ///
-    /// Its columns `id`, `title`, `subTitle`, `brief`, `author`, `displayTime`, `image`, `link` and `action` make the items; `id` and
-    /// one of `title` and `brief` must be there.
+    /// Items are made of its columns `id`, `title`, `subTitle`, `brief`, `author`, `displayTime`, `image`, `link` and `action`. It
+    /// needs `id`, and one of `title` and `brief`.
     pub query: Option<String>,
-    /// The column of the query that never decreases: of new and changed rows it is at least that of all rows before. Required.
+    /// The column of the query that never decreases. Required.
     ///
-    /// It holds whole numbers, times or texts. Rows without one are left out.
+    /// New and changed rows have at least the value of all rows before. It holds whole numbers, times or texts; rows without one
+    /// are left out.
     pub cursor_column: Option<String>,
 }
 
@@ -253,7 +254,7 @@ pub(super) fn file_of(address: &Url) -> PathBuf {
     PathBuf::from(percent_encoding::percent_decode_str(address.path()).decode_utf8_lossy().into_owned())
 }
 
-/// It is read as a part of another statement, so it can be nothing but a query.
+/// Refuses all but one query, which becomes a part of another.
 fn check_query(query: &str) -> Result<String> {
     let refused = |reason: String| Err(Error::bad_request(format!("sql.query: {reason}")));
     let query = query.trim();

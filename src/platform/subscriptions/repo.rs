@@ -56,7 +56,9 @@ pub(super) struct RunEnd {
     pub(super) position: Option<String>,
     /// A host that asked for a pause, and the end of the pause.
     pub(super) rest: Option<(String, i64)>,
-    /// Entries of removed items that the source still holds, if all of it was read; others are forgotten.
+    /// Entries of removed items that a wholly read source still holds.
+    ///
+    /// The others are forgotten.
     pub(super) aged: Option<Vec<String>>,
 }
 

@@ -33,7 +33,7 @@ const STORE_PAUSE: Duration = Duration::from_secs(5);
 const CANNOT_OPEN: &str =
     "sql.password: must be given again, as the server's master key cannot open the stored one";
 
-/// What runs need.
+/// The parts that runs share.
 pub(super) struct Runner {
     pub(super) state: SubscriptionsState,
     pub(super) feeds: FeedClient,

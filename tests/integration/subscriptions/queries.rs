@@ -93,7 +93,7 @@ async fn rows_of_sqlite_are_followed() {
 }
 
 #[tokio::test]
-async fn rows_of_mysql_are_followed_by_a_reader_with_a_password() {
+async fn rows_of_mysql_are_followed_with_a_password() {
     let database = mariadb().await;
     database.run("CREATE DATABASE crm; CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter-2'; GRANT SELECT ON crm.* TO reader@'127.0.0.1'").await;
     let writer = MySqlConnectOptions::new().socket(database.socket()).username("root").database("crm");
@@ -124,7 +124,7 @@ async fn rows_of_mysql_are_followed_by_a_reader_with_a_password() {
 
 /// Where a server of PostgreSQL is at hand.
 #[tokio::test]
-async fn rows_of_postgresql_are_followed_in_a_transaction_that_only_reads() {
+async fn rows_of_postgresql_are_followed_and_never_written() {
     let name = tempfile::tempdir().unwrap();
     let Some(url) = postgres::url_of(name.path()) else {
         eprintln!("left out: TRAWL_TEST_STORE is not postgres");

@@ -154,7 +154,7 @@ fn assert_polite(requests: &[FeedRequest], kills: &[Instant]) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thousand_faulty_feeds_are_read_once_each_and_politely_despite_kills() {
+async fn thousand_faulty_feeds_are_read_once_each_despite_kills() {
     let seed = std::env::var("KILL_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     eprintln!("KILL_SEED={seed}");
     let mut random = Rng::with_seed(seed);

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    fmt::Write as _,
     io::Write as _,
     sync::{Arc, Mutex, MutexGuard},
     time::{Duration, Instant},
@@ -217,12 +218,13 @@ fn respond(feed: &ServedFeed, reply: &FeedReply, headers: &HeaderMap) -> Respons
 }
 
 pub(crate) fn rss(entries: &[(String, String)]) -> String {
-    let items: String = entries
-        .iter()
-        .map(|(id, title)| {
-            format!("<item><guid isPermaLink=\"false\">{id}</guid><title>{title}</title><link>https://example.org/{id}</link></item>\n")
-        })
-        .collect();
+    let mut items = String::new();
+    for (id, title) in entries {
+        let item = format_args!(
+            "<item><guid isPermaLink=\"false\">{id}</guid><title>{title}</title><link>https://example.org/{id}</link></item>"
+        );
+        writeln!(items, "{item}").unwrap();
+    }
     format!(
         "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Feed</title>\n{items}</channel></rss>"
     )

@@ -41,7 +41,9 @@ impl From<rustix::io::Errno> for WalkError {
     }
 }
 
-/// Opens a folder beneath one of these; both may have symbolic links on the way, which are followed once.
+/// Opens a folder beneath one of these.
+///
+/// Symbolic links on the way are resolved before the comparison.
 pub(super) fn open_root(folder: &Path, roots: &[PathBuf]) -> Result<OwnedFd, WalkError> {
     let folder = folder.canonicalize()?;
     let is_beneath =

@@ -245,7 +245,7 @@ impl Dialect {
     }
 
     /// The value of a cursor, which is given as text.
-    pub(super) fn of_type(self, placeholder: String, data_type: &str) -> String {
+    pub(super) fn typed(self, placeholder: String, data_type: &str) -> String {
         match self {
             Self::Postgres => format!("CAST({placeholder} AS {data_type})"),
             Self::MySql if data_type.contains("INT") => format!("CAST({placeholder} AS DECIMAL(20, 0))"),

@@ -101,10 +101,10 @@ pub(super) fn statement(
     };
     let condition = match begin {
         Begin::First => String::new(),
-        Begin::At(at) => format!(" AND {cursor} >= {}", dialect.of_type(value(&at.text), &at.data_type)),
+        Begin::At(at) => format!(" AND {cursor} >= {}", dialect.typed(value(&at.text), &at.data_type)),
         Begin::Behind(at, id) => {
-            let above = dialect.of_type(value(&at.text), &at.data_type);
-            let equal = dialect.of_type(value(&at.text), &at.data_type);
+            let above = dialect.typed(value(&at.text), &at.data_type);
+            let equal = dialect.typed(value(&at.text), &at.data_type);
             let behind = dialect.key_of(value(id));
             format!(" AND ({cursor} > {above} OR ({cursor} = {equal} AND {key} > {behind}))")
         }
