@@ -257,6 +257,12 @@ impl SourceFailure {
         Self::new(FailureKind::Timeout, format!("no answer within {} ms", after.as_millis()))
     }
 
+    /// The source answers people, and an application searches.
+    pub(crate) fn no_person() -> Self {
+        let message = "not asked: it answers people alone, so search with the token of a person";
+        Self { is_person_refused: true, ..Self::new(FailureKind::Unauthorized, message) }
+    }
+
     pub(crate) fn panicked() -> Self {
         Self::new(FailureKind::Error, "the source failed inside the server")
     }

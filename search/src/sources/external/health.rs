@@ -100,6 +100,9 @@ pub struct Calls {
     pub error: u64,
 }
 
+/// Refusals of people in a row that are the source's state: its own credentials may be at fault.
+const MANY_REFUSED_PEOPLE: u32 = 10;
+
 /// A source's health since the start; times are epoch milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -151,6 +154,8 @@ pub(super) struct HealthRecord {
     /// A call outlives its search.
     pub(super) has_follower: bool,
     last: Option<(Status, Option<String>)>,
+    /// Calls in a row whose person was refused.
+    refused_people: u32,
     last_success: Option<i64>,
     last_failure: Option<i64>,
     calls: Calls,
@@ -174,6 +179,7 @@ impl SourceState {
             lateness: Lateness::default(),
             has_follower: false,
             last: None,
+            refused_people: 0,
             last_success: None,
             last_failure: None,
             calls: Calls::default(),
@@ -248,8 +254,9 @@ impl SourceState {
             Status::Error => &mut calls.error,
         };
         *count += 1;
-        // Others may be answered.
-        if result.is_err_and(|failure| failure.is_person_refused) {
+        let is_person_refused = result.is_err_and(|failure| failure.is_person_refused);
+        record.refused_people = if is_person_refused { record.refused_people.saturating_add(1) } else { 0 };
+        if is_person_refused && record.refused_people < MANY_REFUSED_PEOPLE {
             return;
         }
         if status == Status::Ok {

@@ -127,6 +127,9 @@ impl ExternalSource {
         cursor: Option<&str>,
         is_guess: bool,
     ) -> Result<CachedPage, SourceFailure> {
+        if self.is_personal && request.search.viewer.user_id.is_none() {
+            return Err(SourceFailure::no_person());
+        }
         let key = Arc::new(self.key(request, cursor));
         let begin = |until| {
             let (key, trace) = (Arc::clone(&key), request.search.parameters.trace.clone());
