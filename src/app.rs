@@ -191,12 +191,7 @@ impl App {
         let opened = open_storage(&config, &keys, &store).await?;
         let contents = Arc::new(Contents::new(Arc::clone(&opened.store)));
         let sessions = Arc::new(Sessions::new(&config.web, &config.console));
-        let assertions = Assertions {
-            store: store.clone(),
-            tokens: Arc::clone(&tokens),
-            directory: Arc::new(AreaDirectory),
-            sessions: Arc::clone(&sessions),
-        };
+        let assertions = Assertions::new(&store, &tokens, Arc::new(AreaDirectory), &sessions);
         let policy = source_policy(&config.connectors, assertions)?;
         let issuers = Issuers::new(&config.auth.issuers, &policy.addresses);
         let quick_deals = QuickDeals::new(

@@ -29,17 +29,24 @@ const TOKEN_TYPE: &str = "JWT";
 /// Vouches for the people of all tenants.
 #[derive(Clone)]
 pub struct Assertions {
-    /// The database.
-    pub store: Store,
-    /// Signs.
-    pub tokens: Arc<Tokens>,
-    /// Knows the people.
-    pub directory: Arc<dyn Directory>,
-    /// Knows their sessions.
-    pub sessions: Arc<Sessions>,
+    store: Store,
+    tokens: Arc<Tokens>,
+    directory: Arc<dyn Directory>,
+    sessions: Arc<Sessions>,
 }
 
 impl Assertions {
+    /// Signs with these tokens' keys.
+    pub fn new(
+        store: &Store,
+        tokens: &Arc<Tokens>,
+        directory: Arc<dyn Directory>,
+        sessions: &Arc<Sessions>,
+    ) -> Self {
+        let (tokens, sessions) = (Arc::clone(tokens), Arc::clone(sessions));
+        Self { store: store.clone(), tokens, directory, sessions }
+    }
+
     /// The issuer of a tenant's assertions.
     pub fn of_tenant(&self, tenant_id: i64) -> Arc<dyn AssertionIssuer> {
         Arc::new(TenantAssertions { assertions: self.clone(), tenant_id })
