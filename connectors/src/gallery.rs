@@ -61,13 +61,13 @@ pub struct GalleryAuth {
     pub from: String,
 }
 
-/// What makes a call that of the person who searches.
+/// Headers that make a call that of the person who searches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GalleryPerson {
     /// `mapping.request.headers` in place of the entry's own.
     pub headers: String,
-    /// What the credentials must allow.
+    /// Credentials that may act for others.
     pub needs: String,
 }
 

@@ -1,7 +1,7 @@
 //! The person for whom a source is called, as the source may know them.
 //!
 //! An [`AssertionIssuer`] vouches for people by short signed JWTs, *assertions*. A source receives them in a header, or its
-//! authorization server receives them and grants tokens of people (`person_tokens`).
+//! authorization server receives them and grants tokens of people (`token`).
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ pub enum AssertionSubject {
 pub struct AssertionClaims {
     /// `sub`.
     pub subject: AssertionSubject,
-    /// `aud`; `None` for the origin of the source's address, and for the address of its token endpoint.
+    /// `aud`; `None` for the origin of the source, or the token endpoint.
     pub audience: Option<String>,
     /// Whether `departments` is among the claims.
     pub departments: bool,
@@ -98,7 +98,7 @@ pub struct SourceIdentity {
     pub issuer: Arc<dyn AssertionIssuer>,
     /// Claims of the assertions.
     pub claims: AssertionClaims,
-    /// Header of the assertion; `None` if the source takes a token of the person, or `$person` of its mapping.
+    /// Header of the assertion; `None` for a token of the person or `$person`.
     pub header: Option<AssertionHeader>,
 }
 

@@ -144,7 +144,7 @@ pub struct SourceSettings {
     pub mapping: Option<MappedCalls>,
     /// Credentials.
     pub authentication: Authentication,
-    /// How it learns for whom it is called; `None` for a source that is called as the application.
+    /// How it learns of people; `None` for calls as the application.
     pub identity: Option<SourceIdentity>,
     /// Limit of a search, waits for permit and token included.
     pub timeout: Duration,

@@ -51,7 +51,7 @@ pub(crate) fn collection(prefix: &str) -> Vec<Item> {
     (0..57).map(item).collect()
 }
 
-/// The collection, and for each of these people one paper of their own, the newest of all.
+/// The collection behind one letter to each of these people.
 pub(crate) fn collection_of(prefix: &str, people: &[String]) -> Vec<Item> {
     let common = collection(prefix);
     let own = people.iter().enumerate().map(|(number, person)| Item {

@@ -75,7 +75,7 @@ async fn read_request(request: Request) -> Result<SearchRequest, String> {
     query.map(|Query(parameters)| parameters).map_err(|rejection| rejection.body_text())
 }
 
-/// One page: at most `limit` matches after the cursor's place, of the items that `reader` may see.
+/// One page of at most `limit` matches that `reader` may see.
 fn search(items: &[Item], parameters: &SearchRequest, reader: Option<&str>) -> Result<Value, String> {
     let keyword = parameters.keyword.as_deref().unwrap_or_default().to_lowercase();
     let words: Vec<&str> = keyword.split_whitespace().collect();

@@ -1,4 +1,4 @@
-//! Requests of a token endpoint (RFC 6749), for the client itself or for a person (RFC 7523, RFC 8693).
+//! Requests of a token endpoint (RFC 6749, RFC 7523, RFC 8693).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -50,7 +50,7 @@ async fn source_that_trims_by_assertion_keeps_every_clause() {
 }
 
 #[tokio::test]
-async fn person_sees_their_own_rows_and_an_unknown_one_is_refused_alone() {
+async fn unknown_person_is_refused_alone() {
     let source = start().await;
     let mut settings = settings(&source, Method::Get).source;
     settings.identity = Some(People::of(&["mei", "omar", "ana"]).in_header());

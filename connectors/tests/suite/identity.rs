@@ -54,7 +54,7 @@ fn client_of(server: &Server, grant: Grant, people: &Arc<People>) -> SourceClien
 }
 
 #[tokio::test]
-async fn assertion_is_sent_in_its_header_for_the_origin_and_the_person_of_each_call() {
+async fn assertion_in_its_header_names_origin_and_person() {
     let server = Server::start(|_| std::future::ready(good_answer())).await;
     let people = People::of(&["mei", "omar"]);
     for (header, name, scheme) in

@@ -44,7 +44,7 @@ pub(crate) async fn start_healthy() -> Running {
     run(serve(source).await, serve(tokens::router(tokens)).await)
 }
 
-/// Takes assertions that the keys of `keys_url` verify, trims by them, and holds one letter to each of these people.
+/// Trims by assertions, and holds one letter to each of these people.
 pub(crate) async fn start_for_people(keys_url: &str, audience: Option<&str>, people: &[String]) -> Running {
     let tokens = tokens::IssuedTokens::default();
     let (listener, url) = listen().await;

@@ -1,6 +1,6 @@
 //! Items of removed subscriptions, items that are too old, items whose viewers changed, pauses that are over (`maintenance`).
 
-use super::schedule::DAY;
+use super::{repo, schedule::DAY};
 use crate::{
     error::Result,
     platform::contents::{forms::Visibility, service as contents},
@@ -96,9 +96,8 @@ async fn remove_old(transaction: &Transaction, left: &Left, now: i64) -> Result<
     let ids = items(transaction, left, is_old, [now.into(), DAY.into()]).await?;
     contents::remove_items(transaction, left.tenant_id, &left.module, &ids).await?;
     change(transaction, left, "UPDATE subscription_items SET hash = NULL", [], &ids).await?;
-    let text = "UPDATE subscriptions SET items = items - ? WHERE tenant_id = ? AND id = ?";
     let count = i64::try_from(ids.len()).unwrap_or_default();
-    sql(text, [count.into(), left.tenant_id.into(), left.id.as_str().into()]).execute(transaction).await?;
+    repo::count_items(transaction, left.tenant_id, &left.id, -count).await?;
     Ok(())
 }
 

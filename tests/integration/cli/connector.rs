@@ -56,7 +56,7 @@ async fn conforming_source_passes() {
 }
 
 #[tokio::test]
-async fn source_that_trims_is_checked_as_a_person_with_a_key_of_the_command() {
+async fn trimming_source_is_checked_with_a_key_of_the_command() {
     let keys = format!("127.0.0.1:{}", free_port());
     let people = ["mei".to_owned()];
     let source = sources::start_for_people(&format!("http://{keys}/jwks"), None, &people).await;

@@ -126,7 +126,7 @@ async fn cached_row_of_another_person_cannot_be_opened() {
 }
 
 #[tokio::test]
-async fn application_and_unknown_person_are_unauthorized_at_that_source_alone() {
+async fn unknown_person_is_unauthorized_at_that_source_alone() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
     let system = OwnSearch::start(|request: &ReceivedRequest| match subject(request).as_str() {

@@ -100,7 +100,7 @@ pub struct Calls {
     pub error: u64,
 }
 
-/// Refusals of people in a row that are the source's state: its own credentials may be at fault.
+/// Refusals of people in a row that count as a failure of the source.
 const MANY_REFUSED_PEOPLE: u32 = 10;
 
 /// A source's health since the start; times are epoch milliseconds.

@@ -216,7 +216,7 @@ async fn source_with_an_api_key_is_registered_in_the_console() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn source_that_trims_is_given_an_identity_and_checked_as_a_person() {
+async fn identity_is_registered_and_checked_as_a_person() {
     let all = Operated::start().await;
     let people = ["mei", "tom"].map(str::to_owned);
     let source = sources::start_for_people(&format!("{}/oauth2/jwks", all.app.base), None, &people).await;
