@@ -32,7 +32,7 @@ fn check(directory: &Path) -> (bool, String) {
         .env("PORT", port.to_string())
         .env("SOURCE_API_KEY", "a-key-for-this-check")
         // The build of the Rust template is kept between runs.
-        .env("CARGO_TARGET_DIR", concat!(env!("CARGO_MANIFEST_DIR"), "/target/templates"))
+        .env("CARGO_TARGET_DIR", program.parent().unwrap().join("templates"))
         .output()
         .unwrap();
     (output.status.success(), format!("{}{}", text(&output.stdout), text(&output.stderr)))
