@@ -1,17 +1,16 @@
 //! Callbacks, each sent once over its own connection.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use reqwest::{Client, StatusCode};
 use tokio::time::timeout;
-use url::{Host, Url};
+use url::Url;
 
 use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{Endpoint, NameLookups, PreresolvedNames, TransportError, guarded, with_addresses};
+use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp};
 
 const CALLBACK: Endpoint = Endpoint { name: "the callback", setting: "the address of the callback" };
 /// Includes abandoned ones.
@@ -43,14 +42,9 @@ impl CallbackError {
     }
 }
 
-/// Callback client. A pooled connection could close in use, and leave the outcome open.
+/// Callback client.
 #[derive(Clone)]
-pub struct CallbackClient {
-    rules: AddressRules,
-    lookups: NameLookups,
-    listed: Client,
-    unlisted: Client,
-}
+pub struct CallbackClient(UnpooledHttp);
 
 impl CallbackClient {
     /// Calls what `rules` allow. Fails without an HTTP client on this machine.
@@ -59,16 +53,7 @@ impl CallbackClient {
     }
 
     fn with_lookups(rules: &AddressRules, lookups: NameLookups) -> Result<Self, SettingsError> {
-        let client = |is_listed| {
-            guarded(Arc::new(PreresolvedNames), is_listed)
-                // A new connection for each request, to its looked-up addresses.
-                .pool_max_idle_per_host(0)
-                .http1_only()
-                .retry(reqwest::retry::never())
-                .build()
-                .map_err(|error| SettingsError::Client(error.without_url().to_string()))
-        };
-        Ok(Self { rules: rules.clone(), lookups, listed: client(true)?, unlisted: client(false)? })
+        Ok(Self(UnpooledHttp::new(rules, lookups)?))
     }
 
     /// Posts JSON. Success is a 2xx `within` the time, name lookup included.
@@ -85,27 +70,12 @@ impl CallbackClient {
         within: Duration,
         permit: impl Send + 'static,
     ) -> Result<(), CallbackError> {
-        let exchange = self.exchange(url, headers, body, permit);
-        let status = timeout(within, exchange).await.unwrap_or(Err(TransportError::Timeout));
-        judge(status.map_err(|error| CallbackError::of(error, within))?)
-    }
-
-    async fn exchange(
-        &self,
-        url: &Url,
-        headers: HeaderMap,
-        body: Vec<u8>,
-        permit: impl Send + 'static,
-    ) -> Result<StatusCode, TransportError> {
-        self.rules.check_url(url).map_err(TransportError::Forbidden)?;
-        let addresses = match url.host() {
-            Some(Host::Domain(name)) => self.lookups.find(name, permit).await?,
-            _ => Vec::new(),
-        };
-        let client = if self.rules.lists(url) { &self.listed } else { &self.unlisted };
         let json = HeaderValue::from_static("application/json;charset=UTF-8");
-        let request = client.post(url.clone()).headers(headers).header(CONTENT_TYPE, json).body(body);
-        Ok(with_addresses(addresses, request.send()).await?.status())
+        let exchange = self.0.send(url, permit, |client| {
+            client.post(url.clone()).headers(headers).header(CONTENT_TYPE, json).body(body)
+        });
+        let response = timeout(within, exchange).await.unwrap_or(Err(TransportError::Timeout));
+        judge(response.map_err(|error| CallbackError::of(error, within))?.status())
     }
 }
 

@@ -1,22 +1,17 @@
 //! Conditional requests for feeds (RFC 9110 §13), one connection each.
 
-use std::sync::Arc;
-
 use reqwest::header::{
     ACCEPT, ACCEPT_ENCODING, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
     LAST_MODIFIED, LOCATION,
 };
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
-use url::{Host, Url};
+use url::Url;
 
 use crate::addresses::AddressRules;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{
-    Endpoint, NameLookups, PreresolvedNames, TransportError, guarded, read_body, read_retry_after,
-    with_addresses,
-};
+use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, read_body, read_retry_after};
 
 const FEED: Endpoint = Endpoint { name: "the feed", setting: "url" };
 /// Includes abandoned ones.
@@ -51,26 +46,12 @@ pub enum FeedAnswer {
 
 /// Requests feeds.
 #[derive(Clone)]
-pub struct FeedClient {
-    rules: AddressRules,
-    lookups: NameLookups,
-    listed: Client,
-    unlisted: Client,
-}
+pub struct FeedClient(UnpooledHttp);
 
 impl FeedClient {
     /// Calls what `rules` allow. Fails without an HTTP client on this machine.
     pub fn new(rules: &AddressRules) -> Result<Self, SettingsError> {
-        let client = |is_listed| {
-            guarded(Arc::new(PreresolvedNames), is_listed)
-                .pool_max_idle_per_host(0)
-                .http1_only()
-                .retry(reqwest::retry::never())
-                .build()
-                .map_err(|error| SettingsError::Client(error.without_url().to_string()))
-        };
-        let lookups = NameLookups::new(MAX_LOOKUPS);
-        Ok(Self { rules: rules.clone(), lookups, listed: client(true)?, unlisted: client(false)? })
+        Ok(Self(UnpooledHttp::new(rules, NameLookups::new(MAX_LOOKUPS))?))
     }
 
     /// Requests a feed unless it is as `validators` say; follows no redirect.
@@ -86,7 +67,14 @@ impl FeedClient {
         max_bytes: usize,
     ) -> Result<FeedAnswer, SourceError> {
         let failed = |error: TransportError| error.into_source_error(FEED);
-        let response = self.send(url, validators).await.map_err(failed)?;
+        let exchange = self.0.send(url, (), |client| {
+            client
+                .get(url.clone())
+                .header(ACCEPT, MEDIA_TYPES)
+                .header(ACCEPT_ENCODING, "gzip")
+                .headers(conditions(validators))
+        });
+        let response = exchange.await.map_err(failed)?;
         match response.status() {
             StatusCode::OK => {
                 let validators = read_validators(response.headers());
@@ -107,21 +95,6 @@ impl FeedClient {
         }
     }
 
-    async fn send(&self, url: &Url, validators: &Validators) -> Result<Response, TransportError> {
-        self.rules.check_url(url).map_err(TransportError::Forbidden)?;
-        let addresses = match url.host() {
-            Some(Host::Domain(name)) => self.lookups.find(name, ()).await?,
-            _ => Vec::new(),
-        };
-        let client = if self.rules.lists(url) { &self.listed } else { &self.unlisted };
-        let request = client
-            .get(url.clone())
-            .header(ACCEPT, MEDIA_TYPES)
-            .header(ACCEPT_ENCODING, "gzip")
-            .headers(conditions(validators));
-        Ok(with_addresses(addresses, request.send()).await?)
-    }
-
     fn read_target(&self, url: &Url, response: &Response) -> Result<FeedAnswer, SourceError> {
         let refused = |why: String| {
             SourceError::Invalid(format!("the feed answered with a redirect that is not followed: {why}"))
@@ -132,7 +105,7 @@ impl FeedClient {
             .and_then(|location| std::str::from_utf8(location.as_bytes()).ok())
             .and_then(|location| url.join(location).ok())
             .ok_or_else(|| refused("it has no readable Location".to_owned()))?;
-        match self.rules.check_url(&target) {
+        match self.0.rules().check_url(&target) {
             Ok(()) => Ok(FeedAnswer::Moved(target)),
             Err(refusal) => Err(refused(format!("its address {refusal}"))),
         }

@@ -7,9 +7,11 @@ mod http;
 mod resolver;
 #[cfg(test)]
 mod tests;
+mod unpooled_http;
 
 pub(crate) use body::{Body, read_body, receive_body};
 pub(crate) use endpoint::{Endpoint, SOURCE, TOKEN_ENDPOINT, read_content_type, read_retry_after};
 pub(crate) use failure::TransportError;
-pub(crate) use http::{Http, guarded};
-pub(crate) use resolver::{NameLookups, PreresolvedNames, with_addresses};
+pub(crate) use http::Http;
+pub(crate) use resolver::NameLookups;
+pub(crate) use unpooled_http::UnpooledHttp;
