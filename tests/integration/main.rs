@@ -215,6 +215,7 @@ mod replicas {
     mod leases;
     mod membership;
     mod searches;
+    mod subscriptions;
     mod work;
 }
 #[cfg(test)]
