@@ -1,6 +1,6 @@
 //! Coordinator overhead on external sources: healthy, failing and slow ones.
 //!
-//! `cargo bench --bench fan_out [-- quick] [-- overhead|throughput|hanging|chaos|slow …]`
+//! `cargo bench --bench fan_out [-- quick] [-- overhead|throughput|hanging|chaos|slow|mapped …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -11,6 +11,8 @@ mod chaos;
 mod common;
 #[path = "fan_out/hanging.rs"]
 mod hanging;
+#[path = "fan_out/mapped.rs"]
+mod mapped;
 #[path = "fan_out/overhead.rs"]
 mod overhead;
 #[path = "fan_out/peers.rs"]
@@ -53,12 +55,13 @@ fn main() {
     let long = Slices { length: slices.length * 4, ..slices };
 
     let started = Instant::now();
-    let sections: [Section<'_>; 5] = [
+    let sections: [Section<'_>; 6] = [
         ("overhead", &|report| overhead::run_slow(long, report)),
         ("throughput", &|report| overhead::run_throughput(slices, report)),
         ("hanging", &hanging::run),
         ("chaos", &|report| chaos::run(chaos, report)),
         ("slow", &|report| slow::run(long, report)),
+        ("mapped", &|report| mapped::run(slices, report)),
     ];
     let all = !sections.iter().any(|(name, _)| has(name));
     for (name, run) in sections.iter().filter(|(name, _)| all || has(name)) {

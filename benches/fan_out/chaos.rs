@@ -85,7 +85,7 @@ fn run_with(name: &str, settings: &[(String, String)], timeout: u64, requests: u
     let all = others.chain([("closing", closing.address, "/")]);
     site.register(
         MODULE,
-        all.map(|(id, address, path)| Source { id, address, path, timeout, hedging: false }),
+        all.map(|(id, address, path)| Source { id, address, path, timeout, hedging: false, mapped: false }),
     );
     let target = site.search(MODULE, DEADLINE, "\"partial\":true".to_owned());
 

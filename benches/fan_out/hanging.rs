@@ -40,6 +40,7 @@ pub(crate) fn run(report: &mut Report) {
             path,
             timeout: LONG_TIMEOUT,
             hedging: false,
+            mapped: false,
         }),
     );
     let target = site.search(MODULE, DEADLINE, "\"partial\":true".to_owned());

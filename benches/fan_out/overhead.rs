@@ -67,6 +67,7 @@ impl Servers {
                 path,
                 timeout: LONG_TIMEOUT,
                 hedging: false,
+                mapped: false,
             };
             site.register(&module(count), names.iter().map(|(id, path)| source((id, path))));
         }

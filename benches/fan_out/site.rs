@@ -31,6 +31,8 @@ pub(crate) struct Source<'a> {
     /// Milliseconds.
     pub(crate) timeout: u64,
     pub(crate) hedging: bool,
+    /// Filters take the same rows out of the same answer, in processes of their own.
+    pub(crate) mapped: bool,
 }
 
 impl Site {
@@ -55,7 +57,7 @@ impl Site {
         block_on(async {
             let mut connection = Connection::open(self.trawl.address).await;
             let mut ids = Vec::new();
-            for Source { id, address, path, timeout, hedging } in sources {
+            for Source { id, address, path, timeout, hedging, mapped } in sources {
                 let mut form = json!({
                     "id": id,
                     "name": id,
@@ -67,6 +69,12 @@ impl Site {
                 });
                 if hedging {
                     form["hedging"] = true.into();
+                }
+                if mapped {
+                    form["kind"] = "mapping".into();
+                    form["method"] = "GET".into();
+                    form["order"] = "time".into();
+                    form["mapping"] = mapping();
                 }
                 connection.call(&self.admin("sources", &form)).await;
                 ids.push(id.to_owned());
@@ -100,4 +108,20 @@ impl Site {
             expected,
         }
     }
+}
+
+fn mapping() -> serde_json::Value {
+    json!({
+        "paging": "cursor",
+        "request": {"query": "{keyword: $keyword, limit: $limit, cursor: $cursor}"},
+        "answer": {
+            "rows": ".data[]",
+            "id": ".id",
+            "title": ".title",
+            "displayTime": ".displayTime",
+            "action": ".action",
+            "total": ".total",
+            "next": ".nextCursor?",
+        },
+    })
 }

@@ -38,6 +38,7 @@ pub(crate) fn run(slices: Slices, report: &mut Report) {
             path,
             timeout: LONG_TIMEOUT,
             hedging: module == "with",
+            mapped: false,
         };
         site.register(module, names.iter().map(|(id, path)| source((id, path))));
         site.search(module, DEADLINE, format!("\"total\":{}", COUNT * SOURCE_TOTAL))
