@@ -57,7 +57,8 @@ export class Position {
     keep() {
         clearTimeout(this.#timer);
         const results = this.#page.results();
-        if (!results || this.#expected) {
+        // A page from the back/forward cache is emptied before it is loaded anew.
+        if (!results?.isConnected || this.#expected) {
             return;
         }
         const rows = [...results.querySelectorAll("[data-item]")];
