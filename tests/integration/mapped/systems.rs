@@ -7,10 +7,12 @@ use serde_json::{Value, json};
 use crate::util::{
     app::TestApp,
     caller::Caller,
+    console::Operated,
     external::with,
     items::{many, user},
     opensearch,
     systems::{self, KEYWORD, ROWS, System},
+    web::Page,
 };
 
 const PAGE: &str = "7";
@@ -58,7 +60,61 @@ async fn find_all(caller: &Caller, order: &str) -> Vec<Value> {
     }
 }
 
+/// Whether its total is the number of its rows.
+fn has_total(entry: &str) -> bool {
+    entry != "verdaccio"
+}
+
+/// An operator adds it in the console: chosen, checked, tried, enabled, in a module for others.
+async fn assert_added_in_console(entry: &str, system: &System) {
+    let all = Operated::start().await;
+    let gallery = all.mei.get("/admin/v1/gallery").await.ok();
+    let entry = gallery.items().iter().find(|found| found["id"] == entry).unwrap();
+    let page = Page::open(&all.mei, "/console?view=add-source").await;
+    page.click_text("Or choose a wiki, a tracker, a chat …").await;
+    page.click_text(entry["name"].as_str().unwrap()).await;
+    page.wait_for_text("The system's own search is mapped to the contract.").await;
+    page.fill("url", system.address.as_str()).await;
+    page.submit().await;
+    page.wait_for_text(&format!(
+        "Where its credentials come from: {}",
+        entry["auth"][0]["from"].as_str().unwrap()
+    ))
+    .await;
+    page.choose("auth.type", system.auth["type"].as_str().unwrap()).await;
+    if let Some(key) = system.auth["key"].as_str() {
+        page.fill("auth.header", system.auth["header"].as_str().unwrap()).await;
+        page.fill("auth.key", key).await;
+    }
+    page.fill("timeoutMs", "10000").await;
+    page.fill("keyword", KEYWORD).await;
+    page.submit().await;
+    let enable = if has_total(entry["id"].as_str().unwrap()) { "Enable" } else { "Enable all the same" };
+    page.wait_until(&format!(
+        "[...document.querySelectorAll('button')].some((one) => one.textContent === '{enable}')"
+    ))
+    .await;
+
+    page.fill("trialKeyword", KEYWORD).await;
+    page.click_text("Search once").await;
+    page.find(".trial-result summary").await;
+    page.run("document.querySelector('.trial-result summary').click()", &[]).await;
+    page.wait_for_text("curl -sS --globoff -i").await;
+
+    page.click_text(enable).await;
+    page.fill("code", "chosen").await;
+    page.submit().await;
+    page.wait_for_text("is searched in").await;
+    let tom = all.app.web_session("tom").await;
+    let search = json!({"keyword": KEYWORD, "moduleId": "chosen", "limit": ROWS});
+    let found = tom.post("/contents/search", &search).await.ok();
+    let ids: HashSet<&str> = found.items().iter().map(|item| item["id"].as_str().unwrap()).collect();
+    assert_eq!(ids, system.ids.iter().map(String::as_str).collect(), "{}", found.text);
+    page.close().await;
+}
+
 async fn assert_federated(entry: &str, system: System, orders: &[&str]) {
+    assert_added_in_console(entry, &system).await;
     let (app, operator) = TestApp::start_operated().await;
     register(&operator, entry, &system).await;
     let caller = app.tenant("acme").await.caller;
@@ -79,8 +135,7 @@ async fn assert_federated(entry: &str, system: System, orders: &[&str]) {
         operator.post_empty(&format!("/admin/v1/sources/{entry}/check?keyword={KEYWORD}")).await.ok();
     let clauses = report.data()["clauses"].as_array().unwrap();
     let broken: Vec<&Value> = clauses.iter().filter(|clause| clause["verdict"] == "fail").collect();
-    let total_is_known = entry != "verdaccio";
-    assert!(broken.iter().all(|clause| !total_is_known && clause["id"] == "total"), "{entry}: {broken:?}");
+    assert!(broken.iter().all(|clause| !has_total(entry) && clause["id"] == "total"), "{entry}: {broken:?}");
 
     let status = system.stop().await;
     let answer = caller.search(&[("moduleId", "papers"), ("keyword", KEYWORD)]).await.ok();
@@ -88,17 +143,17 @@ async fn assert_federated(entry: &str, system: System, orders: &[&str]) {
     assert_eq!((answer.items().len(), &answer.body["partial"]), (own.len(), &json!(true)));
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn datasette_is_searched_with_built_in_content() {
     assert_federated("datasette", systems::datasette().await, &["time", "relevance"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn verdaccio_is_searched_with_built_in_content() {
     assert_federated("verdaccio", systems::verdaccio().await, &["relevance"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opensearch_is_searched_with_built_in_content() {
     let Some(node) = opensearch::node() else {
         eprintln!("skipped: TRAWL_TEST_OPENSEARCH names no node");
@@ -107,12 +162,12 @@ async fn opensearch_is_searched_with_built_in_content() {
     assert_federated("elasticsearch", systems::opensearch(&node).await, &["relevance"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wordpress_is_searched_with_built_in_content() {
     assert_federated("wordpress", systems::wordpress().await, &["time", "relevance"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redmine_is_searched_with_built_in_content() {
     let system = systems::redmine().await;
     assert_trimmed(&system).await;
@@ -140,7 +195,7 @@ async fn assert_trimmed(system: &System) {
     assert_eq!(ana.source("redmine")["status"], "unauthorized", "{}", ana.text);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mediawiki_is_searched_with_built_in_content() {
     assert_federated("mediawiki", systems::mediawiki().await, &["relevance"]).await;
 }

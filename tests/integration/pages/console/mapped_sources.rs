@@ -1,44 +1,6 @@
 use serde_json::json;
 
-use crate::util::{
-    console::Operated,
-    external::with,
-    own_search::OwnSearch,
-    systems::{self, KEYWORD},
-    web::Page,
-};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn system_of_the_gallery_is_added_tried_and_searched() {
-    let all = Operated::start().await;
-    let wiki = systems::mediawiki().await;
-    let page = Page::open(&all.mei, "/console?view=add-source").await;
-    page.click_text("Or choose a wiki, a tracker, a chat …").await;
-    page.click_text("MediaWiki").await;
-    page.wait_for_text("The system's own search is mapped to the contract.").await;
-    page.fill("url", wiki.address.as_str()).await;
-    page.submit().await;
-    page.wait_for_text("Where its credentials come from: a wiki that everybody reads").await;
-    page.fill("keyword", KEYWORD).await;
-    page.submit().await;
-    page.wait_for_text("The check passed").await;
-
-    page.fill("trialKeyword", KEYWORD).await;
-    page.click_text("Search once").await;
-    page.wait_for_text("10 of 25 rows").await;
-    page.run("document.querySelector('.trial-result summary').click()", &[]).await;
-    page.wait_for_text("curl -sS --globoff -i").await;
-
-    page.click_text("Enable").await;
-    page.find("[name=module]").await;
-    page.submit().await;
-    page.wait_for_text("MediaWiki is searched in MediaWiki now.").await;
-    let tom = all.app.web_session("tom").await;
-    let found =
-        tom.post("/contents/search", &json!({"keyword": KEYWORD, "moduleId": "mediawiki"})).await.ok();
-    assert_eq!((found.items().len(), found.total()), (10, 25), "{}", found.text);
-    page.close().await;
-}
+use crate::util::{console::Operated, external::with, own_search::OwnSearch, web::Page};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mapping_stays_when_its_source_is_edited() {
