@@ -65,7 +65,7 @@ async fn views_break_no_rule_in_chinese_and_dark() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn views_break_no_rule_and_fit_narrow_windows_large_text_and_keyboards() {
+async fn views_break_no_rule_in_english_and_fit_narrow_windows() {
     let look = Look { language: "en", scheme: "light", size: WIDE };
     let mut usability = Usability(Rules { look, found: Vec::new() });
     judge_every_view(look, &mut usability).await;

@@ -47,7 +47,7 @@ async fn wait_for_total(caller: &Caller, total: u64) {
 }
 
 #[tokio::test]
-async fn subscriptions_run_once_for_two_replicas_and_go_on_when_one_dies() {
+async fn subscriptions_of_two_replicas_run_once_despite_a_kill() {
     let feeds = FeedServer::start().await;
     for number in 0..FEEDS {
         feeds.set_entries(&path(number), &[("one", "harbour"), ("two", "harbour")]);

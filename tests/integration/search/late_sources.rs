@@ -13,7 +13,7 @@ use crate::util::{
 };
 
 /// Deadline of searches that a held source misses, in milliseconds.
-const SHORT: &str = "300";
+const SHORT: &str = "1000";
 
 const LONG: u64 = 3_600_000;
 
