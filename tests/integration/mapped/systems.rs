@@ -70,9 +70,10 @@ async fn assert_added_in_console(entry: &str, system: &System) {
     let all = Operated::start().await;
     let gallery = all.mei.get("/admin/v1/gallery").await.ok();
     let entry = gallery.items().iter().find(|found| found["id"] == entry).unwrap();
+    let (name, has_total) = (entry["name"].as_str().unwrap(), has_total(entry["id"].as_str().unwrap()));
     let page = Page::open(&all.mei, "/console?view=add-source").await;
     page.click_text("Or choose a wiki, a tracker, a chat …").await;
-    page.click_text(entry["name"].as_str().unwrap()).await;
+    page.click_text(name).await;
     page.wait_for_text("The system's own search is mapped to the contract.").await;
     page.fill("url", system.address.as_str()).await;
     page.submit().await;
@@ -89,27 +90,30 @@ async fn assert_added_in_console(entry: &str, system: &System) {
     page.fill("timeoutMs", "10000").await;
     page.fill("keyword", KEYWORD).await;
     page.submit().await;
-    let enable = if has_total(entry["id"].as_str().unwrap()) { "Enable" } else { "Enable all the same" };
-    page.wait_until(&format!(
-        "[...document.querySelectorAll('button')].some((one) => one.textContent === '{enable}')"
-    ))
-    .await;
+    if has_total {
+        page.wait_for_text("The check passed").await;
+    }
 
     page.fill("trialKeyword", KEYWORD).await;
     page.click_text("Search once").await;
+    let tried = if has_total { format!("10 of {ROWS} rows") } else { "rows".to_owned() };
+    page.wait_for_text(&tried).await;
     page.find(".trial-result summary").await;
     page.run("document.querySelector('.trial-result summary').click()", &[]).await;
     page.wait_for_text("curl -sS --globoff -i").await;
 
-    page.click_text(enable).await;
-    page.fill("code", "chosen").await;
+    page.click_text(if has_total { "Enable" } else { "Enable all the same" }).await;
+    page.find("[name=module]").await;
     page.submit().await;
-    page.wait_for_text("is searched in").await;
+    page.wait_for_text(&format!("{name} is searched in {name} now.")).await;
+    let modules = all.mei.get("/admin/v1/modules").await.ok();
+    let module = modules.items().iter().find(|module| module["name"] == name).unwrap();
     let tom = all.app.web_session("tom").await;
-    let search = json!({"keyword": KEYWORD, "moduleId": "chosen", "limit": ROWS});
+    let search = json!({"keyword": KEYWORD, "moduleId": module["code"], "limit": ROWS});
     let found = tom.post("/contents/search", &search).await.ok();
     let ids: HashSet<&str> = found.items().iter().map(|item| item["id"].as_str().unwrap()).collect();
     assert_eq!(ids, system.ids.iter().map(String::as_str).collect(), "{}", found.text);
+    assert!(!has_total || found.total() == ROWS as u64, "{}", found.text);
     page.close().await;
 }
 
