@@ -1,5 +1,6 @@
 import { t } from "../shared/language.js";
 import { OWNED, PREFIX } from "./module-forms.js";
+import { VIEWER_KINDS } from "./viewers.js";
 
 const KINDS = ["feed", "folder", "sql"];
 
@@ -12,7 +13,7 @@ function codes(modules) {
 /** The groups of the form of a subscription, or of a new one. */
 export function formGroups(modules, subscription) {
     const module = subscription?.module ?? "article";
-    const { feed, folder, sql } = subscription ?? {};
+    const { feed, folder, sql, visibility } = subscription ?? {};
     const group = (kind, ...fields) => ({ when: (values) => values.kind === kind, fields });
     return [
         { fields: [
@@ -46,12 +47,22 @@ export function formGroups(modules, subscription) {
             },
             { name: "enabled", kind: "check", label: t("subscription.enabled"), value: subscription?.enabled ?? true, hint: t("subscription.enabled-hint") },
         ] },
+        { legend: t("content.visibility"), fields: [{
+            name: "viewers", kind: "choice", label: t("subscription.viewers"), value: visibility ? "some" : "everyone",
+            options: [["everyone", t("content.everyone")], ["some", t("contents.restricted")]],
+        }] },
+        { when: ({ viewers }) => viewers === "some", lead: t("subscription.viewers-lead"), fields: VIEWER_KINDS.map((kind) => ({
+            name: `visibility.${kind}`, kind: "lines", label: t(`subscription.${kind}`), value: visibility?.[kind], hint: t("subscription.viewers-hint"),
+        })) },
     ];
 }
 
 /** Form values over a body, as the server's body. */
-export function bodyOf({ kind: _, ...values }, body = {}) {
+export function bodyOf({ kind: _, viewers, ...values }, body = {}) {
     const result = { ...body };
+    if (viewers) {
+        result.visibility = viewers === "some" ? {} : null;
+    }
     for (const [name, value] of Object.entries(values)) {
         const [object, field] = name.split(".");
         result[object] = field ? { ...result[object], [field]: value } : value;

@@ -73,5 +73,14 @@ export default {
     "subscription.for-ever": ["ever", "永久"],
     "subscription.days": ["{said} day|{said} days", "{said} 天"],
     "subscription.enabled": ["Runs by itself", "自动运行"],
+    "subscription.viewers": ["Viewers of the items", "条目的可见范围"],
+    "subscription.viewers-lead": [
+        "Anyone listed, in a listed department or beneath it, or in a listed group sees the items.",
+        "列出的人员、所列部门及其下级部门的成员，以及所列群组的成员可以看到这些条目。",
+    ],
+    "subscription.viewers-hint": ["Ids, one per line.", "每行一个 ID。"],
+    "subscription.users": ["People", "人员"],
+    "subscription.departments": ["Departments", "部门"],
+    "subscription.groups": ["Groups", "群组"],
     "subscription.enabled-hint": ["Otherwise it runs on request only.", "否则仅手动运行。"],
 };

@@ -45,6 +45,19 @@ async fn feed_is_subscribed_to_run_changed_and_removed() {
     let changed = only(&all).await;
     assert_eq!((&changed["keepDays"], &changed["intervalMinutes"]), (&json!(30), &json!(5)));
 
+    page.click_text("Edit").await;
+    page.choose("viewers", "some").await;
+    page.fill("visibility.users", "mei\ntom").await;
+    page.submit().await;
+    page.wait_for_text("People: mei, tom").await;
+    let visibility = json!({"users": ["mei", "tom"], "departments": [], "groups": []});
+    assert_eq!(only(&all).await["visibility"], visibility);
+    page.click_text("Edit").await;
+    page.choose("viewers", "everyone").await;
+    page.submit().await;
+    page.wait_for_text("everyone in the enterprise").await;
+    assert_eq!(only(&all).await["visibility"], json!(null));
+
     page.click_text("Remove").await;
     page.click_text("Remove").await;
     page.wait_for_text("Tides is removed.").await;

@@ -5,15 +5,13 @@ import { timeElement } from "../format.js";
 import { hand, handing, takeHanded } from "../handed-word.js";
 import { rawJson } from "../raw-json.js";
 import { View } from "../view.js";
+import { viewers } from "../viewers.js";
 
 /** The fields that hold texts, with their names. */
 const TEXTS = {
     title: "content.title", subTitle: "content.subTitle", brief: "content.brief", author: "contents.author", image: "content.image", action: "content.action",
     attachInfo: "content.attachInfo", attachDescription: "content.attachDescription",
 };
-
-/** Of each kind, the ids that are shown. */
-const MOST_IDS = 100;
 
 class Content extends View {
     /** The words of the list, which it is opened with again. */
@@ -64,24 +62,6 @@ class Content extends View {
             await this.go(this.#list, { said: t("content.removed", { name }) });
         });
     }
-}
-
-function viewers(visibility) {
-    if (!visibility) {
-        return t("content.everyone");
-    }
-    const named = ["users", "departments", "groups"].filter((kind) => visibility[kind]?.length > 0);
-    if (named.length === 0) {
-        return t("content.nobody");
-    }
-    return element("ul", { class: "names" }, ...named.map((kind) => {
-        const ids = visibility[kind];
-        return element(
-            "li", {}, element("span", { class: "faint" }, t(`content.${kind}`)), " ",
-            ...ids.slice(0, MOST_IDS).flatMap((id, place) => [place > 0 && ", ", isolate(id)]),
-            ids.length > MOST_IDS && element("span", { class: "faint" }, ` ${t("searches.more", { count: ids.length - MOST_IDS })}`),
-        );
-    }));
 }
 
 customElements.define("console-content", Content);

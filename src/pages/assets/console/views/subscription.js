@@ -10,6 +10,7 @@ import { bodyOf, formOf, formGroups } from "../subscription-form.js";
 import { addressOf, explainRun, nextRun, stateBadge } from "../subscription-state.js";
 import { table } from "../table.js";
 import { View } from "../view.js";
+import { viewers } from "../viewers.js";
 
 const NEW = "+";
 const MINUTE = 60_000;
@@ -96,7 +97,7 @@ class Subscription extends View {
             [t("subscription.interval"), duration(intervalMinutes * MINUTE)],
             [t("subscription.keep"), keepDays === null ? t("subscription.for-ever") : t("subscription.days", { count: keepDays, said: number(keepDays) })],
             [t("subscription.enabled"), t(enabled ? "console.yes" : "console.no")],
-            [t("content.visibility"), t(visibility === null ? "content.everyone" : "contents.restricted")],
+            [t("content.visibility"), viewers(visibility)],
         ];
         return element(
             "section", { class: "panel wide", "data-key": "settings", "aria-labelledby": "settings" },
