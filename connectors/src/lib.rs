@@ -19,6 +19,7 @@ mod document;
 mod error;
 mod feed;
 mod gallery;
+mod html;
 mod identity;
 mod item;
 mod lenient_json;
@@ -45,6 +46,7 @@ pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
 pub use feed::{FeedAnswer, FeedClient, Validators};
 pub use gallery::{GalleryAuth, GalleryEntry, GalleryPerson, gallery, gallery_file, read_entry};
+pub use html::html_to_text;
 pub use identity::{
     Assertion, AssertionClaims, AssertionHeader, AssertionIssuer, AssertionSubject, DEFAULT_ASSERTION_HEADER,
     KnownPerson, SourceIdentity,

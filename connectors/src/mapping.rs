@@ -5,7 +5,6 @@
 //! `pool` keeps these processes. `source` puts both between the client, or the check, and the transport.
 
 mod display_time;
-mod html;
 mod interpreter;
 mod message;
 mod pool;

@@ -2,16 +2,15 @@
 
 use feed_rs::model::{Entry, Feed, Link, Person, Text};
 use feed_rs::parser::{self, ParseFeedError};
-use html2text::config;
 use serde_json::{Map, Value};
+use trawl_connectors::html_to_text;
+use url::{ParseError, Url};
 
 /// Inflated; a feed is parsed in memory.
 pub(crate) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
 
-/// Prevents line breaks in paragraphs.
-const TEXT_WIDTH: usize = 1_000_000;
-
-pub(crate) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
+/// `address` is where the feed was found; relative addresses begin there.
+pub(crate) fn rows(feed: &[u8], address: Option<&Url>) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
     // A derived id lets a second import update the row; the default is random.
     let parser = parser::Builder::new()
         .id_generator(|links, title, _| match (links.first(), title) {
@@ -21,29 +20,35 @@ pub(crate) fn rows(feed: &[u8]) -> Result<Vec<Map<String, Value>>, ParseFeedErro
         })
         .build();
     let Feed { entries, authors, .. } = parser.parse(feed)?;
-    Ok(entries.into_iter().map(|entry| row(entry, &authors)).collect())
+    Ok(entries.into_iter().map(|entry| row(entry, &authors, address)).collect())
 }
 
-fn row(entry: Entry, feed_authors: &[Person]) -> Map<String, Value> {
+fn row(entry: Entry, feed_authors: &[Person], address: Option<&Url>) -> Map<String, Value> {
+    let resolve = |link: String| match (address, Url::parse(&link)) {
+        (Some(address), Err(ParseError::RelativeUrlWithoutBase)) => {
+            address.join(&link).map_or(link, String::from)
+        }
+        _ => link,
+    };
     let time = entry.published.or(entry.updated);
     let image =
         entry.media.iter().flat_map(|media| &media.thumbnails).map(|thumbnail| thumbnail.image.uri.clone());
     let content = entry.content.and_then(|content| Some((content.body?, content.content_type.to_string())));
     let summary = entry.summary.map(|text| (text.content, text.content_type.to_string()));
-    let brief = content.into_iter().chain(summary).map(|(text, kind)| plain_text(text, &kind));
+    let brief = content.into_iter().chain(summary).map(|(text, kind)| plain_text(&text, &kind));
     let values = [
         ("id", Some(Value::from(entry.id))),
         (
             "title",
             entry
                 .title
-                .map(|Text { content, content_type, .. }| plain_text(content, content_type.as_str()).into()),
+                .map(|Text { content, content_type, .. }| plain_text(&content, content_type.as_str()).into()),
         ),
         ("brief", brief.into_iter().find(|text| !text.is_empty()).map(Value::from)),
         ("author", author(&entry.authors).or_else(|| author(feed_authors)).map(Value::from)),
         ("displayTime", time.map(|time| time.timestamp_millis().into())),
-        ("image", image.into_iter().next().map(Value::from)),
-        ("link", main_link(&entry.links).map(Value::from)),
+        ("image", image.into_iter().next().map(|image| resolve(image).into())),
+        ("link", main_link(&entry.links).map(|link| resolve(link).into())),
     ];
     values.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -57,17 +62,9 @@ fn main_link(links: &[Link]) -> Option<String> {
     links.iter().find(is_main).or(links.first()).map(|link| link.href.clone())
 }
 
-fn plain_text(text: String, kind: &str) -> String {
+fn plain_text(text: &str, kind: &str) -> String {
     let is_markup = kind.contains("html") && text.contains(['<', '&']);
-    if !is_markup {
-        return text.trim().to_owned();
-    }
-    let rendered = config::plain_no_decorate()
-        .no_table_borders()
-        .raw_mode(true)
-        .link_footnotes(false)
-        .string_from_read(text.as_bytes(), TEXT_WIDTH);
-    rendered.map_or(text, |plain| plain.trim().to_owned())
+    if is_markup { html_to_text(text) } else { text.trim().to_owned() }
 }
 
 #[cfg(test)]
@@ -83,13 +80,13 @@ mod tests {
             <description>&lt;p&gt;At &lt;b&gt;four&lt;/b&gt;&lt;/p&gt;&lt;p&gt;Come &amp;amp; eat&lt;/p&gt;</description></item>
             <item><title>No id, no link</title></item>
             </channel></rss>"#;
-        let found = rows(feed).unwrap();
+        let found = rows(feed, None).unwrap();
         assert_eq!(found[0]["id"], json!("n1"));
         assert_eq!(found[0]["title"], json!("Tea & cake"));
-        assert_eq!(found[0]["brief"], json!("At four\n\nCome & eat"));
+        assert_eq!(found[0]["brief"], json!("At four Come & eat"));
         assert_eq!(found[0]["displayTime"], json!(1_787_209_830_000_i64));
         assert_eq!(found[0]["link"], json!("https://example.org/1"));
-        assert_eq!(found[1]["id"], rows(feed).unwrap()[1]["id"], "an id made up is the same each time");
+        assert_eq!(found[1]["id"], rows(feed, None).unwrap()[1]["id"], "an id made up is the same each time");
         assert_ne!(found[1]["id"], json!(""));
     }
 
@@ -100,7 +97,7 @@ mod tests {
             <entry><id>e1</id><title type="html">&lt;i&gt;One&lt;/i&gt;</title><updated>2026-08-20T07:10:30Z</updated>
             <link rel="self" href="https://example.org/self"/><link rel="alternate" href="https://example.org/1"/>
             <summary>short</summary><content type="text">a &lt; b</content></entry></feed>"#;
-        let found = rows(feed).unwrap();
+        let found = rows(feed, None).unwrap();
         assert_eq!(
             Value::Object(found[0].clone()),
             json!({"id": "e1", "title": "One", "brief": "a < b", "author": "Ann",
@@ -113,14 +110,42 @@ mod tests {
         let feed = br#"{"version":"https://jsonfeed.org/version/1.1","title":"F","items":[
             {"id":"j1","content_html":"<p>Hello<br>you</p>","url":"https://example.org/j1",
              "date_published":"2026-08-20T07:10:30Z"}]}"#;
-        let found = rows(feed).unwrap();
+        let found = rows(feed, None).unwrap();
         assert_eq!(found[0]["id"], json!("j1"));
-        assert_eq!(found[0]["brief"], json!("Hello\nyou"));
+        assert_eq!(found[0]["brief"], json!("Hello you"));
+    }
+
+    #[test]
+    fn relative_links_begin_at_the_address_of_the_feed() {
+        let feed = br#"<feed xmlns="http://www.w3.org/2005/Atom"><id>f</id><title>F</title>
+            <entry><id>e1</id><title>One</title><link href="/posts/1"/></entry>
+            <entry><id>e2</id><title>Two</title><link href="2"/></entry>
+            <entry><id>e3</id><title>Three</title><link href="https://elsewhere.example/"/></entry></feed>"#;
+        let address = "https://example.org/news/feed.xml".parse().unwrap();
+        let links = |address| {
+            let rows = rows(feed, address).unwrap();
+            rows.into_iter().map(|row| row["link"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            links(Some(&address)),
+            ["https://example.org/posts/1", "https://example.org/news/2", "https://elsewhere.example/"]
+        );
+        assert_eq!(links(None)[0], "/posts/1");
+    }
+
+    #[test]
+    fn nested_markup_of_an_entry_takes_little_time_and_memory() {
+        let depth = 100_000;
+        let json = serde_json::json!({"version": "https://jsonfeed.org/version/1.1", "title": "F", "items": [
+            {"id": "1", "content_html": format!("{}{}", "<b a=1>".repeat(depth), "<p>x".repeat(depth))},
+        ]});
+        let found = rows(json.to_string().as_bytes(), None).unwrap();
+        assert_eq!(found[0]["brief"].as_str().unwrap().len(), 2 * depth - 1);
     }
 
     #[test]
     fn other_documents_are_errors() {
-        assert!(rows(b"<html><body>404</body></html>").is_err());
-        assert!(rows(b"").is_err());
+        assert!(rows(b"<html><body>404</body></html>", None).is_err());
+        assert!(rows(b"", None).is_err());
     }
 }

@@ -173,7 +173,7 @@ fn records(raw: impl Read + Send + 'static, most: u64) -> io::Result<Result<Reco
                 let most = feed::MAX_FEED_BYTES / (1024 * 1024);
                 return Ok(Err(Rejection::file(format!("a feed must be at most {most} MiB"))));
             }
-            feed::rows(&text)
+            feed::rows(&text, None)
                 .map(|rows| {
                     RecordSource::FeedEntries(FeedEntries {
                         left: rows.into_iter(),

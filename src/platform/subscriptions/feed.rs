@@ -38,8 +38,8 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<Ending, Stop>
         let outcome = RunOutcome::Unchanged;
         return Ok(Ending { outcome, position: None, batch: Batch::default(), is_whole: false });
     };
-    let id = run.begun.settings.id.clone();
-    let read = spawn_blocking(move || match rows::feed::rows(&document) {
+    let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
+    let read = spawn_blocking(move || match rows::feed::rows(&document, url.as_ref()) {
         Ok(rows) => Ok(read_entries(&id, rows)?),
         Err(_) => Err(Stop::failed("the feed is no whole RSS, Atom or JSON feed")),
     });

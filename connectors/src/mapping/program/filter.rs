@@ -5,7 +5,7 @@ use jaq_core::{Compiler, compile, data, load, native};
 use jaq_json::Val;
 
 use super::value::{as_text, shorten};
-use crate::mapping::html;
+use crate::html::html_to_text;
 
 pub(super) type Values = data::JustLut<Val>;
 
@@ -34,7 +34,7 @@ pub(super) fn compile_filter(text: &str) -> Result<jaq_core::Filter<Values>, Str
 /// `text`: plain text of HTML; null stays.
 fn text_filter() -> native::Fun<Values> {
     native::run(("text", native::v(0), |(_, value)| {
-        let text = as_text(&value).map(|html| Val::from(html::to_text(&html)));
+        let text = as_text(&value).map(|html| Val::from(html_to_text(&html)));
         native::bome(match (text, value) {
             (Some(text), _) => Ok(text),
             (None, Val::Null) => Ok(Val::Null),
