@@ -28,9 +28,14 @@ pub struct KnownPerson {
     pub login_id: String,
     /// Departments by synchronised id, the main one first.
     pub departments: Vec<String>,
-    /// Differs once a session of theirs has ended, or their login has changed.
+    /// Changes with their sessions, login and departments.
     #[serde(skip)]
     pub standing: u64,
+}
+
+impl KnownPerson {
+    /// Fields of `$person`.
+    pub(crate) const FIELDS: [&str; 3] = ["userId", "loginId", "departments"];
 }
 
 /// The claim that is the subject of assertions.

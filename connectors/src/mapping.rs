@@ -18,6 +18,7 @@ pub use self::message::{FieldFault, MappingError};
 pub use self::pool::InterpreterPool;
 pub use self::source::MappedCalls;
 pub(crate) use self::source::MappedQuestion;
+use crate::identity::KnownPerson;
 
 /// Longest filter, in bytes.
 const MAX_FILTER_BYTES: usize = 8 * 1024;
@@ -70,7 +71,9 @@ pub enum Paging {
     None,
     /// `next` yields the next page's `$cursor`.
     Cursor,
-    /// By `$page`, until a page is not full or `total` is reached. If there is a `next`, it yields the next page's number.
+    /// By `$page`, until `total` is reached or, without one, a page is not full.
+    ///
+    /// If there is a `next`, it yields the next page's number.
     Page,
     /// By `$offset`, in the same way.
     Offset,
@@ -87,7 +90,7 @@ pub enum Paging {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AnswerMapping {
-    /// The message of a failure; null or nothing if there is none.
+    /// The message of a failure; null, false, empty or nothing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// The rows, one result each. Required.
@@ -175,6 +178,11 @@ impl Mapping {
             if filter.len() > MAX_FILTER_BYTES {
                 return wrong(field, format!("must be at most {MAX_FILTER_BYTES} bytes"));
             }
+            // An absent field is null in jq, and null leaves a parameter or header out: the call would be for nobody.
+            if let Some(unknown) = person_fields(filter).find(|name| !KnownPerson::FIELDS.contains(name)) {
+                let known = KnownPerson::FIELDS.join(", ");
+                return wrong(field, format!("`$person.{unknown}` does not exist: {known} do"));
+            }
         }
         if let Some(path) = &self.request.path {
             let fits =
@@ -201,6 +209,14 @@ impl Mapping {
         }
         Ok(())
     }
+}
+
+/// The names after `$person.`, in texts too.
+fn person_fields(filter: &str) -> impl Iterator<Item = &str> {
+    filter.split("$person.").skip(1).map(|rest| {
+        let end = rest.find(|character: char| !character.is_alphanumeric() && character != '_');
+        &rest[..end.unwrap_or(rest.len())]
+    })
 }
 
 /// `.` or `..` as browsers and the parser of addresses read them.

@@ -13,12 +13,14 @@ use serde_json::{Map, Value, json};
 use url::{Position, Url};
 
 use self::filter::{Values, compile_filter};
-use self::value::{as_count, as_text, count, kind, read_action, read_time, shorten, to_json};
+use self::value::{as_count, as_text, count, is_nothing, kind, read_action, read_time, shorten, to_json};
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
 use super::{MAX_ROWS, Mapping, Paging};
 use crate::identity::KnownPerson;
 
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
+/// Between the number of a page and that of the rows before it, in a cursor. Systems may send less than `$limit`.
+const SEEN: char = '-';
 
 /// Fields of an item, in the order of their messages.
 const ITEM_FIELDS: [(&str, &str); 10] = [
@@ -60,8 +62,14 @@ impl CompiledMapping {
     /// A filter that fails, or yields the wrong kind of value. A cursor of another kind of paging.
     pub(super) fn build(&self, variables: &Variables) -> Result<BuiltRequest, MappingError> {
         let run = self.start(variables, Val::Null, Val::Null)?;
-        let query = run.pairs("request.query")?;
-        let headers = run.pairs("request.headers")?;
+        let pairs = |field| {
+            let pairs = run.pairs(field)?;
+            if variables.person.is_some() {
+                self.check_person_stays(variables, field, &pairs)?;
+            }
+            Ok::<_, MappingError>(pairs)
+        };
+        let (query, headers) = (pairs("request.query")?, pairs("request.headers")?);
         let body =
             run.first("request.body", Val::Null)?.map(|body| to_json(&body, "request.body")).transpose()?;
         Ok(BuiltRequest { query, headers, body })
@@ -84,7 +92,9 @@ impl CompiledMapping {
         let headers = received.headers.iter();
         let headers = headers.map(|(name, value)| (Val::from(name.clone()), Val::from(value.clone())));
         let run = self.start(variables, Val::obj(headers.collect()), answer.clone())?;
-        if let Some(message) = run.first("answer.error", answer.clone())?.and_then(|value| as_text(&value)) {
+        let error = run.first("answer.error", answer.clone())?;
+        if let Some(message) = error.filter(|value| !is_nothing(value)) {
+            let message = shorten(as_text(&message).unwrap_or_else(|| message.to_string()));
             let envelope = json!({"code": 500, "message": message}).to_string();
             return Ok(ReadAnswer { envelope, faults: Vec::new() });
         }
@@ -114,25 +124,62 @@ impl CompiledMapping {
         Ok(ReadAnswer { envelope: envelope.to_string(), faults: faults.0 })
     }
 
+    /// Refuses a request without a header or parameter that another person's has.
+    ///
+    /// Without it, a system may answer for everyone.
+    ///
+    /// # Errors
+    /// Names the missing one.
+    fn check_person_stays(
+        &self,
+        variables: &Variables,
+        field: &str,
+        pairs: &[(String, String)],
+    ) -> Result<(), MappingError> {
+        let somebody = || "somebody".to_owned();
+        let person = KnownPerson {
+            user_id: somebody(),
+            login_id: somebody(),
+            departments: vec![somebody()],
+            standing: 0,
+        };
+        let variables = Variables { person: Some(person), ..variables.clone() };
+        // A filter may fail for a person whom it does not know.
+        let theirs = self.start(&variables, Val::Null, Val::Null)?.pairs(field).unwrap_or_default();
+        match theirs.iter().find(|(name, _)| pairs.iter().all(|(given, _)| given != name)) {
+            None => Ok(()),
+            Some((name, _)) => Err(MappingError::new(field, format!("yields no `{name}` for this person"))),
+        }
+    }
+
     fn start<'p>(
         &'p self,
         variables: &Variables,
         headers: Val,
         answer: Val,
     ) -> Result<BoundFilters<'p>, MappingError> {
-        let cursor = variables.cursor.as_deref();
-        let number = || {
-            let number = cursor.map(str::parse::<u64>).transpose();
-            number.map_err(|_| MappingError::new("cursor", "must be a number, as the source pages by one"))
+        let number = |text: &str| {
+            let wrong = |_| MappingError::new("cursor", "must be a number, as paging is `offset` or `page`");
+            text.parse::<u64>().map_err(wrong)
         };
-        let (offset, page) = match self.paging {
-            Paging::Offset => (number()?.unwrap_or(0), self.first_page),
-            Paging::Page => {
-                let page = number()?.unwrap_or(self.first_page);
-                let before = page.saturating_sub(self.first_page);
-                (before.saturating_mul(variables.limit as u64), page)
+        let mut cursor = variables.cursor.as_deref();
+        let (offset, page, seen) = match (self.paging, cursor) {
+            (Paging::Offset, Some(text)) => {
+                let offset = number(text)?;
+                (offset, self.first_page, offset)
             }
-            Paging::None | Paging::Cursor | Paging::Link => (0, self.first_page),
+            (Paging::Page, Some(text)) => {
+                let (page, seen) = match text.split_once(SEEN) {
+                    Some((page, seen)) => (page, Some(number(seen)?)),
+                    None => (text, None),
+                };
+                cursor = Some(page);
+                let page = number(page)?;
+                let before = page.saturating_sub(self.first_page);
+                let offset = before.saturating_mul(variables.limit as u64);
+                (offset, page, seen.unwrap_or(offset))
+            }
+            _ => (0, self.first_page, 0),
         };
         let address = variables.address.trim_end_matches('/').to_owned();
         let person = variables.person.as_ref().map_or(Val::Null, describe_person);
@@ -147,7 +194,7 @@ impl CompiledMapping {
             headers,
             answer,
         ];
-        Ok(BoundFilters { program: self, values, limit: variables.limit as u64, offset, page })
+        Ok(BoundFilters { program: self, values, limit: variables.limit as u64, page, seen })
     }
 }
 
@@ -161,8 +208,9 @@ struct BoundFilters<'p> {
     program: &'p CompiledMapping,
     values: Vec<Val>,
     limit: u64,
-    offset: u64,
     page: u64,
+    /// Rows of the pages before.
+    seen: u64,
 }
 
 impl<'p> BoundFilters<'p> {
@@ -204,10 +252,13 @@ impl<'p> BoundFilters<'p> {
             rows.push(row.map_err(wrong)?);
         }
         match rows.as_slice() {
-            [Val::Arr(rows)] => Err(wrong(format!(
-                "yields one array of {} values, where each row must be a result: end it with []",
-                rows.len()
-            ))),
+            // A row may be an array of values.
+            [Val::Arr(rows)] if rows.iter().all(|row| matches!(row, Val::Obj(_) | Val::Arr(_))) => {
+                Err(wrong(format!(
+                    "yields one array of {} values, where each row must be a result: end it with []",
+                    rows.len()
+                )))
+            }
             _ => Ok(rows),
         }
     }
@@ -269,18 +320,16 @@ impl<'p> BoundFilters<'p> {
         AnswerHead { sent_to, next_link, .. }: AnswerHead,
     ) -> Result<Option<String>, MappingError> {
         const FIELD: &str = "answer.next";
-        let stated = self.first(FIELD, answer)?.filter(|value| !matches!(value, Val::Bool(false)));
-        let stated = match stated {
-            None => None,
-            Some(value) => {
-                let text = as_text(&value)
-                    .ok_or_else(|| MappingError::new(FIELD, format!("yields {}, not text", kind(&value))))?;
-                Some(text).filter(|text| !text.is_empty())
-            }
+        let stated = self.first(FIELD, answer)?.filter(|value| !is_nothing(value));
+        let text = |value: Val| {
+            as_text(&value)
+                .ok_or_else(|| MappingError::new(FIELD, format!("yields {}, not text", kind(&value))))
         };
+        let stated = stated.map(text).transpose()?;
         let rows = rows as u64;
+        let seen = self.seen.saturating_add(rows);
         let has_more = || match total {
-            Some(total) => rows > 0 && self.offset.saturating_add(rows) < total,
+            Some(total) => rows > 0 && seen < total,
             None => rows > 0 && rows >= self.limit,
         };
         Ok(match self.program.paging {
@@ -288,8 +337,8 @@ impl<'p> BoundFilters<'p> {
             Paging::Cursor => stated,
             Paging::Link => stated.or(next_link).map(|next| locate(&sent_to, &next)).transpose()?,
             Paging::Offset | Paging::Page if self.program.filters.contains_key(FIELD) => stated,
-            Paging::Offset => has_more().then(|| self.offset.saturating_add(rows).to_string()),
-            Paging::Page => has_more().then(|| self.page.saturating_add(1).to_string()),
+            Paging::Offset => has_more().then(|| seen.to_string()),
+            Paging::Page => has_more().then(|| format!("{}{SEEN}{seen}", self.page.saturating_add(1))),
         })
     }
 }

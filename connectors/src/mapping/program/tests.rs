@@ -106,8 +106,9 @@ fn numbered_pages_end_with_the_total_or_a_short_page() {
     // A system with a smaller page than `limit` goes on where it stopped.
     assert_eq!(of(Paging::Offset, json!(3), None, 1).as_deref(), Some("1"));
     assert_eq!(of(Paging::Offset, json!(3), None, 0), None);
-    assert_eq!(of(Paging::Page, json!(3), None, 2).as_deref(), Some("2"));
-    assert_eq!(of(Paging::Page, json!(3), Some("2"), 1), None);
+    assert_eq!(of(Paging::Page, json!(3), None, 2).as_deref(), Some("2-2"));
+    assert_eq!(of(Paging::Page, json!(3), Some("2-2"), 1), None);
+    assert_eq!(of(Paging::Page, json!(3), Some("2-1"), 1).as_deref(), Some("3-2"));
     assert_eq!(of(Paging::None, json!(3), None, 2), None);
 }
 
@@ -121,9 +122,72 @@ fn page_is_counted_from_its_first_number() {
     let query = |cursor| program.build(&variables(cursor)).unwrap().query;
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(query(None), [pair("page", "0"), pair("offset", "0")]);
-    assert_eq!(query(Some("3")), [pair("page", "3"), pair("offset", "6")]);
-    let error = program.build(&variables(Some("x"))).unwrap_err();
-    assert_eq!(error.field, "cursor");
+    assert_eq!(query(Some("3-4")), [pair("page", "3"), pair("offset", "6")]);
+    for cursor in ["x", "3-", "3-x", "-1"] {
+        let error = program.build(&variables(Some(cursor))).unwrap_err();
+        assert_eq!(error.field, "cursor", "{cursor}");
+    }
+}
+
+#[test]
+fn error_that_is_false_or_empty_is_none() {
+    let mapping = mapping(Paging::None, |mapping| mapping.answer.error = Some(".error".to_owned()));
+    let message = |error: Value| {
+        let read = read(&mapping, None, &json!({"rows": rows(1), "error": error})).unwrap();
+        serde_json::from_str::<Value>(&read.envelope).unwrap()["message"].clone()
+    };
+    for nothing in [Value::Null, json!(false), json!("")] {
+        assert_eq!(message(nothing), Value::Null);
+    }
+    assert_eq!(message(json!("down")), "down");
+    assert_eq!(message(json!({"code": "maxlag"})), r#"{"code":"maxlag"}"#);
+}
+
+#[test]
+fn row_may_be_an_array_of_values() {
+    let mapping = mapping(Paging::None, |mapping| {
+        (mapping.answer.id, mapping.answer.display_time) = (".[0]".to_owned(), ".[1]".to_owned());
+        mapping.answer.title = None;
+    });
+    let row = json!(["a", 1_704_067_200]);
+    for count in 1..3 {
+        let read = read(&mapping, None, &json!({"rows": vec![row.clone(); count]})).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(&read.envelope).unwrap()["count"], count);
+    }
+    let error = read(&mapping, None, &json!({"rows": [[row]]})).unwrap_err();
+    assert!(error.message.contains("end it with []"), "{error}");
+}
+
+#[test]
+fn request_that_leaves_its_person_out_is_refused() {
+    let person = |login: &str, departments: &[&str]| KnownPerson {
+        user_id: "mei".to_owned(),
+        login_id: login.to_owned(),
+        departments: departments.iter().copied().map(str::to_owned).collect(),
+        standing: 0,
+    };
+    let mapping = mapping(Paging::None, |mapping| {
+        mapping.request.query = Some("{ q: $keyword, group: $person.departments, from: $cursor }".to_owned());
+        mapping.request.headers = Some("{ Sudo: $person.loginId }".to_owned());
+    });
+    let program = CompiledMapping::compile(&mapping).unwrap();
+    let build = |person| program.build(&Variables { person: Some(person), ..variables(None) });
+    let request = build(person("mei", &["hr", "it"])).unwrap();
+    assert_eq!((request.query.len(), request.headers.len()), (3, 1));
+    let refusal = |person| build(person).unwrap_err().to_string();
+    assert_eq!(refusal(person("mei", &[])), "request.query: yields no `group` for this person");
+}
+
+#[test]
+fn unknown_field_of_the_person_is_refused() {
+    let mapping = mapping(Paging::None, |mapping| {
+        mapping.request.headers = Some("{ Sudo: $person.login }".to_owned());
+    });
+    let error = mapping.check_form().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "request.headers: `$person.login` does not exist: userId, loginId, departments do"
+    );
 }
 
 #[test]

@@ -33,6 +33,15 @@ pub(super) fn kind(value: &Val) -> &'static str {
     }
 }
 
+/// Whether systems say by it that there is none.
+pub(super) fn is_nothing(value: &Val) -> bool {
+    match value {
+        Val::Null | Val::Bool(false) => true,
+        Val::TStr(text) => text.is_empty(),
+        _ => false,
+    }
+}
+
 /// The text of a scalar.
 pub(super) fn as_text(value: &Val) -> Option<String> {
     match value {
