@@ -14,7 +14,8 @@ use crate::answer::{Answer, parse_page};
 use crate::credentials::{FixedCredentials, SourceCredential};
 use crate::error::{SourceError, refuses_the_call};
 use crate::identity::{IdentifiedPerson, KnownPerson};
-use crate::mapping::{FieldFault, MappedQuestion, MappingError};
+use crate::mapping::{MappedQuestion, MappingError};
+use crate::redaction::{redact_body, redact_headers};
 use crate::request::{Parameters, SearchRequest};
 use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
@@ -24,7 +25,7 @@ use crate::transport::{
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
-const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
+pub(crate) const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
 
 /// Question of one call.
 #[derive(Clone, Copy, Debug)]
@@ -148,7 +149,12 @@ impl ClientState {
         let identified = identify(&self.settings, question.person).await?;
         let person = identified.as_ref().map(|identified| &identified.person);
         let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
-        let prepared = prepare(&self.settings, Parameters::from(*question), person).await?;
+        let prepared = prepare(&self.settings, Parameters::from(*question), person).await;
+        let prepared = prepared.map_err(|error| match person {
+            // It may fit others.
+            Some(_) => SourceError::PersonRefused(format!("the mapping does not fit this person: {error}")),
+            None => error.into(),
+        })?;
         let asserted = assertion.map(|assertion| &assertion.credential);
         let request = &prepared.request;
         let (response, mut secrets) = match &self.credentials {
@@ -167,7 +173,7 @@ impl ClientState {
         };
         secrets.extend(assertion.map(|assertion| assertion.text.clone()));
         let answer = match response {
-            Ok(response) => self.read(question, &prepared, response).await,
+            Ok(response) => self.read(question, &prepared, response, &secrets).await,
             Err(error) => Err(error),
         };
         secrets.iter().map(ExposeSecret::expose_secret).fold(answer, |answer, secret| {
@@ -218,7 +224,9 @@ impl ClientState {
         question: &Question<'_>,
         prepared: &PreparedSearch,
         response: Response,
+        secrets: &[SecretString],
     ) -> Result<Answer, SourceError> {
+        let is_personal = self.settings.identity.is_some();
         if response.status() != StatusCode::OK {
             let status = response.status();
             let error = SOURCE.describe_status(status, read_retry_after(&response));
@@ -229,32 +237,47 @@ impl ClientState {
                     SourceError::CursorRefused(text)
                 }
                 // Systems differ in the status for a person whom they do not know.
-                SourceError::Unauthorized(text) | SourceError::Failed(text)
-                    if self.settings.identity.is_some() && status.is_client_error() =>
+                SourceError::Unauthorized(_) | SourceError::Failed(_)
+                    if is_personal && status.is_client_error() =>
                 {
-                    SourceError::PersonRefused(format!("for this person, {text}"))
+                    let text = format!("the source refused this person with HTTP {}", status.as_u16());
+                    SourceError::PersonRefused(text)
                 }
                 error => error,
             });
         }
         let bound = self.settings.max_body_bytes;
         if let (Some(mapped), Some(mapped_question)) = (&self.settings.mapping, &prepared.mapped) {
-            let headers = response.headers().clone();
+            let mut headers = response.headers().clone();
+            for secret in secrets {
+                redact_headers(&mut headers, secret.expose_secret());
+            }
             let body =
                 receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
-            let content = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
-                Some(content) => content.into_owned(),
-                None => on_thread(move || inflate(body, bound)).await?,
+            let redacted = {
+                let secrets = secrets.to_vec();
+                move |content| {
+                    let secrets = secrets.iter().map(ExposeSecret::expose_secret);
+                    secrets.fold(content, redact_body)
+                }
             };
-            let (envelope, faults) = mapped.read(mapped_question, &headers, &content).await?;
+            let content = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
+                Some(content) => redacted(content.into_owned()),
+                None => on_thread(move || inflate(body, bound).map(redacted)).await?,
+            };
+            // Operators see messages, and a person's rows are no concern of theirs.
+            let hidden = |error: MappingError| if is_personal { error.without_values() } else { error };
+            let read = mapped.read(mapped_question, &headers, &content).await;
+            let (envelope, faults) = read.map_err(hidden)?;
             let (limit, had_cursor) = (question.limit, question.cursor.is_some());
+            let is_small = envelope.len() <= PARSED_IN_PLACE_BYTES;
             let parse = move || parse_page(envelope.as_bytes(), None, limit, had_cursor);
-            let is_small = content.len() <= PARSED_IN_PLACE_BYTES;
             let mut answer = if is_small { parse() } else { on_thread(parse).await }?;
             if !mapped.states_total() {
                 answer = answer.without_note_of_total();
             }
-            answer.notes.splice(..0, faults.iter().filter_map(FieldFault::note));
+            let notes = faults.iter().filter_map(|fault| fault.note(is_personal));
+            answer.notes.splice(..0, notes);
             refuse_repeated_cursor(&mut answer, question);
             return Ok(answer);
         }

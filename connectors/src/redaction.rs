@@ -2,21 +2,51 @@
 
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use reqwest::header::{HeaderMap, HeaderValue};
+use serde_json::Value;
 use url::form_urlencoded;
 
 const REDACTED: &str = "…";
 /// A prefix of this length counts as the secret, as quoted texts are cut.
 const PREFIX_BYTES: usize = 12;
 
-/// Removes `secret` in any case, whole or cut off, plain, URL-encoded or in base64.
+/// Removes `secret`, whole or cut off, in any case and usual encoding.
 pub(crate) fn redact(text: String, secret: &str) -> String {
+    let quoted = Value::from(secret).to_string();
+    let quoted = quoted.trim_matches('"');
     let spellings = [
         secret.to_owned(),
         form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
         BASE64_STANDARD.encode(secret),
         BASE64_URL_SAFE_NO_PAD.encode(secret),
+        quoted.to_owned(),
+        // As PHP writes it.
+        quoted.replace('/', "\\/"),
     ];
     spellings.iter().fold(text, |text, spelling| redact_spelling(text, spelling))
+}
+
+/// Removes `secret` from a body before filters read it: they could respell it.
+///
+/// A shorter one than [`PREFIX_BYTES`] stays, as it may be a word of any row.
+pub(crate) fn redact_body(body: Vec<u8>, secret: &str) -> Vec<u8> {
+    if secret.len() < PREFIX_BYTES {
+        return body;
+    }
+    let text = String::from_utf8_lossy(&body).into_owned();
+    let redacted = redact(text.clone(), secret);
+    // Another encoding stays.
+    if redacted == text { body } else { redacted.into_bytes() }
+}
+
+/// Like [`redact_body`].
+pub(crate) fn redact_headers(headers: &mut HeaderMap, secret: &str) {
+    for value in headers.values_mut() {
+        let redacted = redact(String::from_utf8_lossy(value.as_bytes()).into_owned(), secret);
+        if redacted.as_bytes() != value.as_bytes() {
+            *value = HeaderValue::try_from(redacted).unwrap_or(HeaderValue::from_static(""));
+        }
+    }
 }
 
 fn redact_spelling(text: String, secret: &str) -> String {
@@ -53,6 +83,7 @@ mod tests {
             ("tok/Secret+of-64-characters==tok/Secret+of-64-characters==", "……"),
             ("tok%2FSecret%2Bof-64-characters%3D%3D", "…"),
             ("dG9rL1NlY3JldCtvZi02NC1jaGFyYWN0ZXJzPT0=!", "…=!"),
+            (r"tok\/Secret+of-64-characters==", "…"),
             ("http://tok/secret+of-64-characters==.example", "http://….example"),
             ("cut off: tok/Secret+of", "cut off: …"),
             ("tok/Secre is another", "tok/Secre is another"),

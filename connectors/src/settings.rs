@@ -179,6 +179,17 @@ pub enum SettingsError {
     Client(String),
 }
 
+impl SettingsError {
+    /// With the first cause: reqwest names only its builder.
+    pub(crate) fn client(error: &reqwest::Error) -> Self {
+        let mut cause: &dyn std::error::Error = error;
+        while let Some(earlier) = cause.source() {
+            cause = earlier;
+        }
+        Self::Client(cause.to_string())
+    }
+}
+
 impl SourceSettings {
     pub(crate) fn check(&self) -> Result<(), SettingsError> {
         let limits = [

@@ -58,11 +58,14 @@ pub async fn try_source(
         Ok(credentials) => credentials,
         Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
     };
-    let exchange = probe.call(Parameters::from(*question), &credentials).await;
+    let mut exchange = probe.call(Parameters::from(*question), &credentials).await;
+    if let Ok(reply) = &mut exchange.outcome {
+        reply.body = probe.redact_body(std::mem::take(&mut reply.body));
+    }
     let states_total = settings.mapping.as_ref().is_none_or(MappedCalls::states_total);
     let mut trial = read(exchange, order, question, states_total);
     let own = [&mut trial.curl].into_iter().chain(&mut trial.problems);
-    let own = own.chain(&mut trial.body).chain(&mut trial.failure).chain(&mut trial.cursor);
+    let own = own.chain(&mut trial.body).chain(&mut trial.content_type).chain(&mut trial.failure);
     own.for_each(|text| probe.redact_text(text));
     Ok(trial)
 }

@@ -11,6 +11,8 @@ use url::Url;
 use super::Mapping;
 use crate::identity::KnownPerson;
 
+const SEE_TRIAL: &str = "fails; a trial shows why";
+
 /// A filter that cannot be used, or failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{field}: {message}")]
@@ -24,6 +26,11 @@ pub struct MappingError {
 impl MappingError {
     pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
         Self { field: field.into(), message: message.into() }
+    }
+
+    /// Without values of the answer, which messages of filters may quote.
+    pub(crate) fn without_values(self) -> Self {
+        if self.field == "mapping" { self } else { Self { message: SEE_TRIAL.to_owned(), ..self } }
     }
 }
 
@@ -40,9 +47,10 @@ pub struct FieldFault {
 }
 
 impl FieldFault {
-    /// The note of a search; an absent value needs none.
-    pub(crate) fn note(&self) -> Option<String> {
-        let message = self.message.as_ref()?;
+    /// The note of a search; an absent value needs none. Messages quote values of rows, which are no concern of others if `is_personal`.
+    pub(crate) fn note(&self, is_personal: bool) -> Option<String> {
+        let message = self.message.as_deref()?;
+        let message = if is_personal { SEE_TRIAL } else { message };
         Some(format!("{} {message} (rows: {})", self.field, self.rows))
     }
 }

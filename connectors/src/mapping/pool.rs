@@ -10,9 +10,11 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 
 use super::Mapping;
 use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
+use crate::client::PARSED_IN_PLACE_BYTES;
 
 /// Processes at most, and jobs at once.
 const MAX_PROCESSES: usize = 4;
@@ -90,8 +92,15 @@ impl InterpreterPool {
         let Ok(outcome) = exchange else {
             return Err(failed(process.describe_end().await.to_owned()));
         };
+        let outcome_bytes = outcome.len();
         self.lock().push(process);
-        match serde_json::from_slice(&outcome).map_err(|error| failed(error.to_string()))? {
+        let parse = move || serde_json::from_slice(&outcome);
+        let outcome = if outcome_bytes <= PARSED_IN_PLACE_BYTES {
+            parse()
+        } else {
+            spawn_blocking(parse).await.map_err(|error| failed(error.to_string()))?
+        };
+        match outcome.map_err(|error| failed(error.to_string()))? {
             JobOutcome::Failed(error) => Err(error),
             outcome => Ok(outcome),
         }

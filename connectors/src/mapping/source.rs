@@ -22,7 +22,7 @@ const DEFAULT_LIMIT: usize = 10;
 
 /// A mapping with the processes that run it.
 ///
-/// It does one job at a time. A filter that never ends takes one process from other sources, not all.
+/// It does one job at a time. A filter that never ends takes one process from other sources.
 #[derive(Clone, Debug)]
 pub struct MappedCalls {
     mapping: Arc<Mapping>,

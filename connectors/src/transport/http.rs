@@ -60,7 +60,7 @@ impl Http {
         let client = guarded(names, rules.lists(url))
             .pool_max_idle_per_host(max_idle)
             .build()
-            .map_err(|error| SettingsError::Client(error.without_url().to_string()))?;
+            .map_err(|error| SettingsError::client(&error))?;
         Ok(Self { client, url: url.clone(), rules: rules.clone() })
     }
 

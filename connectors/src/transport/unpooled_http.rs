@@ -30,7 +30,7 @@ impl UnpooledHttp {
                 .http1_only()
                 .retry(reqwest::retry::never())
                 .build()
-                .map_err(|error| SettingsError::Client(error.without_url().to_string()))
+                .map_err(|error| SettingsError::client(&error))
         };
         Ok(Self { rules: rules.clone(), lookups, listed: client(true)?, unlisted: client(false)? })
     }

@@ -64,6 +64,29 @@ async fn stored_secret_is_sent_to_its_own_origin_only() {
 }
 
 #[tokio::test]
+async fn echoed_secret_is_shown_in_no_spelling_of_a_filter() {
+    let (_app, operator) = TestApp::start_operated().await;
+    let system = OwnSearch::start(|request| {
+        let key = request.headers["x-key"].to_str().unwrap();
+        let rows = json!([{"id": 1, "name": key, "when": "2024-01-01", "error": key}]);
+        ([("x-echo", key)], rows.to_string()).into_response()
+    })
+    .await;
+    let key = json!({"type": "API_KEY", "header": "X-Key", "key": "hush-hush-hush"});
+    let mut source = with(system.registration("wiki", &mapping()), "auth", key);
+    let respelt = |filter: &str| format!("{filter} | explode | map(. + 1) | implode");
+    for filter in [respelt(".name"), respelt("$headers[\"x-echo\"]"), "$headers[\"x-echo\"]".to_owned()] {
+        source["mapping"]["answer"]["title"] = filter.clone().into();
+        let trial = operator.post(TRY, &json!({"source": source, "keyword": "a"})).await.ok();
+        assert_eq!(trial.data()["rows"].as_array().map(Vec::len), Some(1), "{}", trial.text);
+        assert!(!trial.text.contains("hush") && !trial.text.contains("ivti"), "{filter}: {}", trial.text);
+    }
+    source["mapping"]["answer"]["error"] = respelt(".[0].error").into();
+    let trial = operator.post(TRY, &json!({"source": source, "keyword": "a"})).await.ok();
+    assert!(trial.data()["failure"].is_string() && !trial.text.contains("ivti"), "{}", trial.text);
+}
+
+#[tokio::test]
 async fn failed_trial_shows_how_far_it_came() {
     let (_app, operator) = TestApp::start_operated().await;
     let system = OwnSearch::start(|request| {
