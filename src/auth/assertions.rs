@@ -132,11 +132,11 @@ impl TenantAssertions {
         let Some(person) = person else { return Ok(None) };
         let live = sessions.find_live(reader, self.tenant_id, &[user_id]).await?;
         let mut hasher = DefaultHasher::new();
-        (person.epoch, &person.login_id).hash(&mut hasher);
+        let departments = departments(&person);
+        (person.epoch, &person.login_id, &departments).hash(&mut hasher);
         let mut ids: Vec<String> = live.into_iter().map(|session| session.id.digits()).collect();
         ids.sort_unstable();
         ids.hash(&mut hasher);
-        let departments = departments(&person);
         let Person { user_id, login_id, .. } = person;
         Ok(Some(KnownPerson { user_id, login_id, departments, standing: hasher.finish() }))
     }

@@ -14,7 +14,7 @@ use super::{
 use crate::util::{
     app::{Application, TestApp},
     external::with,
-    items::user,
+    items::{department, user},
     own_search::{OwnSearch, ReceivedRequest},
 };
 
@@ -93,6 +93,19 @@ async fn source_is_called_with_the_token_of_the_person_who_searches() {
         assert_eq!(refused.source("crm")["status"], "unauthorized", "{}", refused.text);
         assert_eq!(mei.search(&SEARCH).await.ok().ids(), ["of-mei"]);
     }
+}
+
+#[tokio::test]
+async fn token_of_a_person_is_renewed_when_their_department_changes() {
+    let (app, acme, system) = start("OAUTH2_TOKEN_EXCHANGE").await;
+    app.sync(&acme.caller, "organizations", &json!([department("hr", "")])).await;
+    let mei = app.user(&acme, "mei").await;
+    mei.search(&SEARCH).await.ok();
+    mei.search(&SEARCH).await.ok();
+    assert_eq!(granted(&system), 1);
+    app.sync(&acme.caller, "users", &json!([user("mei", "hr")])).await;
+    mei.search(&SEARCH).await.ok();
+    assert_eq!(granted(&system), 2, "the token of the earlier departments is used");
 }
 
 #[tokio::test]

@@ -272,7 +272,11 @@ impl FakeSource {
         });
         let begin = |_| {
             let (call, cache, key) = (self.call(cursor), cache.clone(), Arc::clone(&key));
-            Ok(async move { call.await.inspect(|page| cache.put(key, page)) })
+            Ok(async move {
+                let result = call.await;
+                cache.keep(key, &result);
+                result
+            })
         };
         let cached = cache.get(Arc::clone(&key), request.search.deadline, begin, |call, _until| call).await?;
         let page = into_page(&cached.page, request, order, cursor, consumed);

@@ -48,15 +48,15 @@ impl GuardedClient {
         &self.state
     }
 
-    /// `put` gets the page, even after `deadline`. Fails if the source is suspended.
-    pub(crate) fn begin<P>(
+    /// `keep` gets the outcome, even after `deadline`. Fails if the source is suspended.
+    pub(crate) fn begin<K>(
         &self,
         call: PageCall,
         deadline: Instant,
-        put: P,
-    ) -> Result<impl Future<Output = PageResult> + Send + use<P>, SourceFailure>
+        keep: K,
+    ) -> Result<impl Future<Output = PageResult> + Send + use<K>, SourceFailure>
     where
-        P: FnOnce(Arc<SourcePageKey>, &Arc<RawPage>) + Send + 'static,
+        K: FnOnce(Arc<SourcePageKey>, &PageResult) + Send + 'static,
     {
         let permit = self.state.admit()?;
         self.state.count_call();
@@ -65,13 +65,11 @@ impl GuardedClient {
             (Arc::clone(&self.client), self.propagate_trace, span.clone());
         let call = async move {
             let trace = propagate_trace(call_span, trace);
-            let page = client.fetch(&key, trace.as_ref()).await.map_err(|failure| SourceFailure {
-                is_cursor_fault: failure.is_cursor_fault || is_guess,
-                ..failure
-            })?;
-            let page = Arc::new(page);
-            put(key, &page);
-            Ok(page)
+            let result = client.fetch(&key, trace.as_ref()).await.map(Arc::new).map_err(|failure| {
+                SourceFailure { is_cursor_fault: failure.is_cursor_fault || is_guess, ..failure }
+            });
+            keep(key, &result);
+            result
         };
         Ok(permit.watch(deadline, self.source_timeout, call).instrument(span))
     }

@@ -88,8 +88,27 @@ impl SourcePageCache {
         Self { inner: Arc::new(Inner { fresh, stale, pages, positions, in_flight }) }
     }
 
-    /// Calls put their pages themselves, also after their search.
-    pub(crate) fn put(&self, key: Arc<SourcePageKey>, page: &Arc<RawPage>) {
+    /// Calls keep their outcome themselves, also after their search.
+    ///
+    /// The pages of a person whom the source refuses go: they see nothing of before.
+    pub(crate) fn keep(&self, key: Arc<SourcePageKey>, result: &PageResult) {
+        match result {
+            Ok(page) => self.put(key, page),
+            Err(failure) if failure.is_person_refused => self.forget_person(&key),
+            Err(_) => {}
+        }
+    }
+
+    fn forget_person(&self, of: &SourcePageKey) {
+        let pages = &self.inner.pages;
+        let is_theirs = |key: &SourcePageKey| key.registration == of.registration && key.person == of.person;
+        let theirs = pages.iter().map(|(key, _)| key).filter(|key| is_theirs(key));
+        for key in theirs.collect::<Vec<_>>() {
+            pages.invalidate(&*key);
+        }
+    }
+
+    fn put(&self, key: Arc<SourcePageKey>, page: &Arc<RawPage>) {
         if self.inner.stale.max(self.inner.fresh).is_zero() {
             return;
         }
@@ -172,7 +191,6 @@ impl SourcePageCache {
         };
         match (result, stale) {
             (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
-            // A person who is refused now sees nothing of before.
             (Err(failure), _) if failure.is_person_refused => Err(failure),
             (Err(failure), Some(stored)) => {
                 count_page("external", "stale");

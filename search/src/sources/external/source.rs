@@ -135,7 +135,7 @@ impl ExternalSource {
             let (key, trace) = (Arc::clone(&key), request.search.parameters.trace.clone());
             let call = PageCall { key, trace, is_guess, span: Span::current() };
             let cache = self.cache.clone();
-            self.client.begin(call, until, move |key, page| cache.put(key, page))
+            self.client.begin(call, until, move |key, result| cache.keep(key, result))
         };
         let deadline = request.search.deadline;
         let state = self.client.state();

@@ -42,7 +42,10 @@ async fn get(
     result: PageResult,
 ) -> Result<(String, bool), SourceFailure> {
     let (writer, written) = (cache.clone(), Arc::clone(&key));
-    let call = async move { result.inspect(|page| writer.put(written, page)) };
+    let call = async move {
+        writer.keep(written, &result);
+        result
+    };
     let cached = cache.get(key, later(), |_| Ok(call), waited).await?;
     Ok((cached.page.note.clone().unwrap(), matches!(cached.origin, Origin::Stale { .. })))
 }
@@ -69,6 +72,24 @@ async fn stale_page_stands_in_for_a_failure_until_it_expires() {
     assert_eq!(get(&cache, key("a"), Err(failure())).await, Ok(found("1", true)));
     advance(STALE).await;
     assert_eq!(get(&cache, key("a"), Err(failure())).await, Err(failure()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn pages_of_a_person_who_is_refused_are_forgotten() {
+    let cache = SourcePageCache::new(SETTINGS);
+    let of = |person: &str, keyword| {
+        Arc::new(SourcePageKey { person: Some(person.to_owned()), ..plain_key(keyword) })
+    };
+    for key in [of("mei", "a"), of("mei", "b"), of("tom", "a")] {
+        get(&cache, key, Ok(page("before"))).await.unwrap();
+    }
+    advance(FRESH).await;
+    let refused = SourceFailure::no_person();
+    assert_eq!(get(&cache, of("mei", "a"), Err(refused.clone())).await, Err(refused));
+    for keyword in ["a", "b"] {
+        assert_eq!(get(&cache, of("mei", keyword), Err(failure())).await, Err(failure()));
+    }
+    assert_eq!(get(&cache, of("tom", "a"), Err(failure())).await, Ok(found("before", true)));
 }
 
 #[tokio::test(start_paused = true)]
