@@ -98,7 +98,7 @@ pub async fn try_source(
     Identified(caller): Identified,
     JsonObject(form): JsonObject<TrialForm>,
 ) -> Result<Envelope<Trial>> {
-    Ok(Envelope::of(state.registry.try_source(caller.tenant.id, form).await?))
+    Ok(Envelope::of(state.registry.try_source(Author::caller(&caller), form).await?))
 }
 
 /// Returns one external source.
@@ -213,7 +213,8 @@ pub async fn check_source(
     QueryParameters(query): QueryParameters<CheckQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {
-    let check = state.registry.prepare_check(caller.tenant.id, &id, query.keyword, query.person).await?;
+    let CheckQuery { keyword, person } = query;
+    let check = state.registry.prepare_check(Author::caller(&caller), &id, keyword, person).await?;
     if wants_events(&headers) {
         return Ok(send_check(check));
     }

@@ -222,7 +222,8 @@ impl Registry {
     ///
     /// # Errors
     /// 400, 503 while the maximum of checks runs.
-    pub async fn try_source(&self, tenant_id: i64, form: TrialForm) -> Result<Trial> {
+    pub async fn try_source(self: &Arc<Self>, author: Author, form: TrialForm) -> Result<Trial> {
+        let tenant_id = author.tenant.id;
         let TrialForm { source, keyword, limit, cursor, person } = form;
         // Any characters: the trial may be about them.
         let keyword = keyword.filter(|keyword| !keyword.trim().is_empty() && keyword.len() <= KEYWORD_BYTES);
@@ -241,6 +242,7 @@ impl Registry {
             row.client_secret_sealed = stored.client_secret_sealed;
         }
         let settings = self.client_settings(tenant_id, &row)?;
+        self.record_search_as(author, &settings, person.as_deref()).await?;
         let limit = usize::try_from(limit).unwrap_or_default();
         let question =
             Question { keyword: &keyword, limit, cursor: cursor.as_deref(), person: person.as_deref() };
@@ -248,6 +250,26 @@ impl Registry {
             conformance::try_source(&settings.source, &self.policy.addresses, settings.order, &question)
                 .await;
         tried.map_err(refuse_settings)
+    }
+
+    /// Records that an operator calls a source as this person.
+    ///
+    /// # Errors
+    /// 400 for a person who may not sign in.
+    async fn record_search_as(
+        self: &Arc<Self>,
+        author: Author,
+        settings: &ClientSettings,
+        person: Option<&str>,
+    ) -> Result<()> {
+        let (Some(identity), Some(person)) = (&settings.source.identity, person) else { return Ok(()) };
+        let found = identity.issuer.find_person(person).await;
+        let person = found.map_err(|error| Error::bad_request(format!("person: {error}")))?;
+        self.change(author, move |_| {
+            let deed = Deed::new("search-as", "user", person.user_id);
+            Box::pin(async move { Ok(((), Some(deed))) })
+        })
+        .await
     }
 
     fn take_check_permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -271,17 +293,19 @@ impl Registry {
     /// 400, 404, 503 while the maximum of checks runs.
     pub async fn prepare_check(
         self: &Arc<Self>,
-        tenant_id: i64,
+        author: Author,
         id: &str,
         keyword: Option<String>,
         person: Option<String>,
     ) -> Result<SourceCheck> {
+        let tenant_id = author.tenant.id;
         if keyword.as_deref().is_some_and(|keyword| keyword.trim().is_empty()) {
             return Err(Error::bad_request("keyword: must not be blank"));
         }
         let permit = self.take_check_permit()?;
         let row = self.row_of(tenant_id, id).await?;
         let settings = self.client_settings(tenant_id, &row)?;
+        self.record_search_as(author, &settings, person.as_deref()).await?;
         let settings = CheckSettings { source: settings.source, order: settings.order, person, keyword };
         let check = conformance::Check::new(settings, &self.policy.addresses).map_err(refuse_settings)?;
         Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })

@@ -228,8 +228,12 @@ async fn operator_checks_and_tries_as_a_person() {
     assert!(trial.data()["curl"].as_str().unwrap().contains("-H \"x-trawl-assertion: $ASSERTION\""));
     assert!(!trial.text.contains("eyJ"), "an assertion is shown");
     let nobody = json!({"source": registration(&source), "keyword": "letter", "person": "nobody"});
-    let trial = operator.post("/admin/v1/sources/try", &nobody).await.ok();
-    assert!(trial.data()["failure"].as_str().unwrap().contains("deleted or disabled"), "{}", trial.text);
+    let refusal = "person: the person is deleted or disabled";
+    operator.post("/admin/v1/sources/try", &nobody).await.fails(400, refusal);
+    operator.post_empty(&format!("{check}&person=nobody")).await.fails(400, refusal);
+    let audited = operator.get("/admin/v1/audit?action=search-as").await.ok();
+    let people: Vec<_> = audited.items().iter().map(|entry| &entry["objectId"]).collect();
+    assert_eq!(people, ["p000", "p000"], "the check and the trial");
 }
 
 #[tokio::test]
