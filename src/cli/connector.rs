@@ -211,14 +211,14 @@ pub(super) async fn check(options: CheckOptions) -> ExitCode {
 
 pub(super) async fn try_once(options: TryOptions) -> ExitCode {
     let settings = async {
-        let entry = mapping::read(&options.file)?;
+        let entry = mapping::read(&options.file, &options.person)?;
         let url = match &options.url {
             Some(url) => url.clone(),
             None => mapping::address(&entry)?,
         };
         let (method, order) = (mapping::method(&entry), mapping::order(&entry));
-        let (mut source, rules) = source_settings(&url, method, Some(entry), &options.access).await?;
-        source.identity = options.person.identity(options.access.grant.into()).await?;
+        let (source, rules) =
+            source_settings(&url, method, Some(entry), &options.access, &options.person).await?;
         Ok::<_, SetupError>((source, order, rules))
     };
     let (source, order, rules) = match settings.await {
@@ -271,7 +271,7 @@ pub(super) fn schema() -> ExitCode {
 /// A mapping's own method and order count, unless options name others.
 async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
     let entry = match &options.mapping {
-        Some(file) => Some(mapping::read(file)?),
+        Some(file) => Some(mapping::read(file, &options.person)?),
         None => None,
     };
     let method = match (options.method, &entry) {
@@ -284,8 +284,8 @@ async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, Addres
         (Some(OrderArgument::Relevance), _) => DeclaredOrder::Relevance,
         (None, Some(entry)) => mapping::order(entry),
     };
-    let (mut source, rules) = source_settings(&options.url, method, entry, &options.access).await?;
-    source.identity = options.person.identity(options.access.grant.into()).await?;
+    let (source, rules) =
+        source_settings(&options.url, method, entry, &options.access, &options.person).await?;
     let person = options.person.person().map(str::to_owned);
     Ok((CheckSettings { source, order, person, keyword: options.keyword.clone() }, rules))
 }
@@ -296,8 +296,11 @@ async fn source_settings(
     method: Method,
     entry: Option<GalleryEntry>,
     access: &AccessOptions,
+    person: &PersonOptions,
 ) -> Result<(SourceSettings, AddressRules), SetupError> {
     let rules = AddressRules::allowing([Some(url), access.token_url.as_ref()].into_iter().flatten());
+    let is_variable = entry.as_ref().is_some_and(|entry| entry.mapping.uses_person());
+    let identity = person.identity(access.grant.into(), is_variable).await?;
     let mapping = match entry {
         Some(entry) => Some(mapping::compile(entry).await?),
         None => None,
@@ -307,7 +310,7 @@ async fn source_settings(
         method,
         mapping,
         authentication: authentication(access)?,
-        identity: None,
+        identity,
         timeout: Duration::from_millis(access.timeout_ms),
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,

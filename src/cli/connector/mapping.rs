@@ -11,10 +11,11 @@ use trawl_connectors::{
 };
 use url::Url;
 
+use super::person::PersonOptions;
 use crate::{cli::client::SetupError, sandbox::this_program};
 
-/// An existing file goes before a name of the gallery.
-pub(super) fn read(file: &Path) -> Result<GalleryEntry, SetupError> {
+/// An existing file goes before a name of the gallery. For a person, its headers of people count.
+pub(super) fn read(file: &Path, person: &PersonOptions) -> Result<GalleryEntry, SetupError> {
     let failed = |reason: String| SetupError::Mapping(format!("{}: {reason}", file.display()));
     let name = file.to_str().unwrap_or_default();
     let text = match fs::read_to_string(file) {
@@ -24,7 +25,11 @@ pub(super) fn read(file: &Path) -> Result<GalleryEntry, SetupError> {
             None => return Err(failed(format!("{error}; `trawl connector gallery` lists the names"))),
         },
     };
-    read_entry(name, &text).map_err(|error| failed(error.to_string()))
+    let mut entry = read_entry(name, &text).map_err(|error| failed(error.to_string()))?;
+    if let (Some(_), Some(theirs)) = (person.person(), &entry.person) {
+        entry.mapping.request.headers = Some(theirs.headers.clone());
+    }
+    Ok(entry)
 }
 
 pub(super) fn address(entry: &GalleryEntry) -> Result<Url, SetupError> {

@@ -68,20 +68,18 @@ impl PersonOptions {
         self.person.as_deref()
     }
 
-    /// Serves the key from now on, and says where.
-    pub(super) async fn identity(&self, grant: Grant) -> Result<Option<SourceIdentity>, SetupError> {
+    /// The identity with a key that is served from now on. `is_variable` if a mapping names `$person`: it needs no key.
+    pub(super) async fn identity(
+        &self,
+        grant: Grant,
+        is_variable: bool,
+    ) -> Result<Option<SourceIdentity>, SetupError> {
         let Some(id) = &self.person else { return Ok(None) };
         let header = AssertionHeader::new(&self.assertion_header).map_err(|invalid| {
             SetupError::Credentials { option: "--assertion-header", reason: invalid.reason }
         })?;
         let (key, _) = KeyPair::generate().map_err(|error| SetupError::Keys(error.message))?;
-        let published = JwkSet { keys: vec![key.public().clone()] };
-        let failed = |error: std::io::Error| SetupError::Keys(format!("{}: {error}", self.keys_listen));
-        let listener = TcpListener::bind(self.keys_listen).await.map_err(failed)?;
-        let issuer = format!("http://{}", listener.local_addr().map_err(failed)?);
-        eprintln!("The key of assertions: {issuer}/jwks");
-        let keys = Router::new().route("/jwks", get(async move || Json(published)));
-        tokio::spawn(async move { axum::serve(listener, keys).await });
+        let issuer = if is_variable { String::new() } else { self.publish(&key).await? };
         let person = KnownPerson {
             user_id: id.clone(),
             login_id: self.login.clone().unwrap_or_else(|| id.clone()),
@@ -93,8 +91,20 @@ impl PersonOptions {
             audience: self.assertion_audience.clone(),
             departments: !self.departments.is_empty(),
         };
-        // The source of a person's token needs no assertion.
-        let header = Some(header).filter(|_| !grant.is_of_people());
+        // The source learns of the person by their token, or from the mapping.
+        let header = Some(header).filter(|_| !grant.is_of_people() && !is_variable);
         Ok(Some(SourceIdentity { issuer: Arc::new(OnePerson { person, key, issuer }), claims, header }))
+    }
+
+    /// Serves the key; returns the issuer.
+    async fn publish(&self, key: &KeyPair) -> Result<String, SetupError> {
+        let published = JwkSet { keys: vec![key.public().clone()] };
+        let failed = |error: std::io::Error| SetupError::Keys(format!("{}: {error}", self.keys_listen));
+        let listener = TcpListener::bind(self.keys_listen).await.map_err(failed)?;
+        let issuer = format!("http://{}", listener.local_addr().map_err(failed)?);
+        eprintln!("The key of assertions: {issuer}/jwks");
+        let keys = Router::new().route("/jwks", get(async move || Json(published)));
+        tokio::spawn(async move { axum::serve(listener, keys).await });
+        Ok(issuer)
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     util::{
         app::TestApp,
         items::many,
+        own_search::OwnSearch,
         program::{run, text, trawl},
         systems::free_port,
     },
@@ -137,6 +138,21 @@ async fn credentials_of_each_kind_are_read_and_never_printed() {
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(named), "{options:?}: {said}");
+    }
+}
+
+#[tokio::test]
+async fn gallery_system_is_tried_with_the_headers_of_the_person() {
+    let system = OwnSearch::always(r#"{"results": [], "total_count": 0}"#).await;
+    let url = system.base.as_str();
+    let arguments = ["connector", "try", "redmine", "--keyword", "plan", "--url", url, "--no-auth"];
+    for (person, header) in [(&[][..], None), (&["--person", "mei"], Some("mei"))] {
+        let output = run(trawl(&[&arguments[..], person].concat())).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+        let received = system.received();
+        let headers = &received.last().unwrap().headers;
+        let sent = headers.get("x-redmine-switch-user").map(|value| value.to_str().unwrap());
+        assert_eq!((sent, headers.contains_key("x-trawl-assertion")), (header, false));
     }
 }
 
