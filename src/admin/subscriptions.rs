@@ -83,7 +83,8 @@ pub async fn find_subscription(
 
 /// Replaces a subscription; absent fields get defaults, module and kind stay.
 ///
-/// Other settings of its source have it read from the beginning, at once. Present items get another visibility in the background.
+/// Another source is read from its beginning, at once. Another password is tried at once. With longer `keepDays`, the next run
+/// reads all again. Present items get another visibility in the background.
 #[operation(
     tag = "admin", request_body = SubscriptionForm,
     params(("id" = String, Path, description = "The subscription's id"), IfMatch),

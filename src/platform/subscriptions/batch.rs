@@ -10,7 +10,7 @@ use crate::{
     error::Result,
     platform::contents::{forms::Content, service as contents},
     replicas::Fence,
-    store::{FromRow, Json, ROWS_PER_STATEMENT, Transaction, Value, find_in, sql},
+    store::{Connection, FromRow, Json, ROWS_PER_STATEMENT, Transaction, Value, find_in, sql},
 };
 
 /// The progress of a run that a batch writes.
@@ -40,12 +40,18 @@ pub(super) struct Batch {
 }
 
 /// The changes of a batch.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Written {
     pub(super) added: u64,
     pub(super) changed: u64,
     pub(super) removed: u64,
-    /// Read entries whose items were removed by age.
+}
+
+/// Read entries beside what is known of them.
+#[derive(Default)]
+pub(super) struct Compared {
+    pub(super) changed: Vec<ChangedEntry>,
+    /// Known entries that are too old.
     pub(super) aged: Vec<String>,
 }
 
@@ -57,9 +63,9 @@ struct KnownEntry {
 }
 
 /// An entry that is new or has changed.
-struct ChangedEntry {
-    item: Content,
-    hash: String,
+pub(super) struct ChangedEntry {
+    pub(super) item: NewItem,
+    is_new: bool,
     first_seen: i64,
     shown_at: i64,
 }
@@ -80,10 +86,12 @@ pub(super) async fn write(
     if present.is_none_or(|row| row.revision != begun.revision) {
         return Ok(None);
     }
-    let mut written = Written::default();
-    let changed = compare(transaction, begun, batch.items, &mut written, now).await?;
+    // Upkeep may have removed items since the first comparison.
+    let changed = compare(transaction, begun, batch.items, now).await?.changed;
     put(transaction, begun, &changed).await?;
-    written.removed = remove(transaction, begun, &batch.gone).await?;
+    let added = changed.iter().filter(|entry| entry.is_new).count() as u64;
+    let removed = remove(transaction, begun, &batch.gone).await?;
+    let written = Written { added, changed: changed.len() as u64 - added, removed };
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     repo::count_items(transaction, tenant_id, id, count(written.added) - count(written.removed)).await?;
     match progress {
@@ -93,56 +101,49 @@ pub(super) async fn write(
             end.last_run.added += written.added;
             end.last_run.changed += written.changed;
             end.last_run.removed += written.removed;
-            if let Some(aged) = &mut end.aged {
-                aged.extend_from_slice(&written.aged);
-            }
             repo::end_run(transaction, begun, &end).await?;
         }
     }
     Ok(Some(written))
 }
 
-/// The entries that are new or have changed, unless they are too old.
-async fn compare(
-    transaction: &Transaction,
+/// Finds the entries that need a write, and those that are too old.
+pub(super) async fn compare(
+    connection: &Connection,
     begun: &SubscriptionRow,
     items: Vec<NewItem>,
-    written: &mut Written,
     now: i64,
-) -> Result<Vec<ChangedEntry>> {
+) -> Result<Compared> {
     let ids: Vec<&str> = items.iter().map(|item| item.content.id.as_str()).collect();
     let text = "SELECT item_id, hash, first_seen FROM subscription_items \
                 WHERE tenant_id = ? AND subscription_id = ? AND item_id";
     let of_subscription = [begun.tenant_id.into(), begun.settings.id.as_str().into()];
-    let known = find_in::<KnownEntry>(transaction, text, &of_subscription, &ids).await?;
+    let known = find_in::<KnownEntry>(connection, text, &of_subscription, &ids).await?;
     let mut known: HashMap<String, KnownEntry> =
         known.into_iter().map(|entry| (entry.item_id.clone(), entry)).collect();
     let oldest = oldest_kept(now, begun.settings.keep_days);
-    let mut changed = Vec::new();
-    for NewItem { content: mut item, hash } in items {
-        let entry = known.remove(&item.id);
+    let mut compared = Compared::default();
+    for item in items {
+        let entry = known.remove(&item.content.id);
         let first_seen = entry.as_ref().map_or(now, |entry| entry.first_seen);
-        let shown_at = item.display_time.unwrap_or(first_seen);
-        let (is_known, before) = (entry.is_some(), entry.and_then(|entry| entry.hash));
+        let shown_at = item.content.display_time.unwrap_or(first_seen);
         if shown_at < oldest {
-            if is_known && before.is_none() {
-                written.aged.push(item.id);
-            }
+            compared.aged.extend(entry.map(|entry| entry.item_id));
             continue;
         }
-        match before {
-            Some(before) if before == hash => continue,
-            Some(_) => written.changed += 1,
-            None => written.added += 1,
+        let hash = entry.and_then(|entry| entry.hash);
+        if hash.as_ref() != Some(&item.hash) {
+            compared.changed.push(ChangedEntry { item, is_new: hash.is_none(), first_seen, shown_at });
         }
-        item.visibility = begun.settings.visibility.as_ref().map(|Json(visibility)| visibility.clone());
-        changed.push(ChangedEntry { item, hash, first_seen, shown_at });
     }
-    Ok(changed)
+    Ok(compared)
 }
 
 async fn put(transaction: &Transaction, begun: &SubscriptionRow, changed: &[ChangedEntry]) -> Result<()> {
-    let items: Vec<Content> = changed.iter().map(|entry| entry.item.clone()).collect();
+    let visibility = begun.settings.visibility.as_ref().map(|Json(visibility)| visibility);
+    let shown =
+        |entry: &ChangedEntry| Content { visibility: visibility.cloned(), ..entry.item.content.clone() };
+    let items: Vec<Content> = changed.iter().map(shown).collect();
     contents::put_items(transaction, begun.tenant_id, &begun.settings.module, &items).await?;
     for chunk in changed.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
@@ -155,8 +156,8 @@ async fn put(transaction: &Transaction, begun: &SubscriptionRow, changed: &[Chan
             [
                 Value::from(begun.tenant_id),
                 begun.settings.id.as_str().into(),
-                entry.item.id.as_str().into(),
-                entry.hash.as_str().into(),
+                entry.item.content.id.as_str().into(),
+                entry.item.hash.as_str().into(),
                 entry.first_seen.into(),
                 entry.shown_at.into(),
                 begun.audience.into(),

@@ -82,6 +82,12 @@ pub(super) fn item_id(subscription_id: &str, entry_id: &str) -> String {
     format!("{subscription_id}:{HASHED}{}", hex::encode(digest(&SHA256, entry_id.as_bytes())))
 }
 
+/// The entry's id of an item; `None` if the item has but its hash.
+pub(super) fn entry_id<'a>(subscription_id: &str, item_id: &'a str) -> Option<&'a str> {
+    let entry_id = item_id.strip_prefix(subscription_id)?.strip_prefix(':')?;
+    (!entry_id.starts_with(HASHED)).then_some(entry_id)
+}
+
 /// The hash of all that an entry says; its viewers are the subscription's.
 pub(super) fn hash(item: &Content) -> Result<String> {
     let text = serde_json::to_vec(&(item.display_time, item)).map_err(Error::internal)?;
@@ -136,6 +142,7 @@ mod tests {
             let id = item_id("s", &one);
             prop_assert!(check_id(&id).is_ok());
             prop_assert_eq!(id == item_id("s", &other), one == other);
+            prop_assert!(entry_id("s", &id).is_none_or(|entry_id| entry_id == one));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::{
     collections::{HashMap, HashSet},
     fs::File,
     os::fd::OwnedFd,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -14,10 +14,10 @@ use futures::{StreamExt, TryStreamExt};
 use tokio::{io::AsyncReadExt, task::spawn_blocking};
 use tokio_util::io::ReaderStream;
 
-use self::walk::FoundFile;
+use self::walk::{Found, FoundFile};
 use super::{
     batch::{Batch, NewItem},
-    entries::{checked, item_id},
+    entries::{checked, entry_id, item_id},
     forms::{EntryProblem, Folder, RunOutcome},
     repo,
     run::{BATCH, Ending, Run, Stop},
@@ -33,28 +33,39 @@ use crate::{
 /// Marks the stamp of a cut text, which is read again.
 const CUT: &str = "-cut";
 
+const EMPTY: &str = "the folder holds no readable file, unlike before: is its disk mounted? Its items stay; removing the \
+                     subscription removes them";
+
 /// Reads new and changed files; removes items of files that are gone.
+///
+/// Items beneath a path that cannot be read stay.
 pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, Stop> {
     let (tenant_id, id) = (run.begun.tenant_id, run.begun.settings.id.clone());
     let (path, roots) = (folder.path.clone(), Arc::clone(&run.runner.state.folders));
     let walked = spawn_blocking(move || {
         let root = walk::open_root(&path, &roots)?;
-        let files = walk::walk(&root)?;
-        Ok::<_, walk::WalkError>((root, files))
+        let found = walk::walk(&root)?;
+        Ok::<_, walk::WalkError>((Arc::new(root), found))
     });
     let walked = walked.await.map_err(Error::internal)?;
-    let (root, files) = walked.map_err(|error| Stop::failed(error.to_string()))?;
-    let root = Arc::new(root);
+    let (root, Found { files, unread }) =
+        walked.map_err(|error| Stop::failed(format!("the folder {error}")))?;
+    for (path, error) in &unread {
+        run.refuse(problem(path, error.to_string()));
+    }
     let known = repo::known_entries(run.runner.state.contents.store.reader(), tenant_id, &id)
         .await
         .map_err(Error::from)?;
     let known: HashMap<String, String> = known.into_iter().collect();
+    if files.is_empty() && !known.is_empty() {
+        return Err(Stop::failed(EMPTY));
+    }
     let oldest = oldest_kept(run.runner.state.clock.now(), run.begun.settings.keep_days);
     let (mut seen, mut items) = (HashSet::new(), Vec::new());
     for file in files {
         run.receive(1);
         let Some(path) = file.path.to_str() else {
-            run.refuse(problem(&file, "its name must be UTF-8"));
+            run.refuse(problem(&file.path, "its name must be UTF-8"));
             continue;
         };
         let item_id = item_id(&id, path);
@@ -66,26 +77,32 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, S
         let (text, is_cut) = match open(&root, &file).await? {
             Ok(content) => extract(run, path, file.size, content).await?,
             Err(error) => {
-                run.refuse(problem(&file, error.to_string()));
+                run.refuse(problem(&file.path, error.to_string()));
                 continue;
             }
         };
         let hash = if is_cut { hash + CUT } else { hash };
         match checked(content(item_id, path, text, milliseconds(&file))) {
             Ok(content) => items.push(NewItem { content, hash }),
-            Err(reason) => run.refuse(problem(&file, reason)),
+            Err(reason) => run.refuse(problem(&file.path, reason)),
         }
         if items.len() > BATCH {
             items = run.write_but_last(items).await?;
         }
     }
-    let gone = known.into_keys().filter(|id| !seen.contains(id)).collect();
+    let unread: HashSet<PathBuf> = unread.into_iter().map(|(path, _)| path).collect();
+    // An item that does not tell its path may lie beneath each of them.
+    let may_be_unread = |item_id: &str| {
+        let is_beneath = |file: &str| Path::new(file).ancestors().any(|path| unread.contains(path));
+        !unread.is_empty() && entry_id(&id, item_id).is_none_or(is_beneath)
+    };
+    let gone = known.into_keys().filter(|id| !seen.contains(id) && !may_be_unread(id)).collect();
     let gone = run.remove_but_last(gone).await?;
     Ok(Ending { outcome: RunOutcome::Read, position: None, batch: Batch { items, gone }, is_whole: true })
 }
 
-fn problem(file: &FoundFile, reason: impl Into<String>) -> EntryProblem {
-    EntryProblem { id: Some(file.path.to_string_lossy().into_owned()), reason: reason.into() }
+fn problem(path: &Path, reason: impl Into<String>) -> EntryProblem {
+    EntryProblem { id: Some(path.to_string_lossy().into_owned()), reason: reason.into() }
 }
 
 /// Equal while size and time of modification are.

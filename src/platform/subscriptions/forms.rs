@@ -12,7 +12,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     json,
-    platform::contents::forms::Visibility,
+    platform::{contents::forms::Visibility, shared::patch::Written},
     registry::forms::{number, required},
     store::Json,
 };
@@ -109,6 +109,17 @@ pub enum RunOutcome {
     Failed,
 }
 
+impl RunOutcome {
+    /// The name in metrics.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Unchanged => "unchanged",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 /// A completed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -185,6 +196,11 @@ impl Subscription {
 }
 
 impl SubscriptionForm {
+    /// Whether a stored password stays.
+    pub(super) fn keeps_password(&self) -> bool {
+        self.sql.as_ref().is_some_and(|sql| matches!(sql.password, Written::Keep))
+    }
+
     /// The settings of the subscription with this id.
     ///
     /// # Errors

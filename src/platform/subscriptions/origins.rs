@@ -57,7 +57,9 @@ pub struct SqlForm {
     /// Hosts must be listed in the setting `subscriptions.databases`, files lie beneath one of `subscriptions.folders`. With
     /// `?tls=required`, the server's certificate must be valid.
     pub address: Option<String>,
-    /// The password, never shown. A PUT without it keeps the stored one, if the address keeps server and user.
+    /// The password, never shown.
+    ///
+    /// A PUT without it, or with null, keeps the stored one, if the address keeps server and user. An empty text removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>, write_only)]
     pub password: Written<SecretString>,
@@ -224,7 +226,8 @@ impl SqlForm {
     }
 }
 
-fn check_address(address: &Url, folders: &[PathBuf], databases: &[String]) -> Result<()> {
+/// Refuses what the server's settings do not permit.
+pub(super) fn check_address(address: &Url, folders: &[PathBuf], databases: &[String]) -> Result<()> {
     let refused = |reason: &str| Err(Error::bad_request(format!("sql.address: {reason}")));
     if DatabaseKind::of(address) == Some(DatabaseKind::Sqlite) {
         if address.has_host() || address.query().is_some() {

@@ -56,9 +56,9 @@ pub(super) struct RunEnd {
     pub(super) position: Option<String>,
     /// A host that asked for a pause, and the end of the pause.
     pub(super) rest: Option<(String, i64)>,
-    /// Entries of removed items that a wholly read source still holds.
+    /// Entries that a wholly read source still holds and that are too old.
     ///
-    /// The others are forgotten.
+    /// Other entries of removed items are forgotten. `Run::write` fills it.
     pub(super) aged: Option<Vec<String>>,
 }
 

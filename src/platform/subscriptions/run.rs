@@ -1,7 +1,8 @@
 //! One run of a subscription.
 
-use std::time::Duration;
+use std::{mem, panic::AssertUnwindSafe, time::Duration};
 
+use futures::FutureExt;
 use tokio::time::sleep;
 use trawl_connectors::FeedClient;
 
@@ -13,13 +14,14 @@ use super::{
     forms::{EntryProblem, LastRun, Origin, RunOutcome},
     hosts::Hosts,
     repo::{RunEnd, SubscriptionRow},
-    schedule, secrets, sql,
+    schedule, secrets,
+    service::check_module,
+    sql,
 };
 use crate::{
     auth::keys::CannotOpen,
     blobs::extraction::process::TextReader,
     error::{Error, Kind, Result},
-    platform::contents::service::check_module,
     replicas::Fence,
 };
 
@@ -48,8 +50,8 @@ pub(super) enum Stop {
     Failed(Failure),
     /// The subscription was changed or removed, or another replica has taken over.
     Superseded,
-    /// The store failed.
-    Store(Error),
+    /// This server failed.
+    Internal(Error),
 }
 
 /// A failure of a source, for operators.
@@ -64,7 +66,7 @@ pub(super) struct Failure {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        if error.kind == Kind::Conflict { Self::Superseded } else { Self::Store(error) }
+        if error.kind == Kind::Conflict { Self::Superseded } else { Self::Internal(error) }
     }
 }
 
@@ -99,30 +101,37 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
     let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
     let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
     let mut run = Run { runner, begun, fence, report, aged: Vec::new() };
-    let ended = match run.read().await {
-        Ok(ending) => run.end(ending).await,
-        Err(Stop::Failed(failure)) => run.fail(failure).await,
-        Err(stop) => Err(stop),
+    let carried = AssertUnwindSafe(run.carry_out()).catch_unwind().await;
+    let failure = match carried.unwrap_or_else(|_panic| Err(Error::internal("a panic").into())) {
+        Ok(()) | Err(Stop::Superseded) => return,
+        Err(Stop::Failed(failure)) => failure,
+        Err(Stop::Internal(error)) => {
+            tracing::warn!(tenant_id, subscription = id, %error, "a run of a subscription met an internal failure");
+            let message = match error.kind {
+                Kind::Internal => "an internal error; the server's log has details".to_owned(),
+                _ => error.message,
+            };
+            Failure { message, ..Failure::default() }
+        }
     };
-    match ended {
-        Ok(()) | Err(Stop::Superseded) => {}
-        Err(Stop::Failed(Failure { message, .. })) => {
-            tracing::warn!(tenant_id, subscription = id, message, "a run was not recorded");
-        }
-        Err(Stop::Store(error)) => {
-            tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
-            sleep(STORE_PAUSE).await;
-        }
+    if let Err(Stop::Internal(error)) = run.fail(failure).await {
+        tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
+        sleep(STORE_PAUSE).await;
     }
 }
 
 impl Run<'_> {
+    async fn carry_out(&mut self) -> Result<(), Stop> {
+        let ending = self.read().await?;
+        self.end(ending).await
+    }
+
     async fn read(&mut self) -> Result<Ending, Stop> {
         let settings = self.begun.settings.clone();
-        let module = check_module(&self.runner.state.contents, self.begun.tenant_id, &settings.module);
+        let module = check_module(&self.runner.state, self.begun.tenant_id, &settings.module);
         module.await.map_err(|error| match error.kind {
-            Kind::NotFound | Kind::BadRequest => Stop::failed(error.message),
-            _ => Stop::Store(error),
+            Kind::BadRequest => Stop::failed(error.message),
+            _ => error.into(),
         })?;
         match settings.origin.0 {
             Origin::Feed(origin) => feed::read(self, &origin).await,
@@ -183,35 +192,49 @@ impl Run<'_> {
         Ok(gone)
     }
 
-    /// Writes a batch once the index has room.
-    pub(super) async fn write(&mut self, batch: Batch, progress: Progress) -> Result<(), Stop> {
+    /// Writes what has changed of a batch, once the index has room for it.
+    pub(super) async fn write(&mut self, batch: Batch, mut progress: Progress) -> Result<(), Stop> {
         let state = &self.runner.state;
+        let now = state.clock.now();
+        let compared = batch::compare(state.contents.store.reader(), &self.begun, batch.items, now).await?;
+        self.aged.extend(compared.aged);
+        if let Progress::End(RunEnd { aged: Some(aged), .. }) = &mut progress {
+            *aged = mem::take(&mut self.aged);
+        }
+        let items: Vec<_> = compared.changed.into_iter().map(|entry| entry.item).collect();
+        let batch = Batch { items, gone: batch.gone };
         state.contents.bulk.wait_for_room(batch.items.len() + batch.gone.len()).await?;
-        let (begun, fence, now) = (self.begun.clone(), self.fence.clone(), state.clock.now());
+        let (begun, fence) = (self.begun.clone(), self.fence.clone());
         let written = state.contents.store.write_for(begun.tenant_id, move |transaction| {
             Box::pin(async move { batch::write(transaction, (&begun, &fence), batch, progress, now).await })
         });
-        let Written { added, changed, removed, aged } = written.await?.ok_or(Stop::Superseded)?;
+        let Written { added, changed, removed } = written.await?.ok_or(Stop::Superseded)?;
         self.report.added += added;
         self.report.changed += changed;
         self.report.removed += removed;
-        self.aged.extend(aged);
+        Ok(())
+    }
+
+    /// Writes the end of the run and counts it.
+    async fn write_end(&mut self, batch: Batch, end: RunEnd) -> Result<(), Stop> {
+        let outcome = end.last_run.outcome.name();
+        self.write(batch, Progress::End(end)).await?;
+        metrics::counter!("trawl_subscription_runs_total", "outcome" => outcome).increment(1);
         Ok(())
     }
 
     async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
         let now = self.runner.state.clock.now();
         let next = schedule::after_success(now, self.begun.settings.interval_minutes);
-        self.report.outcome = ending.outcome;
         let end = RunEnd {
             failures: 0,
             next_run_at: self.begun.settings.enabled.then_some(next),
             position: ending.position,
             rest: None,
-            aged: ending.is_whole.then(|| std::mem::take(&mut self.aged)),
-            last_run: LastRun { finished_at: now, ..std::mem::take(&mut self.report) },
+            aged: ending.is_whole.then(Vec::new),
+            last_run: LastRun { finished_at: now, outcome: ending.outcome, ..self.report.clone() },
         };
-        self.write(ending.batch, Progress::End(end)).await
+        self.write_end(ending.batch, end).await
     }
 
     async fn fail(&mut self, failure: Failure) -> Result<(), Stop> {
@@ -222,7 +245,7 @@ impl Run<'_> {
             subscription = settings.id,
             failures,
             reason = failure.message,
-            "a subscription's source failed"
+            "a run of a subscription failed"
         );
         let next = schedule::after_failure(now, settings.interval_minutes, failures, fastrand::f64());
         let rests_to = failure.rest.as_ref().map_or(next, |(_, until)| *until);
@@ -230,7 +253,7 @@ impl Run<'_> {
             finished_at: now,
             outcome: RunOutcome::Failed,
             error: Some(failure.message),
-            ..std::mem::take(&mut self.report)
+            ..self.report.clone()
         };
         let end = RunEnd {
             last_run,
@@ -240,6 +263,6 @@ impl Run<'_> {
             rest: failure.rest,
             aged: None,
         };
-        self.write(Batch::default(), Progress::End(end)).await
+        self.write_end(Batch::default(), end).await
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
-    platform::contents::service::check_module,
+    platform::contents::service as contents,
     registry::forms::{check_same_id, new_id},
     store::{Transaction, WriteFuture},
 };
@@ -69,7 +69,9 @@ pub async fn create(
     tagged(job.await?)
 }
 
-/// Replaces the settings. New settings of its source have it read from the beginning, at once.
+/// Replaces the settings.
+///
+/// Another source is read from its beginning, at once; so is one whose password is given again, from where it was.
 ///
 /// # Errors
 /// 400, 404, 412.
@@ -81,7 +83,7 @@ pub async fn replace(
     if_match: IfMatch,
 ) -> Result<Tagged<Subscription>> {
     check_same_id(&id, form.id.as_deref())?;
-    let tenant_id = caller.tenant.id;
+    let (tenant_id, keeps_password) = (caller.tenant.id, form.keeps_password());
     let mut settings = form.into_settings(tenant_id, id, state)?;
     let now = state.clock.now();
     let job = change(state, caller, move |transaction| {
@@ -90,7 +92,9 @@ pub async fn replace(
             let stored = stored.ok_or_else(no_subscription)?;
             if_match.check(&stored.settings)?;
             check_same(&stored.settings, &settings)?;
-            keep_password(&stored.settings, &mut settings)?;
+            if keeps_password {
+                keep_password(&stored.settings, &mut settings)?;
+            }
             let deed = Deed::change(SUBSCRIPTION, settings.id.as_str(), &stored.settings, &settings)?;
             let row = replaced(stored, settings, now);
             repo::update(transaction, &row).await?;
@@ -176,14 +180,17 @@ async fn check_new(
 ) -> Result<SubscriptionSettings> {
     let id = new_id(form.id.as_deref())?;
     let settings = form.into_settings(tenant_id, id, state)?;
-    check_module(&state.contents, tenant_id, &settings.module).await.map_err(|error| {
-        // The field's name here.
-        match error.message.strip_prefix("moduleCode: ") {
-            Some(reason) => Error::bad_request(format!("module: {reason}")),
-            None => error,
-        }
-    })?;
+    check_module(state, tenant_id, &settings.module).await?;
     Ok(settings)
+}
+
+/// Refuses modules to which no items can go, by the field's name here.
+pub(super) async fn check_module(state: &SubscriptionsState, tenant_id: i64, module: &str) -> Result<()> {
+    let checked = contents::check_module(&state.contents, tenant_id, module).await;
+    checked.map_err(|error| match error.message.strip_prefix("moduleCode: ") {
+        Some(reason) => Error::bad_request(format!("module: {reason}")),
+        None => error,
+    })
 }
 
 fn check_beside(settings: &SubscriptionSettings, others: &[String]) -> Result<()> {
@@ -212,7 +219,7 @@ fn check_same(stored: &SubscriptionSettings, settings: &SubscriptionSettings) ->
 
 /// A stored password is sent only where the operator sent it.
 fn keep_password(stored: &SubscriptionSettings, settings: &mut SubscriptionSettings) -> Result<()> {
-    if settings.secret_sealed.is_some() || stored.secret_sealed.is_none() {
+    if stored.secret_sealed.is_none() {
         return Ok(());
     }
     if !settings.origin.keeps_password_of(&stored.origin) {
@@ -224,20 +231,24 @@ fn keep_password(stored: &SubscriptionSettings, settings: &mut SubscriptionSetti
 
 /// The row with other settings.
 fn replaced(stored: SubscriptionRow, settings: SubscriptionSettings, now: i64) -> SubscriptionRow {
-    let is_moved = stored.settings.origin != settings.origin;
-    let has_new_audience = stored.settings.visibility != settings.visibility;
+    let before = &stored.settings;
+    let is_moved = before.origin != settings.origin;
+    let is_corrected = is_moved || before.secret_sealed != settings.secret_sealed;
+    // Entries that were too old are read again.
+    let keeps_more = before.keep_days.is_some_and(|days| settings.keep_days.is_none_or(|more| more > days));
+    let has_new_audience = before.visibility != settings.visibility;
     let soonest = super::schedule::after_success(now, settings.interval_minutes);
     let next_run_at = match stored.next_run_at {
         _ if !settings.enabled => None,
-        Some(next) if !is_moved => Some(next.min(soonest)),
-        _ => Some(now),
+        _ if is_corrected || !before.enabled => Some(now),
+        next => next.map(|next| next.min(soonest)),
     };
     SubscriptionRow {
         revision: stored.revision + 1,
         audience: stored.audience + i64::from(has_new_audience),
         audience_is_new: stored.audience_is_new || has_new_audience,
-        position: if is_moved { BEGINNING.to_owned() } else { stored.position },
-        failures: if is_moved { 0 } else { stored.failures },
+        position: if is_moved || keeps_more { BEGINNING.to_owned() } else { stored.position },
+        failures: if is_corrected { 0 } else { stored.failures },
         next_run_at,
         settings,
         ..stored

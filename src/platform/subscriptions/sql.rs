@@ -15,19 +15,46 @@ use super::{
     batch::{Batch, Progress},
     entries::read_entries,
     forms::{RunOutcome, SqlQuery},
+    origins::check_address,
     run::{Ending, Run, Stop},
 };
 use crate::error::Error;
 
 /// Columns of a row that are no fields.
 const OWN_COLUMNS: usize = 3;
+/// Rows that are committed so much later than greater cursors are found.
+const OVERLAP: i64 = 10 * 60_000;
 
-/// The rows that were read last.
+/// Where runs begin.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct QueryPosition {
-    /// Rows of this cursor are read again: others may have come beside them.
-    cursor: Option<Cursor>,
+    /// The cursor with whose rows the next run begins; absent at first.
+    begin: Option<Cursor>,
+    /// The end of a run; `begin` once a run began [`OVERLAP`] later.
+    end: Option<Mark>,
+    /// Where a run was cut off, and the time of its begin.
+    cut: Option<Mark>,
+}
+
+/// A cursor and a time.
+#[derive(Debug, Deserialize, Serialize)]
+struct Mark {
+    cursor: Cursor,
+    at: i64,
+}
+
+impl QueryPosition {
+    /// Ends a run that began at this time.
+    ///
+    /// Rows that are committed later have at least the cursor `begin`, unless they are late by more than [`OVERLAP`].
+    fn end_run(&mut self, begun_at: i64, end: Option<Mark>) {
+        self.cut = None;
+        if self.end.as_ref().is_none_or(|end| end.at <= begun_at - OVERLAP) {
+            self.begin = self.end.take().map(|end| end.cursor).or(self.begin.take());
+            self.end = end;
+        }
+    }
 }
 
 /// A page of rows.
@@ -44,14 +71,20 @@ pub(super) async fn read(
     sql: &SqlQuery,
     password: Option<&SecretString>,
 ) -> Result<Ending, Stop> {
+    let state = &run.runner.state;
+    check_address(&sql.address, &state.folders, &state.databases)
+        .map_err(|error| Stop::failed(error.message))?;
     let mut position: QueryPosition = serde_json::from_str(&run.begun.position).unwrap_or_default();
-    let folders = &run.runner.state.folders;
-    let mut database = Database::connect(&sql.address, password, folders).await.map_err(Stop::failed)?;
+    let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
+    let is_whole = position.begin.is_none() && position.cut.is_none();
+    let mut database =
+        Database::connect(&sql.address, password, &state.folders).await.map_err(Stop::failed)?;
     let columns = database.columns(&sql.query).await.map_err(Stop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(Stop::failed)?;
     let mut last: Option<(Cursor, String)> = None;
     loop {
-        let begin = match (&last, &position.cursor) {
+        let first = position.cut.as_ref().map(|cut| &cut.cursor).or(position.begin.as_ref());
+        let begin = match (&last, first) {
             (Some((cursor, id)), _) => Begin::Behind(cursor, id),
             (None, Some(cursor)) => Begin::At(cursor),
             (None, None) => Begin::First,
@@ -66,12 +99,17 @@ pub(super) async fn read(
         let items = run.take(read_entries(id, page.rows)?)?;
         let items = run.write_but_last(items).await?;
         last = page.last.or(last);
-        position.cursor = last.as_ref().map(|(cursor, _)| cursor.clone()).or(position.cursor);
+        let mark = |at| last.as_ref().map(|(cursor, _)| Mark { cursor: cursor.clone(), at });
+        if page.is_last {
+            position.end_run(begun_at, mark(state.clock.now()));
+        } else {
+            position.cut = mark(begun_at);
+        }
         let next = serde_json::to_string(&position).map_err(Error::internal)?;
         let batch = Batch { items, gone: Vec::new() };
         if page.is_last {
             let outcome = RunOutcome::Read;
-            return Ok(Ending { outcome, position: Some(next), batch, is_whole: true });
+            return Ok(Ending { outcome, position: Some(next), batch, is_whole });
         }
         run.write(batch, Progress::Page(next)).await?;
     }
@@ -98,4 +136,56 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         last = Some((Cursor { text, data_type }, id));
     }
     Ok(QueryPage { rows: read, last, is_last })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::*;
+
+    const MINUTE: i64 = 60_000;
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        /// Cursors are the times at which rows got them.
+        #[test]
+        fn rows_are_found_that_are_committed_late(
+            runs in vec((0..30 * MINUTE, 0..5 * MINUTE), 1..20),
+            rows in vec((0..200 * MINUTE, 0..=OVERLAP), 0..50),
+        ) {
+            let (mut position, mut now, mut found) = (QueryPosition::default(), 0, vec![false; rows.len()]);
+            for (pause, duration) in runs {
+                let begun_at = now + pause;
+                now = begun_at + duration;
+                let begin = position.begin.as_ref().map_or(0, |cursor| cursor.text.parse().unwrap());
+                // The last row that is committed during the run may be read alone.
+                let last = rows.iter().filter(|(at, late)| *at >= begin && at + late <= now).map(|(at, _)| *at).max();
+                for ((at, late), found) in rows.iter().zip(&mut found) {
+                    *found |= *at >= begin && at + late <= begun_at;
+                    prop_assert!(*found || at + late > begun_at);
+                }
+                let cursor = |at: i64| Cursor { text: at.to_string(), data_type: "INT8".to_owned() };
+                position.end_run(begun_at, last.map(|at| Mark { cursor: cursor(at), at: now }));
+            }
+        }
+    }
+
+    #[test]
+    fn begin_follows_the_runs() {
+        let mut position = QueryPosition::default();
+        let begins: Vec<_> = (1..=5)
+            .map(|run| {
+                let (at, cursor) =
+                    (run * OVERLAP, Cursor { text: run.to_string(), data_type: "INT8".to_owned() });
+                position.end_run(at, Some(Mark { cursor, at }));
+                position.begin.as_ref().map(|cursor| cursor.text.clone())
+            })
+            .collect();
+        assert_eq!(
+            begins,
+            [None, Some("1"), Some("2"), Some("3"), Some("4")].map(|text| text.map(str::to_owned))
+        );
+    }
 }

@@ -74,10 +74,9 @@ async fn wrong_field_is_named() {
 #[tokio::test]
 async fn another_address_is_read_at_once() {
     let (app, acme, operator, server, form) = start().await;
-    let shown = operator.subscribe(&form).await;
+    operator.subscribe(&form).await;
     let moved = with(form, "feed", json!({"url": server.url("127.0.0.1", "/b")}));
-    operator.put(PATH, &moved).await.ok();
-    let shown = operator.wait_for_runs("a", shown["runs"].as_u64().unwrap() + 1).await;
+    let shown = operator.replace_subscription(&moved).await;
     assert_eq!((&shown["lastRun"]["added"], &shown["items"]), (&json!(1), &json!(3)), "{shown}");
     assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour one", "harbour three", "harbour two"]);
     assert!(server.requests().iter().all(|request| !request.is_conditional));
@@ -126,6 +125,16 @@ async fn removal_takes_the_items_along() {
     let deeds = operator.get("/admin/v1/audit?objectKind=subscription").await.ok();
     let actions: Vec<_> = deeds.items().iter().map(|deed| deed["action"].as_str().unwrap()).collect();
     assert_eq!(actions, ["create", "delete", "create"], "{}", deeds.text);
+}
+
+#[tokio::test]
+async fn run_names_a_removed_module_as_the_form_does() {
+    let (_app, _, operator, _server, form) = start().await;
+    operator.register_module("guide", &["builtin:guide"]).await;
+    operator.subscribe(&with(form, "module", "guide")).await;
+    operator.delete("/admin/v1/modules/id-of-guide").await.ok();
+    let shown = operator.run_subscription("a").await;
+    assert!(shown["lastRun"]["error"].as_str().unwrap().starts_with("module: "), "{shown}");
 }
 
 #[tokio::test]

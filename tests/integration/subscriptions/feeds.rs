@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
+    database::write,
     external::with,
     feed_server::{FeedReply, FeedServer, ServedFeed},
     items::NEW_YEAR,
@@ -111,6 +112,34 @@ async fn runs_follow_the_interval_and_failures_the_backoff() {
     assert!(due > 0);
     let shown = operator.run_subscription("a").await;
     assert_eq!((&shown["failures"], counts(&shown)), (&json!(0), json!(["unchanged", 0, 0, 0, 0, 0])));
+    let metrics = operator.get("/metrics").await.text;
+    for outcome in ["read", "unchanged", "failed"] {
+        let counter = format!("trawl_subscription_runs_total{{outcome=\"{outcome}\"}} ");
+        assert!(metrics.contains(&counter), "{metrics}");
+    }
+}
+
+#[tokio::test]
+async fn unchanged_entries_are_read_while_the_index_is_far_behind() {
+    let (mut app, acme, operator, server) = start().await;
+    // As many as the index delays.
+    let texts: Vec<String> = (0..60).map(|number| format!("harbour {number}")).collect();
+    let mut entries: Vec<(&str, &str)> = texts.iter().map(|text| (&**text, &**text)).collect();
+    server.set_entries("/a", &entries);
+    operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    app.stop_indexer().await;
+    let changes = (0..21_000).map(|number| (acme.tenant_id, "article", format!("none-{number}"))).collect();
+    write(&app.app.store, Vec::new(), changes).await;
+
+    entries.reverse();
+    server.set_entries("/a", &entries);
+    let shown = operator.run_subscription("a").await;
+    assert_eq!(counts(&shown), json!(["read", 60, 0, 0, 0, 0]), "{shown}");
+    server.set_entries("/b", &entries);
+    let shown = operator.subscribe(&feed("b", &server.url("127.0.0.1", "/b"))).await;
+    assert!(error(&shown).contains("index is too far behind") && shown["failures"] == 1, "{shown}");
+    let pause = shown["nextRunAt"].as_i64().unwrap() - NEW_YEAR;
+    assert!((600_000..=900_000).contains(&pause), "{pause}");
 }
 
 #[tokio::test]
@@ -201,6 +230,9 @@ async fn gone_feed_is_asked_again_by_an_operator_alone() {
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
     assert!(error(&shown).contains("410") && shown["nextRunAt"].is_null(), "{shown}");
     app.clock.pass(30 * DAY);
+    let renamed = with(feed("a", &server.url("127.0.0.1", "/a")), "name", "News");
+    let renamed = operator.put(&format!("{SUBSCRIPTIONS}/a"), &renamed).await.ok();
+    assert!(renamed.data()["nextRunAt"].is_null(), "{}", renamed.text);
     app.app.subscriptions.wake();
     let shown = operator.run_subscription("a").await;
     assert_eq!((counts(&shown), &shown["runs"]), (json!(["read", 1, 1, 0, 0, 0]), &json!(2)));
@@ -267,4 +299,25 @@ async fn old_items_are_removed_and_not_taken_again() {
     server.set_entries("/a", &[("undated", "harbour undated")]);
     operator.run_subscription("a").await;
     assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour later", "harbour undated"]);
+}
+
+#[tokio::test]
+async fn longer_time_brings_old_items_back() {
+    let (app, acme, operator, server) = start().await;
+    server.set_entries("/a", &[("1", "harbour")]);
+    let form = with(feed("a", &server.url("127.0.0.1", "/a")), "enabled", false);
+    operator.post(SUBSCRIPTIONS, &with(form.clone(), "keepDays", 10)).await.ok();
+    operator.run_subscription("a").await;
+    for kept in [json!(20), Value::Null] {
+        app.clock.pass(15 * DAY);
+        app.app.maintenance.make_round().await.unwrap();
+        let shown = operator.run_subscription("a").await;
+        assert_eq!((counts(&shown), &shown["items"]), (json!(["unchanged", 0, 0, 0, 0, 0]), &json!(0)));
+        operator.put(&format!("{SUBSCRIPTIONS}/a"), &with(form.clone(), "keepDays", kept)).await.ok();
+        let shown = operator.run_subscription("a").await;
+        assert_eq!((counts(&shown), &shown["items"]), (json!(["read", 1, 1, 0, 0, 0]), &json!(1)));
+    }
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour"]);
+    let conditional: Vec<bool> = server.requests().iter().map(|request| request.is_conditional).collect();
+    assert_eq!(conditional, [false, true, false, true, false]);
 }

@@ -1,12 +1,14 @@
 //! Folders of files on the server's machine.
 
 use std::{
-    fs::{self, File},
-    os::unix::fs::symlink,
+    fs::{self, File, Permissions},
+    os::unix::fs::{PermissionsExt as _, symlink},
     path::Path,
+    thread,
     time::{Duration, SystemTime},
 };
 
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -74,6 +76,100 @@ async fn files_are_items_until_they_are_gone() {
     assert_eq!(app.titles(&acme.caller, "lighthouse").await, ["notes.md"]);
     let shown = operator.run_subscription("plans").await;
     assert_eq!(counts(&shown), json!(["read", 3, 0, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn empty_folder_keeps_its_items() {
+    let root = tempfile::tempdir().unwrap();
+    let (app, acme, operator) = start(root.path()).await;
+    let (plans, away) = (root.path().join("plans"), root.path().join("away"));
+    write(&plans, "quay.txt", "harbour", 1);
+    operator.subscribe(&form(&plans)).await;
+    // As where a disk is not mounted.
+    fs::rename(&plans, &away).unwrap();
+    fs::create_dir(&plans).unwrap();
+    let shown = operator.run_subscription("plans").await;
+    assert_eq!((counts(&shown), &shown["items"]), (json!(["failed", 0, 0, 0, 0, 0]), &json!(1)), "{shown}");
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("no readable file"), "{shown}");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["quay.txt"]);
+    fs::remove_dir(&plans).unwrap();
+    fs::rename(&away, &plans).unwrap();
+    let shown = operator.run_subscription("plans").await;
+    assert_eq!(counts(&shown), json!(["read", 1, 0, 0, 0, 0]), "{shown}");
+}
+
+#[test]
+fn unreadable_folder_is_named_and_keeps_its_items() {
+    without_rights_of_root(async || {
+        let root = tempfile::tempdir().unwrap();
+        let (app, acme, operator) = start(root.path()).await;
+        for path in ["north/deep/quay.txt", "south/pier.txt", "south/crane.txt"] {
+            write(root.path(), path, "harbour", 1);
+        }
+        operator.subscribe(&form(root.path())).await;
+        let north = root.path().join("north");
+        fs::set_permissions(&north, Permissions::from_mode(0o000)).unwrap();
+        fs::remove_file(root.path().join("south/crane.txt")).unwrap();
+        let shown = operator.run_subscription("plans").await;
+        assert_eq!(counts(&shown), json!(["read", 1, 0, 0, 1, 1]), "{shown}");
+        let problem = &shown["lastRun"]["problems"][0];
+        assert_eq!(problem["id"], "north");
+        assert!(problem["reason"].as_str().unwrap().contains("Permission denied"), "{shown}");
+        assert_eq!(app.titles(&acme.caller, "harbour").await, ["pier.txt", "quay.txt"]);
+
+        fs::set_permissions(&north, Permissions::from_mode(0o700)).unwrap();
+        fs::remove_dir_all(&north).unwrap();
+        let shown = operator.run_subscription("plans").await;
+        assert_eq!((counts(&shown), &shown["items"]), (json!(["read", 1, 0, 0, 1, 0]), &json!(1)), "{shown}");
+    });
+}
+
+/// Root reads everything; the threads of this test do not.
+fn without_rights_of_root(test: impl AsyncFnOnce() + Send + 'static) {
+    let thread = thread::spawn(|| {
+        let mut sets = capabilities(None).unwrap();
+        sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
+        set_capabilities(None, sets).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(test());
+    });
+    thread.join().unwrap();
+}
+
+#[tokio::test]
+async fn too_deep_folder_is_named_and_others_are_read() {
+    let root = tempfile::tempdir().unwrap();
+    let (_app, _, operator) = start(root.path()).await;
+    let deep = ["d"; 33].join("/");
+    write(root.path(), &format!("{deep}/deep.txt"), "harbour", 1);
+    write(root.path(), "quay.txt", "harbour", 1);
+    let shown = operator.subscribe(&form(root.path())).await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 1]), "{shown}");
+    let problem = &shown["lastRun"]["problems"][0];
+    assert_eq!(problem["id"], json!(deep));
+    assert!(problem["reason"].as_str().unwrap().contains("32 levels"), "{shown}");
+}
+
+#[tokio::test]
+async fn failure_of_the_server_is_shown_and_backed_off() {
+    let root = tempfile::tempdir().unwrap();
+    let app = TestApp::start_with(|config| {
+        config.subscriptions.folders = vec![root.path().to_owned()];
+        config.storage.text_program = Some("/nothing".into());
+    })
+    .await;
+    app.tenant("acme").await;
+    let operator = app.operator().await.caller.on("acme");
+    write(root.path(), "quay.txt", "harbour", 1);
+    let shown = operator.subscribe(&form(root.path())).await;
+    assert_eq!(
+        (counts(&shown), &shown["failures"]),
+        (json!(["failed", 1, 0, 0, 0, 0]), &json!(1)),
+        "{shown}"
+    );
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("internal error"), "{shown}");
+    let pause = shown["nextRunAt"].as_i64().unwrap() - NEW_YEAR;
+    assert!((600_000..=900_000).contains(&pause), "{pause}");
 }
 
 #[tokio::test]

@@ -1,21 +1,31 @@
 //! Queries in other databases.
 
+use std::{fs, path::Path, time::Duration};
+
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
 use sqlx_mysql::MySqlConnectOptions;
-use sqlx_sqlite::SqliteConnectOptions;
+use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::{Mutex, mpsc},
+};
 
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
     external::with,
     postgres,
+    program::{Server, create_application, create_operator, own_address},
     subscriptions::SUBSCRIPTIONS,
     systems::mariadb,
 };
 
 /// More than two pages.
 const ROWS: usize = 450;
+/// Rows may be committed ten minutes late.
+const LATE: Duration = Duration::from_mins(11);
 
 async fn start(change: impl FnOnce(&mut trawl::config::Subscriptions)) -> (TestApp, Application, Caller) {
     let app = TestApp::start_with(|config| change(&mut config.subscriptions)).await;
@@ -62,34 +72,97 @@ async fn follow(
     run("UPDATE notes SET title = 'lighthouse', version = 8 WHERE id = 10".into()).await;
     let more = operator.run_subscription("crm").await;
     assert_eq!(counts(&more), json!(["read", ROWS + 2, 1, 1, 0, 1]), "{more}");
-    let more = operator.run_subscription("crm").await;
-    assert_eq!(counts(&more), json!(["read", 1, 0, 0, 0, 0]));
+    for (received, refused) in [(ROWS + 2, 1), (ROWS + 2, 1), (1, 0)] {
+        app.clock.pass(LATE);
+        let more = operator.run_subscription("crm").await;
+        assert_eq!(counts(&more), json!(["read", received, 0, 0, 0, refused]), "{more}");
+    }
     assert_eq!(app.titles(&acme.caller, "lighthouse").await, ["lighthouse"]);
 
     let mut wrong = form.clone();
     wrong["sql"]["query"] = json!("SELECT id, title, version FROM absent");
-    operator.put(&format!("{SUBSCRIPTIONS}/crm"), &wrong).await.ok();
-    let failed = operator.wait_for_runs("crm", 5).await;
+    let failed = operator.replace_subscription(&wrong).await;
     assert!(failed["lastRun"]["error"].as_str().unwrap().contains("absent"), "{failed}");
     wrong["sql"]["query"] = json!("SELECT id, title, title AS version FROM notes");
     wrong["sql"]["cursorColumn"] = json!("nothing");
-    operator.put(&format!("{SUBSCRIPTIONS}/crm"), &wrong).await.ok();
-    let failed = operator.wait_for_runs("crm", 6).await;
+    let failed = operator.replace_subscription(&wrong).await;
     assert!(failed["lastRun"]["error"].as_str().unwrap().starts_with("sql.cursorColumn: "), "{failed}");
     assert!(!postgres::holds(app.data(), "hunter-2").await);
+}
+
+/// A database of SQLite.
+struct Notes {
+    connection: Mutex<SqliteConnection>,
+    address: String,
+}
+
+impl Notes {
+    async fn open(folder: &Path) -> Self {
+        let file = folder.join("notes.db");
+        let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+        let connection = Mutex::new(options.connect().await.unwrap());
+        Self { connection, address: format!("sqlite:{}", file.display()) }
+    }
+
+    async fn run(&self, text: impl Into<String>) {
+        self.connection.lock().await.execute(AssertSqlSafe(text.into())).await.unwrap();
+    }
 }
 
 #[tokio::test]
 async fn rows_of_sqlite_are_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("notes.db");
-    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
-    let connection = tokio::sync::Mutex::new(options.connect().await.unwrap());
+    let notes = Notes::open(folder.path()).await;
     let (app, acme, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
-    let run = async |text: String| {
-        connection.lock().await.execute(AssertSqlSafe(text)).await.unwrap();
-    };
-    follow(&app, &acme, &operator, &form(&format!("sqlite:{}", file.display())), run).await;
+    follow(&app, &acme, &operator, &form(&notes.address), async |text: String| notes.run(text).await).await;
+}
+
+#[tokio::test]
+async fn row_that_is_committed_late_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    let (app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    notes.run("CREATE TABLE notes (id BIGINT, title TEXT, version BIGINT, seen_at TEXT)").await;
+    notes.run("INSERT INTO notes VALUES (1, 'harbour 1', 10, NULL)").await;
+    operator.subscribe(&form(&notes.address)).await;
+    app.clock.pass(LATE);
+    notes.run("INSERT INTO notes VALUES (2, 'harbour 2', 20, NULL)").await;
+    let shown = operator.run_subscription("crm").await;
+    assert_eq!(counts(&shown), json!(["read", 2, 1, 0, 0, 0]), "{shown}");
+    notes.run("INSERT INTO notes VALUES (3, 'harbour 3', 15, NULL)").await;
+    let shown = operator.run_subscription("crm").await;
+    assert_eq!(counts(&shown), json!(["read", 3, 1, 0, 0, 0]), "{shown}");
+    // Rows from long ago are not read for ever.
+    for received in [3, 1] {
+        app.clock.pass(LATE);
+        let shown = operator.run_subscription("crm").await;
+        assert_eq!(counts(&shown), json!(["read", received, 0, 0, 0, 0]), "{shown}");
+    }
+}
+
+#[tokio::test]
+async fn old_row_is_not_taken_again_when_it_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    let (app, acme, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    notes.run("CREATE TABLE notes (id BIGINT, title TEXT, version BIGINT, seen_at TEXT)").await;
+    notes.run("INSERT INTO notes VALUES (1, 'harbour one', 1, NULL), (2, 'harbour two', 2, NULL)").await;
+    let form = with(with(form(&notes.address), "enabled", false), "keepDays", 10);
+    operator.post(SUBSCRIPTIONS, &form).await.ok();
+    operator.run_subscription("crm").await;
+    app.clock.pass(Duration::from_hours(11 * 24));
+    app.app.maintenance.make_round().await.unwrap();
+    assert_eq!(operator.subscription("crm").await["items"], json!(0));
+    notes.run("INSERT INTO notes VALUES (3, 'harbour three', 3, NULL)").await;
+    // The first of these reads all rows, the second not the old one.
+    for (received, added) in [(3, 1), (2, 0)] {
+        let shown = operator.run_subscription("crm").await;
+        assert_eq!(counts(&shown), json!(["read", received, added, 0, 0, 0]), "{shown}");
+    }
+    notes.run("UPDATE notes SET title = 'harbour again', version = 4 WHERE id = 1").await;
+    let shown = operator.run_subscription("crm").await;
+    assert_eq!(counts(&shown), json!(["read", 3, 0, 0, 0, 0]), "{shown}");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour three"]);
 }
 
 #[tokio::test]
@@ -97,7 +170,7 @@ async fn rows_of_mysql_are_followed_with_a_password() {
     let database = mariadb().await;
     database.run("CREATE DATABASE crm; CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter-2'; GRANT SELECT ON crm.* TO reader@'127.0.0.1'").await;
     let writer = MySqlConnectOptions::new().socket(database.socket()).username("root").database("crm");
-    let connection = tokio::sync::Mutex::new(writer.connect().await.unwrap());
+    let connection = Mutex::new(writer.connect().await.unwrap());
     let host = format!("127.0.0.1:{}", database.port);
     let (app, acme, operator) = start(|settings| settings.databases = vec![host.clone()]).await;
     let run = async |text: String| {
@@ -108,41 +181,141 @@ async fn rows_of_mysql_are_followed_with_a_password() {
     // The password stays where it was sent.
     let mut kept = form.clone();
     kept["sql"].as_object_mut().unwrap().remove("password");
-    let path = format!("{SUBSCRIPTIONS}/crm");
-    operator.put(&path, &kept).await.ok();
-    let shown = operator.wait_for_runs("crm", 7).await;
+    let shown = operator.replace_subscription(&kept).await;
     assert_eq!(shown["lastRun"]["outcome"], "read", "{shown}");
     kept["sql"]["address"] = json!(format!("mysql://other@{host}/crm"));
+    let path = format!("{SUBSCRIPTIONS}/crm");
     operator.put(&path, &kept).await.fails(400, "sql.password: must be given again");
+    // Another password alone is tried at once.
     let mut wrong = form.clone();
     wrong["sql"]["password"] = json!("wrong");
-    wrong["sql"]["query"] = json!("SELECT id, title, version FROM notes");
-    operator.put(&path, &wrong).await.ok();
-    let shown = operator.wait_for_runs("crm", 8).await;
+    let shown = operator.replace_subscription(&wrong).await;
     assert!(shown["lastRun"]["error"].as_str().unwrap().contains("denied"), "{shown}");
+    assert_eq!(operator.put(&path, &form).await.ok().data()["failures"], 0);
+    let shown = operator.wait_for_runs("crm", shown["runs"].as_u64().unwrap() + 1).await;
+    assert_eq!(shown["lastRun"]["outcome"], "read", "{shown}");
 }
 
+/// A database's addresses for `psql` and for subscriptions, and its host.
+///
 /// Where a server of PostgreSQL is at hand.
-#[tokio::test]
-async fn rows_of_postgresql_are_followed_and_never_written() {
+fn postgresql() -> Option<(String, String, String)> {
     let name = tempfile::tempdir().unwrap();
     let Some(url) = postgres::url_of(name.path()) else {
         eprintln!("left out: TRAWL_TEST_STORE is not postgres");
-        return;
+        return None;
     };
     let mut address = url::Url::parse(&url).unwrap();
     address.set_query(None);
     let host = format!("{}:{}", address.host_str().unwrap(), address.port().unwrap());
+    Some((url, address.into(), host))
+}
+
+#[tokio::test]
+async fn rows_of_postgresql_are_followed_and_never_written() {
+    let Some((url, address, host)) = postgresql() else { return };
     let (app, acme, operator) = start(|settings| settings.databases = vec![host]).await;
     let run = async |text: String| postgres::query(&url, &text).await;
-    follow(&app, &acme, &operator, &form(address.as_str()), run).await;
-    let mut writing = form(address.as_str());
+    follow(&app, &acme, &operator, &form(&address), run).await;
+    let mut writing = form(&address);
     run("CREATE FUNCTION wipe() RETURNS bigint LANGUAGE sql AS 'DELETE FROM notes RETURNING id'".into())
         .await;
     writing["sql"]["query"] = json!("SELECT wipe() AS id, 'x' AS title, 1 AS version");
-    operator.put(&format!("{SUBSCRIPTIONS}/crm"), &writing).await.ok();
-    let shown = operator.wait_for_runs("crm", 7).await;
+    let shown = operator.replace_subscription(&writing).await;
     assert!(shown["lastRun"]["error"].as_str().unwrap().contains("read-only"), "{shown}");
+}
+
+#[tokio::test]
+async fn padded_cursors_of_postgresql_are_read_to_the_last() {
+    let Some((url, address, host)) = postgresql() else { return };
+    let (_app, _, operator) = start(|settings| settings.databases = vec![host]).await;
+    postgres::query(&url, "CREATE TABLE notes (id BIGINT, title TEXT, version CHAR(8), seen_at TEXT)").await;
+    let rows: Vec<String> =
+        (0..ROWS).map(|number| format!("({number}, 'harbour', 'v{number:04}', NULL)")).collect();
+    postgres::query(&url, &format!("INSERT INTO notes VALUES {}", rows.join(", "))).await;
+    let shown = operator.subscribe(&form(&address)).await;
+    assert_eq!(counts(&shown), json!(["read", ROWS, ROWS, 0, 0, 0]), "{shown}");
+}
+
+/// Starts a PostgreSQL that refuses all passwords; returns its host, and them.
+async fn refusing_postgresql() -> (String, mpsc::UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let host = listener.local_addr().unwrap().to_string();
+    let (passwords, received) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            passwords.send(refuse(&mut client).await).unwrap();
+        }
+    });
+    (host, received)
+}
+
+async fn refuse(client: &mut TcpStream) -> String {
+    // No TLS.
+    message(client).await;
+    client.write_all(b"N").await.unwrap();
+    message(client).await;
+    // The password in clear text.
+    client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
+    assert_eq!(client.read_u8().await.unwrap(), b'p');
+    let mut password = message(client).await;
+    assert_eq!(password.pop(), Some(0));
+    let fields = b"SFATAL\0VFATAL\0C28P01\0Mrefused\0\0";
+    client.write_all(b"E").await.unwrap();
+    client.write_u32(u32::try_from(fields.len()).unwrap() + 4).await.unwrap();
+    client.write_all(fields).await.unwrap();
+    String::from_utf8(password).unwrap()
+}
+
+async fn message(client: &mut TcpStream) -> Vec<u8> {
+    let length = client.read_u32().await.unwrap();
+    let mut body = vec![0; usize::try_from(length).unwrap() - 4];
+    client.read_exact(&mut body).await.unwrap();
+    body
+}
+
+#[tokio::test]
+async fn own_password_alone_is_sent_until_it_is_removed() {
+    let (host, mut passwords) = refusing_postgresql().await;
+    let directory = tempfile::tempdir().unwrap();
+    let settings = format!("[subscriptions]\ndatabases = [\"{host}\"]\n");
+    fs::write(directory.path().join("trawl.toml"), settings).unwrap();
+    let listen = own_address();
+    let mut environment = postgres::environment(directory.path(), &listen);
+    environment.push(("PGPASSWORD", "of-the-store".to_owned()));
+    let server = Server::launch_by(directory.path(), &listen, environment, &[]).await;
+    server.wait_until_ready().await;
+    create_application(directory.path(), "acme").await;
+    let operator = create_operator(directory.path(), "operations").await;
+    let operator = server.caller(&operator).await.on("acme");
+    let with_password = |password: Value| {
+        let form = form(&format!("postgres://reader@{host}/crm"));
+        with(form.clone(), "sql", with(form["sql"].clone(), "password", password))
+    };
+    let shown = operator.subscribe(&with_password(Value::Null)).await;
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("refused"), "{shown}");
+    assert_eq!(passwords.recv().await.unwrap(), "");
+    operator.replace_subscription(&with_password(json!("hunter-2"))).await;
+    assert_eq!(passwords.recv().await.unwrap(), "hunter-2");
+    operator.put(&format!("{SUBSCRIPTIONS}/crm"), &with_password(Value::Null)).await.ok();
+    operator.run_subscription("crm").await;
+    assert_eq!(passwords.recv().await.unwrap(), "hunter-2");
+    operator.replace_subscription(&with_password(json!(""))).await;
+    assert_eq!(passwords.recv().await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn host_that_left_the_settings_is_not_called() {
+    let (host, mut passwords) = refusing_postgresql().await;
+    let (app, _, operator) = start(|settings| settings.databases = vec![host.clone()]).await;
+    operator.subscribe(&form(&format!("postgres://reader@{host}/crm"))).await;
+    assert_eq!(passwords.recv().await.unwrap(), "hunter-2");
+    let app = app.restart_with(|config| config.subscriptions.databases = Vec::new()).await;
+    let operator = app.operator().await.caller.on("acme");
+    let shown = operator.run_subscription("crm").await;
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("subscriptions.databases"), "{shown}");
+    assert!(passwords.try_recv().is_err());
 }
 
 #[tokio::test]

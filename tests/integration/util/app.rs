@@ -52,7 +52,7 @@ pub(crate) struct TestApp {
     directory: TempDir,
     stop: CancellationToken,
     server: JoinHandle<()>,
-    indexer: Indexer,
+    indexer: Option<Indexer>,
 }
 
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl TestApp {
         });
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
         let http = http.build().unwrap();
-        Self { app, base, http, clock, directory, stop, server, indexer }
+        Self { app, base, http, clock, directory, stop, server, indexer: Some(indexer) }
     }
 
     /// The port changes: earlier callers need [`TestApp::caller`].
@@ -183,7 +183,9 @@ impl TestApp {
         // Pooled connections delay the shutdown.
         drop(http);
         stop.cancel();
-        indexer.stop().await;
+        if let Some(indexer) = indexer {
+            indexer.stop().await;
+        }
         let aborted = server.abort_handle();
         if tokio::time::timeout(std::time::Duration::from_secs(1), server).await.is_err() {
             aborted.abort();
@@ -305,6 +307,11 @@ impl TestApp {
     pub(crate) async fn grant(&self, application: &Application, form: &[(&str, &str)]) -> Answer {
         let request = self.http.post(format!("{}/oauth2/token", self.base)).form(form);
         send(request.basic_auth(&application.client_id, Some(application.secret()))).await
+    }
+
+    /// The index follows no change any more.
+    pub(crate) async fn stop_indexer(&mut self) {
+        self.indexer.take().unwrap().stop().await;
     }
 
     pub(crate) async fn wait_for_index(&self) {

@@ -23,6 +23,13 @@ impl Caller {
         self.wait_for_runs(id, asked.data()["runs"].as_u64().unwrap() + 1).await
     }
 
+    /// As an operator; waits for the run that follows.
+    pub(crate) async fn replace_subscription(&self, form: &Value) -> Value {
+        let id = form["id"].as_str().unwrap();
+        let replaced = self.put(&format!("{SUBSCRIPTIONS}/{id}"), form).await.ok();
+        self.wait_for_runs(id, replaced.data()["runs"].as_u64().unwrap() + 1).await
+    }
+
     /// As an operator.
     pub(crate) async fn subscription(&self, id: &str) -> Value {
         self.get(&format!("{SUBSCRIPTIONS}/{id}")).await.ok().data().clone()

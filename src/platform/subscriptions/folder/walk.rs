@@ -24,14 +24,29 @@ pub(super) struct FoundFile {
     pub(super) modified: i128,
 }
 
+/// The files beneath a folder.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// By path.
+    pub(super) files: Vec<FoundFile>,
+    /// Paths that cannot be read, and why.
+    pub(super) unread: Vec<(PathBuf, WalkError)>,
+}
+
+impl Found {
+    fn is_full(&self) -> bool {
+        self.files.len() + self.unread.len() >= MAX_FILES
+    }
+}
+
 /// Why a folder cannot be walked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum WalkError {
-    #[error("the folder holds more than {MAX_FILES} files")]
+    #[error("holds more than {MAX_FILES} files")]
     TooMany,
-    #[error("a folder in it lies more than {MAX_DEPTH} levels deep")]
+    #[error("lies more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    #[error("the folder cannot be read: {0}")]
+    #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -61,20 +76,15 @@ pub(super) fn open_root(folder: &Path, roots: &[PathBuf]) -> Result<OwnedFd, Wal
     Ok(directory)
 }
 
-/// The files beneath, by path; hidden ones and special ones are left out.
-pub(super) fn walk(root: &OwnedFd) -> Result<Vec<FoundFile>, WalkError> {
-    let mut files = Vec::new();
-    visit(root, Path::new(""), 0, &mut files)?;
-    files.sort_by(|one, other| one.path.cmp(&other.path));
-    Ok(files)
+/// The files beneath; hidden ones and special ones are left out.
+pub(super) fn walk(root: &OwnedFd) -> Result<Found, WalkError> {
+    let mut found = Found::default();
+    visit_folder(root, Path::new(""), 0, &mut found)?;
+    found.files.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
 }
 
-fn visit(
-    directory: &OwnedFd,
-    path: &Path,
-    depth: usize,
-    files: &mut Vec<FoundFile>,
-) -> Result<(), WalkError> {
+fn visit_folder(directory: &OwnedFd, path: &Path, depth: usize, found: &mut Found) -> Result<(), WalkError> {
     if depth > MAX_DEPTH {
         return Err(WalkError::TooDeep);
     }
@@ -84,22 +94,39 @@ fn visit(
         if name.as_bytes().starts_with(b".") {
             continue;
         }
-        // One that is gone meanwhile is as if it had never been there.
-        let Ok(status) = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) else { continue };
         let path = path.join(name);
-        match FileType::from_raw_mode(status.st_mode) {
-            FileType::Directory => {
-                let inner = openat(directory, name, directory_flags(), Mode::empty())?;
-                visit(&inner, &path, depth + 1, files)?;
-            }
-            FileType::RegularFile if files.len() >= MAX_FILES => return Err(WalkError::TooMany),
-            FileType::RegularFile => files.push(FoundFile {
-                path,
-                size: u64::try_from(status.st_size).unwrap_or_default(),
-                modified: i128::from(status.st_mtime) * 1_000_000_000 + i128::from(status.st_mtime_nsec),
-            }),
-            _ => {}
+        match visit(directory, name, &path, depth, found) {
+            Ok(()) => {}
+            Err(WalkError::TooMany) => return Err(WalkError::TooMany),
+            // One that is gone meanwhile is as if it had never been there.
+            Err(WalkError::Io(error)) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) if found.is_full() => return Err(WalkError::TooMany),
+            Err(error) => found.unread.push((path, error)),
         }
+    }
+    Ok(())
+}
+
+fn visit(
+    directory: &OwnedFd,
+    name: &OsStr,
+    path: &Path,
+    depth: usize,
+    found: &mut Found,
+) -> Result<(), WalkError> {
+    let status = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    match FileType::from_raw_mode(status.st_mode) {
+        FileType::Directory => {
+            let inner = openat(directory, name, directory_flags(), Mode::empty())?;
+            visit_folder(&inner, path, depth + 1, found)?;
+        }
+        FileType::RegularFile if found.is_full() => return Err(WalkError::TooMany),
+        FileType::RegularFile => found.files.push(FoundFile {
+            path: path.to_owned(),
+            size: u64::try_from(status.st_size).unwrap_or_default(),
+            modified: i128::from(status.st_mtime) * 1_000_000_000 + i128::from(status.st_mtime_nsec),
+        }),
+        _ => {}
     }
     Ok(())
 }
@@ -143,7 +170,9 @@ mod tests {
         symlink(outside.path().join("secret.txt"), root.path().join("link.txt")).unwrap();
         let roots = [root.path().to_owned()];
         let opened = open_root(root.path(), &roots).unwrap();
-        let paths: Vec<_> = walk(&opened).unwrap().into_iter().map(|file| file.path).collect();
+        let found = walk(&opened).unwrap();
+        assert!(found.unread.is_empty(), "{found:?}");
+        let paths: Vec<_> = found.files.into_iter().map(|file| file.path).collect();
         assert_eq!(paths, [Path::new("a/b/one.txt"), Path::new("two.txt")]);
         assert_eq!(io::read_to_string(open(&opened, &paths[0]).unwrap()).unwrap(), "a/b/one.txt");
         for path in ["link.txt", "linked/secret.txt", "a"] {

@@ -141,24 +141,23 @@ impl Database {
 }
 
 fn postgres(address: &Url, password: Option<&str>) -> PgConnectOptions {
-    // Neither a password file nor the server's environment counts.
-    let mut options = PgConnectOptions::new_without_pgpass()
-        .host(address.host_str().unwrap_or_default())
+    // The server's environment is about its own store. Only `PGOPTIONS` and a client certificate of it stay.
+    let options = PgConnectOptions::new_without_pgpass()
+        .host(host(address))
         .port(address.port().unwrap_or(5432))
         .username(&decoded(address.username()))
+        .password(password.unwrap_or_default())
         .database(&decoded(address.path().trim_start_matches('/')))
         .application_name("trawl")
         .ssl_mode(if requires_tls(address) { PgSslMode::VerifyFull } else { PgSslMode::Prefer })
+        .ssl_root_cert_from_pem(Vec::new())
         .options([("TimeZone", "UTC"), ("default_transaction_read_only", "on")]);
-    if let Some(password) = password {
-        options = options.password(password);
-    }
     options.disable_statement_logging()
 }
 
 fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
     let mut options = MySqlConnectOptions::new()
-        .host(address.host_str().unwrap_or_default())
+        .host(host(address))
         .port(address.port().unwrap_or(3306))
         .username(&decoded(address.username()))
         .database(&decoded(address.path().trim_start_matches('/')))
@@ -168,6 +167,11 @@ fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
         options = options.password(password);
     }
     options.disable_statement_logging()
+}
+
+/// An IPv6 address without its brackets.
+fn host(address: &Url) -> &str {
+    address.host_str().unwrap_or_default().trim_matches(['[', ']'])
 }
 
 fn requires_tls(address: &Url) -> bool {
@@ -247,6 +251,8 @@ impl Dialect {
     /// The value of a cursor, which is given as text.
     pub(super) fn typed(self, placeholder: String, data_type: &str) -> String {
         match self {
+            // As a name in a cast, `CHAR` is one character.
+            Self::Postgres if data_type == "CHAR" => format!("CAST({placeholder} AS BPCHAR)"),
             Self::Postgres => format!("CAST({placeholder} AS {data_type})"),
             Self::MySql if data_type.contains("INT") => format!("CAST({placeholder} AS DECIMAL(20, 0))"),
             Self::MySql if matches!(data_type, "DATETIME" | "TIMESTAMP") => {
@@ -271,5 +277,17 @@ impl Dialect {
             }
             Self::Sqlite => data_type != "REAL" && data_type != "BLOB",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ipv6_address_is_called_without_brackets() {
+        let address = |kind| Url::parse(&format!("{kind}://reader@[::1]:5432/crm")).unwrap();
+        assert_eq!(postgres(&address("postgres"), None).get_host(), "::1");
+        assert_eq!(mysql(&address("mysql"), None).get_host(), "::1");
     }
 }
