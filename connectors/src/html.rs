@@ -1,8 +1,41 @@
 //! Plain text of HTML: excerpts with marked matches, entries of feeds.
 
 /// Tags that begin a line or a cell.
-const BREAKING: [&str; 14] =
-    ["address", "blockquote", "br", "dd", "div", "dt", "h1", "h2", "h3", "hr", "li", "p", "td", "tr"];
+const BREAKING: [&str; 33] = [
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "br",
+    "caption",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "footer",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "ol",
+    "option",
+    "p",
+    "pre",
+    "section",
+    "table",
+    "td",
+    "th",
+    "tr",
+    "ul",
+];
 /// Elements whose content is no text.
 const HIDDEN: [&str; 2] = ["script", "style"];
 
@@ -24,9 +57,9 @@ pub fn html_to_text(html: &str) -> String {
             rest = &rest[1..];
             continue;
         }
-        // Without an end, there is none of a later tag either.
-        let Some((tag, behind)) = rest.split_once('>') else { break };
-        rest = behind;
+        let Some(end) = find_tag_end(rest) else { break };
+        let tag = &rest[..end];
+        rest = &rest[end + 1..];
         let name = tag[1..].trim_start_matches('/');
         let name =
             name.split(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
@@ -45,6 +78,22 @@ pub fn html_to_text(html: &str) -> String {
 
 fn begins_tag(html: &str) -> bool {
     html[1..].starts_with(|character: char| character.is_ascii_alphabetic() || matches!(character, '/' | '!'))
+}
+
+/// The place of `>` outside of quoted values.
+fn find_tag_end(html: &str) -> Option<usize> {
+    let (mut quote, mut before) = (None, b'<');
+    html.bytes().position(|byte| {
+        match quote {
+            None if before == b'=' && matches!(byte, b'"' | b'\'') => quote = Some(byte),
+            Some(begun) if begun == byte => quote = None,
+            _ => {}
+        }
+        if !byte.is_ascii_whitespace() {
+            before = byte;
+        }
+        quote.is_none() && byte == b'>'
+    })
 }
 
 /// From the end tag of this name on.
@@ -72,6 +121,11 @@ mod tests {
             ("<script", "<script"),
             ("a<script>b < c</div></SCRIPT>d<style>e</style >f<script>g", "adf"),
             ("a<!-- b <p>c", "a"),
+            (
+                "<h4>Setup</h4><pre>apt install</pre><tr><th>Name</th><th>Age</th></tr>",
+                "Setup apt install Name Age",
+            ),
+            ("a<img alt=\"A -> B\" title = '>'>b<i class=it's>c", "abc"),
         ] {
             assert_eq!(html_to_text(html), text, "{html}");
         }
