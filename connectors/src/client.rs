@@ -15,7 +15,7 @@ use crate::credentials::{FixedCredentials, SourceCredential};
 use crate::error::{SourceError, refuses_the_call};
 use crate::identity::{IdentifiedPerson, KnownPerson};
 use crate::mapping::{MappedQuestion, MappingError};
-use crate::redaction::{redact_body, redact_headers};
+use crate::redaction::redact_answer;
 use crate::request::{Parameters, SearchRequest};
 use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
@@ -149,12 +149,7 @@ impl ClientState {
         let identified = identify(&self.settings, question.person).await?;
         let person = identified.as_ref().map(|identified| &identified.person);
         let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
-        let prepared = prepare(&self.settings, Parameters::from(*question), person).await;
-        let prepared = prepared.map_err(|error| match person {
-            // It may fit others.
-            Some(_) => SourceError::PersonRefused(format!("the mapping does not fit this person: {error}")),
-            None => error.into(),
-        })?;
+        let prepared = prepare(&self.settings, Parameters::from(*question), person).await?;
         let asserted = assertion.map(|assertion| &assertion.credential);
         let request = &prepared.request;
         let (response, mut secrets) = match &self.credentials {
@@ -248,26 +243,18 @@ impl ClientState {
         }
         let bound = self.settings.max_body_bytes;
         if let (Some(mapped), Some(mapped_question)) = (&self.settings.mapping, &prepared.mapped) {
-            let mut headers = response.headers().clone();
-            for secret in secrets {
-                redact_headers(&mut headers, secret.expose_secret());
-            }
+            let headers = response.headers().clone();
             let body =
                 receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
-            let redacted = {
+            let content = if let Some(content) = body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
+                redact_answer(content.into_owned(), secrets)
+            } else {
                 let secrets = secrets.to_vec();
-                move |content| {
-                    let secrets = secrets.iter().map(ExposeSecret::expose_secret);
-                    secrets.fold(content, redact_body)
-                }
-            };
-            let content = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
-                Some(content) => redacted(content.into_owned()),
-                None => on_thread(move || inflate(body, bound).map(redacted)).await?,
+                on_thread(move || Ok(redact_answer(inflate(body, bound)?, &secrets))).await?
             };
             // Operators see messages, and a person's rows are no concern of theirs.
             let hidden = |error: MappingError| if is_personal { error.without_values() } else { error };
-            let read = mapped.read(mapped_question, &headers, &content).await;
+            let read = mapped.read(mapped_question, &headers, &content, secrets).await;
             let (envelope, faults) = read.map_err(hidden)?;
             let (limit, had_cursor) = (question.limit, question.cursor.is_some());
             let is_small = envelope.len() <= PARSED_IN_PLACE_BYTES;

@@ -88,7 +88,14 @@ impl SourceCredential {
         match self {
             Self::Header { name, value } => drop(request.headers_mut().insert(name, value.clone())),
             Self::Parameter { name, value } => {
-                request.url_mut().query_pairs_mut().append_pair(name, value.expose_secret());
+                let url = request.url_mut();
+                // The address of a next page may repeat it.
+                if url.query_pairs().any(|(given, _)| given == *name) {
+                    let pairs = url.query_pairs().into_owned();
+                    let others: Vec<_> = pairs.filter(|(given, _)| given != name).collect();
+                    url.query_pairs_mut().clear().extend_pairs(others);
+                }
+                url.query_pairs_mut().append_pair(name, value.expose_secret());
             }
         }
     }

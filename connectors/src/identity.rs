@@ -33,11 +33,6 @@ pub struct KnownPerson {
     pub standing: u64,
 }
 
-impl KnownPerson {
-    /// Fields of `$person`.
-    pub(crate) const FIELDS: [&str; 3] = ["userId", "loginId", "departments"];
-}
-
 /// The claim that is the subject of assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssertionSubject {

@@ -1,8 +1,10 @@
 //! Removes echoed secrets from texts.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
-use reqwest::header::{HeaderMap, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
 use url::form_urlencoded;
 
@@ -10,43 +12,42 @@ const REDACTED: &str = "…";
 /// A prefix of this length counts as the secret, as quoted texts are cut.
 const PREFIX_BYTES: usize = 12;
 
+/// Shorter secrets stay in answers: they may be a word of any row.
+const MIN_SECRET_BYTES: usize = 8;
+
 /// Removes `secret`, whole or cut off, in any case and usual encoding.
 pub(crate) fn redact(text: String, secret: &str) -> String {
+    spellings(secret).into_iter().fold(text, |text, spelling| redact_spelling(text, &spelling))
+}
+
+/// Removes whole `secrets` from an answer before filters read it: they could respell them.
+pub(crate) fn redact_answer(mut answer: Vec<u8>, secrets: &[SecretString]) -> Vec<u8> {
+    let long =
+        secrets.iter().map(ExposeSecret::expose_secret).filter(|secret| secret.len() >= MIN_SECRET_BYTES);
+    for spelling in long.flat_map(spellings) {
+        // Another encoding stays.
+        if let Ok(text) = str::from_utf8(&answer)
+            && text.contains(&spelling)
+        {
+            answer = text.replace(&spelling, REDACTED).into_bytes();
+        }
+    }
+    answer
+}
+
+/// Plain, URL-encoded, in base64 and as texts of JSON, each once.
+fn spellings(secret: &str) -> BTreeSet<String> {
     let quoted = Value::from(secret).to_string();
     let quoted = quoted.trim_matches('"');
-    let spellings = [
+    BTreeSet::from([
         secret.to_owned(),
         form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
         BASE64_STANDARD.encode(secret),
         BASE64_URL_SAFE_NO_PAD.encode(secret),
-        quoted.to_owned(),
         // As PHP writes it.
         quoted.replace('/', "\\/"),
-    ];
-    spellings.iter().fold(text, |text, spelling| redact_spelling(text, spelling))
-}
-
-/// Removes `secret` from a body before filters read it: they could respell it.
-///
-/// A shorter one than [`PREFIX_BYTES`] stays, as it may be a word of any row.
-pub(crate) fn redact_body(body: Vec<u8>, secret: &str) -> Vec<u8> {
-    if secret.len() < PREFIX_BYTES {
-        return body;
-    }
-    let text = String::from_utf8_lossy(&body).into_owned();
-    let redacted = redact(text.clone(), secret);
-    // Another encoding stays.
-    if redacted == text { body } else { redacted.into_bytes() }
-}
-
-/// Like [`redact_body`].
-pub(crate) fn redact_headers(headers: &mut HeaderMap, secret: &str) {
-    for value in headers.values_mut() {
-        let redacted = redact(String::from_utf8_lossy(value.as_bytes()).into_owned(), secret);
-        if redacted.as_bytes() != value.as_bytes() {
-            *value = HeaderValue::try_from(redacted).unwrap_or(HeaderValue::from_static(""));
-        }
-    }
+        quoted.to_owned(),
+    ])
 }
 
 fn redact_spelling(text: String, secret: &str) -> String {
@@ -94,6 +95,19 @@ mod tests {
         }
         assert_eq!(redact("whole".to_owned(), ""), "whole");
         assert_eq!(redact("the word hé".to_owned(), "hé"), "the word …");
+    }
+
+    #[test]
+    fn whole_secrets_alone_are_taken_from_answers() {
+        let redact = |answer: &str| {
+            let secrets = [SECRET, "knowledge-base-bot:tok", "short"].map(SecretString::from);
+            String::from_utf8(redact_answer(answer.as_bytes().to_vec(), &secrets)).unwrap()
+        };
+        assert_eq!(redact(&format!("a {SECRET} b")), "a … b");
+        assert_eq!(redact(r#"{"key": "tok\/Secret+of-64-characters=="}"#), r#"{"key": "…"}"#);
+        for other in ["/knowledge-base/1", "tok/Secret+of", "a short text"] {
+            assert_eq!(redact(other), other);
+        }
     }
 
     proptest! {

@@ -66,7 +66,7 @@ impl From<InvalidCredentials> for InvalidSettings {
 }
 
 impl From<MappingError> for InvalidSettings {
-    fn from(MappingError { field, message }: MappingError) -> Self {
+    fn from(MappingError { field, message, .. }: MappingError) -> Self {
         let field = if field == WHOLE_MAPPING { field } else { format!("{WHOLE_MAPPING}.{field}") };
         Self { field: field.into(), reason: message }
     }

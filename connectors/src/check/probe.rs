@@ -17,7 +17,7 @@ use crate::credentials::{FixedCredentials, SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
 use crate::mapping::{FieldFault, MappingError};
-use crate::redaction::{redact, redact_body, redact_headers};
+use crate::redaction::{redact, redact_answer};
 use crate::request::Parameters;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
 use crate::token::{Token, TokenCache};
@@ -172,7 +172,7 @@ impl Probe {
         let took = begun.elapsed();
         let (received, outcome) = match received {
             Ok((received, headers)) => {
-                let reply = self.map(&prepared, &received, headers).await;
+                let reply = self.map(&prepared, &received, &headers).await;
                 (Some(received), reply)
             }
             Err(fault) => (None, Err(fault)),
@@ -263,16 +263,14 @@ impl Probe {
         &self,
         prepared: &PreparedSearch,
         received: &Received,
-        mut headers: HeaderMap,
+        headers: &HeaderMap,
     ) -> Result<Reply, (Clause, String)> {
         let Received { status, content_type, body } = received.clone();
         match (&self.settings.mapping, &prepared.mapped) {
             (Some(mapping), Some(question)) if status == 200 => {
-                let body = self.redact_body(body);
-                for secret in &lock(&self.record).secrets {
-                    redact_headers(&mut headers, secret.expose_secret());
-                }
-                let read = mapping.read(question, &headers, &body).await;
+                let secrets = self.secrets();
+                let body = redact_answer(body, &secrets);
+                let read = mapping.read(question, headers, &body, &secrets).await;
                 let (envelope, faults) = read.map_err(|error| mapping_fault(&error))?;
                 let content_type = Some("application/json;charset=UTF-8".to_owned());
                 Ok(Reply { status, content_type, body: envelope.into_bytes(), faults })
@@ -292,10 +290,9 @@ impl Probe {
         }
     }
 
-    /// See [`redact_body`].
-    pub(super) fn redact_body(&self, body: Vec<u8>) -> Vec<u8> {
-        let record = lock(&self.record);
-        record.secrets.iter().map(ExposeSecret::expose_secret).fold(body, redact_body)
+    /// Those that a source may echo.
+    pub(super) fn secrets(&self) -> Vec<SecretString> {
+        lock(&self.record).secrets.clone()
     }
 
     pub(super) fn into_times(self) -> Vec<Duration> {

@@ -8,6 +8,7 @@ use crate::answer::parse_page;
 use crate::client::Question;
 use crate::item::ContentItem;
 use crate::mapping::{FieldFault, MappedCalls};
+use crate::redaction::redact_answer;
 use crate::request::Parameters;
 use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 
@@ -60,12 +61,14 @@ pub async fn try_source(
     };
     let mut exchange = probe.call(Parameters::from(*question), &credentials).await;
     if let Ok(reply) = &mut exchange.outcome {
-        reply.body = probe.redact_body(std::mem::take(&mut reply.body));
+        reply.body = redact_answer(std::mem::take(&mut reply.body), &probe.secrets());
     }
     let states_total = settings.mapping.as_ref().is_none_or(MappedCalls::states_total);
     let mut trial = read(exchange, order, question, states_total);
     let own = [&mut trial.curl].into_iter().chain(&mut trial.problems);
     let own = own.chain(&mut trial.body).chain(&mut trial.content_type).chain(&mut trial.failure);
+    let messages = trial.missing.iter_mut().filter_map(|fault| fault.message.as_mut());
+    let own = own.chain(&mut trial.cursor).chain(messages);
     own.for_each(|text| probe.redact_text(text));
     Ok(trial)
 }

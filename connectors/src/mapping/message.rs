@@ -21,11 +21,13 @@ pub struct MappingError {
     pub field: String,
     /// The problem.
     pub message: String,
+    /// Whether the mapping may fit other people.
+    pub(crate) is_of_person: bool,
 }
 
 impl MappingError {
     pub(crate) fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into() }
+        Self { field: field.into(), message: message.into(), is_of_person: false }
     }
 
     /// Without values of the answer, which messages of filters may quote.

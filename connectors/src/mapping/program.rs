@@ -15,7 +15,7 @@ use url::{Position, Url};
 use self::filter::{Values, compile_filter};
 use self::value::{as_count, as_text, count, is_nothing, kind, read_action, read_time, shorten, to_json};
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
-use super::{MAX_ROWS, Mapping, Paging};
+use super::{MAX_ROWS, Mapping, Paging, names_person};
 use crate::identity::KnownPerson;
 
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
@@ -39,6 +39,7 @@ const ITEM_FIELDS: [(&str, &str); 10] = [
 pub(super) struct CompiledMapping {
     paging: Paging,
     first_page: u64,
+    request_names_person: bool,
     filters: HashMap<&'static str, jaq_core::Filter<Values>>,
 }
 
@@ -55,24 +56,22 @@ impl CompiledMapping {
             })
             .collect::<Result<_, _>>()?;
         let first_page = mapping.first_page.unwrap_or(1).into();
-        Ok(Self { paging: mapping.paging, first_page, filters })
+        let mut requests = mapping.filters().filter(|(field, _)| field.starts_with("request."));
+        let request_names_person = requests.any(|(_, text)| names_person(text));
+        Ok(Self { paging: mapping.paging, first_page, request_names_person, filters })
     }
 
     /// # Errors
     /// A filter that fails, or yields the wrong kind of value. A cursor of another kind of paging.
     pub(super) fn build(&self, variables: &Variables) -> Result<BuiltRequest, MappingError> {
-        let run = self.start(variables, Val::Null, Val::Null)?;
-        let pairs = |field| {
-            let pairs = run.pairs(field)?;
-            if variables.person.is_some() {
-                self.check_person_stays(variables, field, &pairs)?;
-            }
-            Ok::<_, MappingError>(pairs)
-        };
-        let (query, headers) = (pairs("request.query")?, pairs("request.headers")?);
-        let body =
-            run.first("request.body", Val::Null)?.map(|body| to_json(&body, "request.body")).transpose()?;
-        Ok(BuiltRequest { query, headers, body })
+        if variables.person.is_none() || !self.request_names_person {
+            return self.build_for(variables);
+        }
+        let built = self.build_for(variables).and_then(|request| {
+            self.check_names_person(variables, &request)?;
+            Ok(request)
+        });
+        built.map_err(|error| MappingError { is_of_person: error.field.starts_with("request"), ..error })
     }
 
     /// # Errors
@@ -124,32 +123,35 @@ impl CompiledMapping {
         Ok(ReadAnswer { envelope: envelope.to_string(), faults: faults.0 })
     }
 
-    /// Refuses a request without a header or parameter that another person's has.
-    ///
-    /// Without it, a system may answer for everyone.
+    /// # Errors
+    /// A filter that fails, or yields the wrong kind of value.
+    fn build_for(&self, variables: &Variables) -> Result<BuiltRequest, MappingError> {
+        let run = self.start(variables, Val::Null, Val::Null)?;
+        let query = run.pairs("request.query")?;
+        let headers = run.pairs("request.headers")?;
+        let body =
+            run.first("request.body", Val::Null)?.map(|body| to_json(&body, "request.body")).transpose()?;
+        Ok(BuiltRequest { query, headers, body })
+    }
+
+    /// Refuses a request that names no person: a system may answer it for everyone.
     ///
     /// # Errors
-    /// Names the missing one.
-    fn check_person_stays(
-        &self,
-        variables: &Variables,
-        field: &str,
-        pairs: &[(String, String)],
-    ) -> Result<(), MappingError> {
-        let somebody = || "somebody".to_owned();
-        let person = KnownPerson {
-            user_id: somebody(),
-            login_id: somebody(),
-            departments: vec![somebody()],
+    /// The request is that of a person without id, login and departments.
+    fn check_names_person(&self, variables: &Variables, request: &BuiltRequest) -> Result<(), MappingError> {
+        let nobody = KnownPerson {
+            user_id: String::new(),
+            login_id: String::new(),
+            departments: Vec::new(),
             standing: 0,
         };
-        let variables = Variables { person: Some(person), ..variables.clone() };
-        // A filter may fail for a person whom it does not know.
-        let theirs = self.start(&variables, Val::Null, Val::Null)?.pairs(field).unwrap_or_default();
-        match theirs.iter().find(|(name, _)| pairs.iter().all(|(given, _)| given != name)) {
-            None => Ok(()),
-            Some((name, _)) => Err(MappingError::new(field, format!("yields no `{name}` for this person"))),
+        let variables = Variables { person: Some(nobody), ..variables.clone() };
+        if self.build_for(&variables).is_ok_and(|of_nobody| of_nobody == *request) {
+            let message =
+                "names no person: `$person` has userId, loginId and departments, which may be empty";
+            return Err(MappingError::new("request", message));
         }
+        Ok(())
     }
 
     fn start<'p>(

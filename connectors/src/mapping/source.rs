@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LINK};
+use secrecy::SecretString;
 use tokio::sync::Semaphore;
 use url::{Position, Url};
 
@@ -14,6 +15,7 @@ use super::{Mapping, Paging};
 use crate::credentials::is_reserved_header;
 use crate::error::SourceError;
 use crate::identity::KnownPerson;
+use crate::redaction::redact_answer;
 use crate::request::{Parameters, SearchRequest};
 use crate::settings::Method;
 
@@ -39,7 +41,11 @@ pub(crate) struct MappedQuestion {
 
 impl From<MappingError> for SourceError {
     fn from(error: MappingError) -> Self {
-        Self::Invalid(format!("the mapping does not fit: {error}"))
+        if error.is_of_person {
+            Self::PersonRefused(format!("the mapping does not fit this person: {error}"))
+        } else {
+            Self::Invalid(format!("the mapping does not fit: {error}"))
+        }
     }
 }
 
@@ -111,16 +117,18 @@ impl MappedCalls {
         Ok(SearchRequest { method, url, headers: read_headers(headers)?, body })
     }
 
-    /// Reads an answer into the contract's envelope, in JSON.
+    /// Reads an answer into the contract's envelope, in JSON. Filters see none of the secrets in headers.
     pub(crate) async fn read(
         &self,
         question: &MappedQuestion,
         headers: &HeaderMap,
         body: &[u8],
+        secrets: &[SecretString],
     ) -> Result<(String, Vec<FieldFault>), MappingError> {
-        let texts = headers
-            .iter()
-            .filter_map(|(name, value)| Some((name.to_string(), value.to_str().ok()?.to_owned())));
+        let texts = headers.iter().filter_map(|(name, value)| {
+            let text = redact_answer(value.to_str().ok()?.as_bytes().to_vec(), secrets);
+            Some((name.to_string(), String::from_utf8(text).ok()?))
+        });
         let received = AnswerHead {
             sent_to: question.sent_to.clone(),
             headers: texts.collect(),

@@ -136,7 +136,7 @@ fn error_that_is_false_or_empty_is_none() {
         let read = read(&mapping, None, &json!({"rows": rows(1), "error": error})).unwrap();
         serde_json::from_str::<Value>(&read.envelope).unwrap()["message"].clone()
     };
-    for nothing in [Value::Null, json!(false), json!("")] {
+    for nothing in [Value::Null, json!(false), json!(""), json!([]), json!({})] {
         assert_eq!(message(nothing), Value::Null);
     }
     assert_eq!(message(json!("down")), "down");
@@ -159,35 +159,38 @@ fn row_may_be_an_array_of_values() {
 }
 
 #[test]
-fn request_that_leaves_its_person_out_is_refused() {
-    let person = |login: &str, departments: &[&str]| KnownPerson {
-        user_id: "mei".to_owned(),
-        login_id: login.to_owned(),
-        departments: departments.iter().copied().map(str::to_owned).collect(),
-        standing: 0,
+fn request_that_names_no_person_is_refused() {
+    let build = |query: &str, departments: &[&str]| {
+        let mapping = mapping(Paging::None, |mapping| {
+            mapping.request.query = Some(format!("{{ q: $keyword, {query} }}"));
+        });
+        let person = KnownPerson {
+            user_id: "u1".to_owned(),
+            login_id: "mei".to_owned(),
+            departments: departments.iter().copied().map(str::to_owned).collect(),
+            standing: 0,
+        };
+        let variables = Variables { person: Some(person), ..variables(None) };
+        CompiledMapping::compile(&mapping).unwrap().build(&variables)
     };
-    let mapping = mapping(Paging::None, |mapping| {
-        mapping.request.query = Some("{ q: $keyword, group: $person.departments, from: $cursor }".to_owned());
-        mapping.request.headers = Some("{ Sudo: $person.loginId }".to_owned());
-    });
-    let program = CompiledMapping::compile(&mapping).unwrap();
-    let build = |person| program.build(&Variables { person: Some(person), ..variables(None) });
-    let request = build(person("mei", &["hr", "it"])).unwrap();
-    assert_eq!((request.query.len(), request.headers.len()), (3, 1));
-    let refusal = |person| build(person).unwrap_err().to_string();
-    assert_eq!(refusal(person("mei", &[])), "request.query: yields no `group` for this person");
-}
-
-#[test]
-fn unknown_field_of_the_person_is_refused() {
-    let mapping = mapping(Paging::None, |mapping| {
-        mapping.request.headers = Some("{ Sudo: $person.login }".to_owned());
-    });
-    let error = mapping.check_form().unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "request.headers: `$person.login` does not exist: userId, loginId, departments do"
-    );
+    for (query, departments) in [
+        ("as: $person.loginId", &[][..]),
+        ("group: $person.departments", &["hr"]),
+        ("as: $person.loginId, group: $person.departments", &[]),
+        ("as: (if $person.departments == [] then $person.userId else null end)", &[]),
+    ] {
+        build(query, departments).unwrap();
+    }
+    for query in [
+        "as: $person.login",
+        "as: ($person | .login)",
+        "group: $person.departments",
+        "group: ($person.departments | join(\",\"))",
+    ] {
+        let refused = build(query, &[]).unwrap_err();
+        assert!(refused.is_of_person && refused.message.contains("names no person"), "{query}: {refused}");
+    }
+    assert!(build("as: error(\"unknown \" + $person.loginId)", &[]).unwrap_err().is_of_person);
 }
 
 #[test]

@@ -38,6 +38,8 @@ pub(super) fn is_nothing(value: &Val) -> bool {
     match value {
         Val::Null | Val::Bool(false) => true,
         Val::TStr(text) => text.is_empty(),
+        Val::Arr(values) => values.is_empty(),
+        Val::Obj(fields) => fields.is_empty(),
         _ => false,
     }
 }
