@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use secrecy::SecretString;
 use tokio::sync::OwnedSemaphorePermit;
 use trawl_connectors::{
-    Question, SettingsError,
+    Question, SettingsError, SourceError, SourceIdentity,
     check::{self as conformance, CheckSettings, Trial},
 };
 use trawl_search::{
@@ -15,7 +15,7 @@ use trawl_search::{
 
 use super::Author;
 use crate::{
-    audit::Deed,
+    audit::{self, Deed},
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
     registry::{
@@ -222,7 +222,7 @@ impl Registry {
     ///
     /// # Errors
     /// 400, 503 while the maximum of checks runs.
-    pub async fn try_source(self: &Arc<Self>, author: Author, form: TrialForm) -> Result<Trial> {
+    pub async fn try_source(&self, author: Author, form: TrialForm) -> Result<Trial> {
         let tenant_id = author.tenant.id;
         let TrialForm { source, keyword, limit, cursor, person } = form;
         // Any characters: the trial may be about them.
@@ -242,7 +242,7 @@ impl Registry {
             row.client_secret_sealed = stored.client_secret_sealed;
         }
         let settings = self.client_settings(tenant_id, &row)?;
-        self.record_search_as(author, &settings, person.as_deref()).await?;
+        self.record_search_as(author, settings.source.identity.as_ref(), person.as_deref()).await?;
         let limit = usize::try_from(limit).unwrap_or_default();
         let question =
             Question { keyword: &keyword, limit, cursor: cursor.as_deref(), person: person.as_deref() };
@@ -257,19 +257,25 @@ impl Registry {
     /// # Errors
     /// 400 for a person who may not sign in.
     async fn record_search_as(
-        self: &Arc<Self>,
+        &self,
         author: Author,
-        settings: &ClientSettings,
+        identity: Option<&SourceIdentity>,
         person: Option<&str>,
     ) -> Result<()> {
-        let (Some(identity), Some(person)) = (&settings.source.identity, person) else { return Ok(()) };
-        let found = identity.issuer.find_person(person).await;
-        let person = found.map_err(|error| Error::bad_request(format!("person: {error}")))?;
-        self.change(author, move |_| {
-            let deed = Deed::new("search-as", "user", person.user_id);
-            Box::pin(async move { Ok(((), Some(deed))) })
-        })
-        .await
+        let (Some(identity), Some(person)) = (identity, person) else { return Ok(()) };
+        let person = identity.issuer.find_person(person).await.map_err(|error| match error {
+            SourceError::PersonRefused(reason) => Error::bad_request(format!("person: {reason}")),
+            error => Error::internal(error),
+        })?;
+        let Author { actor, tenant } = author;
+        let job = self.store.write(move |transaction| {
+            Box::pin(async move {
+                let deed = Deed::new("search-as", "user", person.user_id);
+                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                Ok(())
+            })
+        });
+        job.await
     }
 
     fn take_check_permit(&self) -> Result<OwnedSemaphorePermit> {
@@ -305,9 +311,11 @@ impl Registry {
         let permit = self.take_check_permit()?;
         let row = self.row_of(tenant_id, id).await?;
         let settings = self.client_settings(tenant_id, &row)?;
-        self.record_search_as(author, &settings, person.as_deref()).await?;
+        let searched_as = person.clone();
+        let identity = settings.source.identity.clone();
         let settings = CheckSettings { source: settings.source, order: settings.order, person, keyword };
         let check = conformance::Check::new(settings, &self.policy.addresses).map_err(refuse_settings)?;
+        self.record_search_as(author, identity.as_ref(), searched_as.as_deref()).await?;
         Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })
     }
 
