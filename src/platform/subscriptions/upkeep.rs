@@ -81,7 +81,7 @@ fn find(work: Work, now: i64) -> crate::store::Statement {
 async fn remove_some(transaction: &Transaction, left: &Left) -> Result<()> {
     let ids = items(transaction, left, "1 = 1", []).await?;
     contents::remove_items(transaction, left.tenant_id, &left.module, &ids).await?;
-    change(transaction, left, "DELETE FROM subscription_items", [], &ids).await?;
+    change(transaction, left, "DELETE FROM subscription_items WHERE", [], &ids).await?;
     if ids.len() < PORTION {
         let text = "DELETE FROM subscriptions WHERE tenant_id = ? AND id = ?";
         sql(text, [left.tenant_id.into(), left.id.as_str().into()]).execute(transaction).await?;
@@ -89,13 +89,16 @@ async fn remove_some(transaction: &Transaction, left: &Left) -> Result<()> {
     Ok(())
 }
 
-/// Keeps their rows, so that their entries are not taken again.
+/// Keeps the rows of those without a time of their own, so that their entries are not taken again.
 async fn remove_old(transaction: &Transaction, left: &Left, now: i64) -> Result<()> {
     let is_old = "hash IS NOT NULL AND shown_at < ? - ? * (SELECT keep_days FROM subscriptions \
                   WHERE subscriptions.tenant_id = subscription_items.tenant_id AND id = subscription_id)";
     let ids = items(transaction, left, is_old, [now.into(), DAY.into()]).await?;
     contents::remove_items(transaction, left.tenant_id, &left.module, &ids).await?;
-    change(transaction, left, "UPDATE subscription_items SET hash = NULL", [], &ids).await?;
+    change(transaction, left, "UPDATE subscription_items SET hash = NULL WHERE", [], &ids).await?;
+    // Entries with one are too old whenever they are read.
+    let dated = "DELETE FROM subscription_items WHERE shown_at <> first_seen AND";
+    change(transaction, left, dated, [], &ids).await?;
     let count = i64::try_from(ids.len()).unwrap_or_default();
     repo::count_items(transaction, left.tenant_id, &left.id, -count).await?;
     Ok(())
@@ -105,7 +108,7 @@ async fn show_some(transaction: &Transaction, left: &Left) -> Result<()> {
     let ids = items(transaction, left, "hash IS NOT NULL AND audience <> ?", [left.audience.into()]).await?;
     let visibility = left.visibility.as_ref().map(|Json(visibility)| visibility);
     contents::set_visibility(transaction, left.tenant_id, &left.module, &ids, visibility).await?;
-    let set = "UPDATE subscription_items SET audience = ?";
+    let set = "UPDATE subscription_items SET audience = ? WHERE";
     change(transaction, left, set, [left.audience.into()], &ids).await?;
     if ids.len() < PORTION {
         let text = "UPDATE subscriptions SET audience_is_new = FALSE WHERE tenant_id = ? AND id = ?";
@@ -138,7 +141,7 @@ async fn change(
         return Ok(());
     }
     let text = format!(
-        "{statement} WHERE tenant_id = ? AND subscription_id = ? AND item_id IN ({})",
+        "{statement} tenant_id = ? AND subscription_id = ? AND item_id IN ({})",
         placeholders(ids.len())
     );
     let values = values.into_iter().chain([left.tenant_id.into(), left.id.as_str().into()]);
