@@ -211,7 +211,7 @@ pub(super) async fn check(options: CheckOptions) -> ExitCode {
 
 pub(super) async fn try_once(options: TryOptions) -> ExitCode {
     let settings = async {
-        let entry = mapping::read(&options.file, &options.person)?;
+        let entry = mapping::read(&options.file, acts_for_person(&options.access, &options.person))?;
         let url = match &options.url {
             Some(url) => url.clone(),
             None => mapping::address(&entry)?,
@@ -271,7 +271,7 @@ pub(super) fn schema() -> ExitCode {
 /// A mapping's own method and order count, unless options name others.
 async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
     let entry = match &options.mapping {
-        Some(file) => Some(mapping::read(file, &options.person)?),
+        Some(file) => Some(mapping::read(file, acts_for_person(&options.access, &options.person))?),
         None => None,
     };
     let method = match (options.method, &entry) {
@@ -288,6 +288,11 @@ async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, Addres
         source_settings(&options.url, method, entry, &options.access, &options.person).await?;
     let person = options.person.person().map(str::to_owned);
     Ok((CheckSettings { source, order, person, keyword: options.keyword.clone() }, rules))
+}
+
+/// Whether credentials of a service act for a person; a token of their own needs no headers.
+fn acts_for_person(access: &AccessOptions, person: &PersonOptions) -> bool {
+    person.person().is_some() && !Grant::from(access.grant).is_of_people()
 }
 
 /// Allows the operator's addresses alone.

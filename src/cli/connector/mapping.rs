@@ -11,11 +11,10 @@ use trawl_connectors::{
 };
 use url::Url;
 
-use super::person::PersonOptions;
 use crate::{cli::client::SetupError, sandbox::this_program};
 
-/// An existing file goes before a name of the gallery. For a person, its headers of people count.
-pub(super) fn read(file: &Path, person: &PersonOptions) -> Result<GalleryEntry, SetupError> {
+/// An existing file goes before a name of the gallery. `acts_for_person` takes its headers of people.
+pub(super) fn read(file: &Path, acts_for_person: bool) -> Result<GalleryEntry, SetupError> {
     let failed = |reason: String| SetupError::Mapping(format!("{}: {reason}", file.display()));
     let name = file.to_str().unwrap_or_default();
     let text = match fs::read_to_string(file) {
@@ -26,7 +25,7 @@ pub(super) fn read(file: &Path, person: &PersonOptions) -> Result<GalleryEntry, 
         },
     };
     let mut entry = read_entry(name, &text).map_err(|error| failed(error.to_string()))?;
-    if let (Some(_), Some(theirs)) = (person.person(), &entry.person) {
+    if let Some(theirs) = entry.person.as_ref().filter(|_| acts_for_person) {
         entry.mapping.request.headers = Some(theirs.headers.clone());
     }
     Ok(entry)

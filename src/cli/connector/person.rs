@@ -28,9 +28,9 @@ pub(super) struct PersonOptions {
     /// Their departments
     #[arg(long = "department", value_name = "ID", requires = "person")]
     departments: Vec<String>,
-    /// Header of the assertion
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_ASSERTION_HEADER, requires = "person")]
-    assertion_header: String,
+    /// Header of the assertion [default: X-Trawl-Assertion, or none if a mapping names $person]
+    #[arg(long, value_name = "NAME", requires = "person")]
+    assertion_header: Option<String>,
     /// Audience of the assertion [default: origin of the source's address]
     #[arg(long, value_name = "AUDIENCE", requires = "person")]
     assertion_audience: Option<String>,
@@ -68,18 +68,25 @@ impl PersonOptions {
         self.person.as_deref()
     }
 
-    /// The identity with a key that is served from now on. `is_variable` if a mapping names `$person`: it needs no key.
+    /// The identity, with a key that is served from now on if it signs. `is_variable` if a mapping names `$person`.
     pub(super) async fn identity(
         &self,
         grant: Grant,
         is_variable: bool,
     ) -> Result<Option<SourceIdentity>, SetupError> {
         let Some(id) = &self.person else { return Ok(None) };
-        let header = AssertionHeader::new(&self.assertion_header).map_err(|invalid| {
-            SetupError::Credentials { option: "--assertion-header", reason: invalid.reason }
+        // Else the source learns of the person by their token, or from the mapping.
+        let takes_assertion = !grant.is_of_people() && (!is_variable || self.assertion_header.is_some());
+        let header = takes_assertion.then(|| {
+            AssertionHeader::new(self.assertion_header.as_deref().unwrap_or(DEFAULT_ASSERTION_HEADER))
+        });
+        let header = header.transpose().map_err(|invalid| SetupError::Credentials {
+            option: "--assertion-header",
+            reason: invalid.reason,
         })?;
         let (key, _) = KeyPair::generate().map_err(|error| SetupError::Keys(error.message))?;
-        let issuer = if is_variable { String::new() } else { self.publish(&key).await? };
+        let signs = takes_assertion || grant.is_of_people();
+        let issuer = if signs { self.publish(&key).await? } else { String::new() };
         let person = KnownPerson {
             user_id: id.clone(),
             login_id: self.login.clone().unwrap_or_else(|| id.clone()),
@@ -91,8 +98,6 @@ impl PersonOptions {
             audience: self.assertion_audience.clone(),
             departments: !self.departments.is_empty(),
         };
-        // The source learns of the person by their token, or from the mapping.
-        let header = Some(header).filter(|_| !grant.is_of_people() && !is_variable);
         Ok(Some(SourceIdentity { issuer: Arc::new(OnePerson { person, key, issuer }), claims, header }))
     }
 
