@@ -290,7 +290,9 @@ async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, Addres
     Ok((CheckSettings { source, order, person, keyword: options.keyword.clone() }, rules))
 }
 
-/// Whether credentials of a service act for a person; a token of their own needs no headers.
+/// Whether a service's credentials act for a person.
+///
+/// A token of the person needs no headers.
 fn acts_for_person(access: &AccessOptions, person: &PersonOptions) -> bool {
     person.person().is_some() && !Grant::from(access.grant).is_of_people()
 }

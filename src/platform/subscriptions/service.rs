@@ -71,7 +71,7 @@ pub async fn create(
 
 /// Replaces the settings.
 ///
-/// Another source is read from its beginning, at once; so is one whose password is given again, from where it was.
+/// Another source is read from its beginning, at once. A new password is tried at once, from the last position.
 ///
 /// # Errors
 /// 400, 404, 412.

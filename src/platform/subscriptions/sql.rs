@@ -47,7 +47,9 @@ struct Mark {
 impl QueryPosition {
     /// Ends a run that began at this time.
     ///
-    /// Rows that are committed later have at least the cursor `begin`, unless they are late by more than [`OVERLAP`].
+    /// Rows of later commits have at least the cursor `begin`.
+    ///
+    /// Rows that are late by more than [`OVERLAP`] may have a smaller one.
     fn end_run(&mut self, begun_at: i64, end: Option<Mark>) {
         self.cut = None;
         if self.end.as_ref().is_none_or(|end| end.at <= begun_at - OVERLAP) {
