@@ -1,11 +1,12 @@
-//! Plain text of HTML: excerpts with marked matches, entries of feeds.
+//! Plain text of HTML: pages, excerpts with marked matches, entries of feeds.
 
 /// Tags that begin a line or a cell.
-const BREAKING: [&str; 33] = [
+const BREAKING: [&str; 40] = [
     "address",
     "article",
     "aside",
     "blockquote",
+    "body",
     "br",
     "caption",
     "dd",
@@ -16,6 +17,7 @@ const BREAKING: [&str; 33] = [
     "figcaption",
     "figure",
     "footer",
+    "form",
     "h1",
     "h2",
     "h3",
@@ -24,15 +26,20 @@ const BREAKING: [&str; 33] = [
     "h6",
     "header",
     "hr",
+    "legend",
     "li",
+    "main",
+    "nav",
     "ol",
     "option",
     "p",
     "pre",
     "section",
+    "summary",
     "table",
     "td",
     "th",
+    "title",
     "tr",
     "ul",
 ];
@@ -119,6 +126,7 @@ mod tests {
             ("1 < 2 & 3 > 2, R&D", "1 < 2 & 3 > 2, R&D"),
             ("<!-- a > c --> b <", "b <"),
             ("<script", "<script"),
+            ("<title>Dues</title><body>Harbour<nav>Home</nav>", "Dues Harbour Home"),
             ("a<script>b < c</div></SCRIPT>d<style>e</style >f<script>g", "adf"),
             ("a<!-- b <p>c", "a"),
             (

@@ -4,12 +4,10 @@ use std::{borrow::Cow, io::Write};
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
-use html2text::config;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use trawl_connectors::html_to_text;
 
 use super::{MOST_PLAIN_BYTES, Stop, Text};
-
-const TEXT_WIDTH: usize = 1_000_000;
 
 /// Bytes in which an HTML page declares its encoding.
 const DECLARED_WITHIN: usize = 1_024;
@@ -48,13 +46,7 @@ fn is_within_a_line(end: TagEnd) -> bool {
 
 pub(super) fn html<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
     let source = decode(content, declared(content));
-    let rendered = config::plain_no_decorate()
-        .no_table_borders()
-        .raw_mode(true)
-        .link_footnotes(false)
-        .string_from_read(source.as_bytes(), TEXT_WIDTH)
-        .map_err(Stop::unreadable)?;
-    text.push(&rendered)
+    text.push(&html_to_text(&source))
 }
 
 fn declared(content: &[u8]) -> Option<&'static Encoding> {
