@@ -2,6 +2,7 @@
 //!
 //! Each is checked and recorded in the audit log in its own transaction.
 
+mod checks;
 mod modules;
 mod sources;
 
@@ -16,7 +17,7 @@ use crate::{
     store::{Cached, Transaction, WriteFuture},
 };
 
-pub use self::sources::SourceCheck;
+pub use self::checks::SourceCheck;
 
 /// The author of a change, and the tenant changed.
 #[derive(Clone, Debug)]
