@@ -118,7 +118,10 @@ fn describe(path: &str, message: &str) -> String {
         ("unknown field ", "is unknown"),
     ] {
         if let Some(field) = message.strip_prefix(class) {
-            return at(path, field.split('`').nth(1), reason);
+            let field = field.split('`').nth(1);
+            // The path of an unknown field has it already.
+            let is_in_path = class.starts_with("unknown") && path.rsplit('.').next() == field;
+            return at(path, field.filter(|_| !is_in_path), reason);
         }
     }
     let Some((found, expected)) = message.rsplit_once(", expected ") else {

@@ -63,13 +63,15 @@ pub fn confine(limits: ProcessLimits) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends this process by `SIGXCPU` once it took so much more processor time, within a second.
+/// Ends this process by `SIGXCPU` once it took so much more processor time, give or take half a second.
 ///
 /// # Errors
 /// The system refuses the limit.
 pub fn allow_processor_time(seconds: u64) -> io::Result<()> {
-    let used = clock_gettime(ClockId::ProcessCPUTime).tv_sec;
-    let most = u64::try_from(used).unwrap_or_default().saturating_add(1 + seconds);
+    let used = clock_gettime(ClockId::ProcessCPUTime);
+    // The limit is of whole seconds.
+    let rounded = used.tv_sec + i64::from(used.tv_nsec >= 500_000_000);
+    let most = u64::try_from(rounded).unwrap_or_default().saturating_add(seconds);
     setrlimit(Resource::Cpu, Rlimit { current: Some(most), maximum: None })?;
     Ok(())
 }

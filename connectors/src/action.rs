@@ -7,6 +7,9 @@ use url::Url;
 
 use crate::text::holds_unfit;
 
+/// The fault of an action whose address is a script.
+pub const OPENS_SCRIPT: &str = "opens a script instead of an address";
+
 const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
 
 /// Checks that `text` is an action in the documented form. It is a JSON object keyed by client kind. Each
@@ -80,7 +83,7 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
     }
     // The parser ignores white space within a scheme, as browsers do.
     let is_script = Url::parse(address).is_ok_and(|address| SCRIPTS.contains(&address.scheme()));
-    if is_script { Err("opens a script instead of an address") } else { Ok(()) }
+    if is_script { Err(OPENS_SCRIPT) } else { Ok(()) }
 }
 
 #[cfg(test)]

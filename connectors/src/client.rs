@@ -11,6 +11,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
+use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::{FixedCredentials, SourceCredential};
 use crate::error::{SourceError, refuses_the_call};
 use crate::identity::{IdentifiedPerson, KnownPerson};
@@ -258,7 +259,7 @@ impl ClientState {
             let (envelope, faults) = read.map_err(hidden)?;
             let (limit, had_cursor) = (question.limit, question.cursor.is_some());
             let is_small = envelope.len() <= PARSED_IN_PLACE_BYTES;
-            let parse = move || parse_page(envelope.as_bytes(), None, limit, had_cursor);
+            let parse = move || parse_page(envelope.as_bytes(), Some(CONTRACT_TYPE), limit, had_cursor);
             let mut answer = if is_small { parse() } else { on_thread(parse).await }?;
             if !mapped.states_total() {
                 answer = answer.without_note_of_total();

@@ -1,5 +1,8 @@
 //! `Content-Type`: the client tolerates what the check reports.
 
+/// The type of an answer by the contract.
+pub(crate) const CONTRACT_TYPE: &str = "application/json;charset=UTF-8";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ContentType<'t> {
     pub(crate) is_json: bool,

@@ -16,10 +16,13 @@ pub struct GalleryEntry {
     /// The name of the system.
     pub name: String,
     /// Its contents, and preparations by the operator.
+    #[serde(default)]
     pub about: String,
     /// The address of the system's documentation of its search.
+    #[serde(default)]
     pub documentation: String,
     /// Against what the mapping was tested.
+    #[serde(default)]
     pub tested: String,
     /// An example of the address to register.
     pub address: String,
@@ -30,6 +33,7 @@ pub struct GalleryEntry {
     /// Rows of one call.
     pub page_size: u32,
     /// Ways to authenticate, the usual one first.
+    #[serde(default)]
     pub auth: Vec<GalleryAuth>,
     /// How the system is searched as the person; `None` where no service may act for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,6 +62,7 @@ pub struct GalleryAuth {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// Where the system issues these credentials.
+    #[serde(default)]
     pub from: String,
 }
 
@@ -129,6 +134,10 @@ mod tests {
         for (id, file) in FILES {
             let entry = read_entry(id, file).unwrap_or_else(|error| panic!("{id}: {error}"));
             assert!(!entry.auth.is_empty() && entry.address.starts_with("https://"), "{id}");
+            assert!(
+                [&entry.about, &entry.documentation, &entry.tested].iter().all(|text| !text.is_empty()),
+                "{id}"
+            );
             assert!(before < id, "{id} is not in its place");
             before = id;
         }

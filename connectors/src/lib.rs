@@ -36,7 +36,7 @@ mod transport;
 /// OpenAPI 3.1 document in JSON.
 pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 
-pub use action::check_action;
+pub use action::{OPENS_SCRIPT, check_action};
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use callback::{CallbackClient, CallbackError};
@@ -53,8 +53,8 @@ pub use identity::{
 };
 pub use item::{ContentItem, bounds};
 pub use mapping::{
-    AnswerMapping, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError, Paging, RequestMapping,
-    serve_interpreter,
+    AnswerMapping, CONFINED_ENVIRONMENT, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError,
+    Paging, RequestMapping, serve_interpreter,
 };
 pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Grant, Method, SettingsError,

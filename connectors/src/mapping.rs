@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::interpreter::serve as serve_interpreter;
 pub use self::message::{FieldFault, MappingError};
-pub use self::pool::InterpreterPool;
+pub use self::pool::{CONFINED_ENVIRONMENT, InterpreterPool};
 pub use self::source::MappedCalls;
 pub(crate) use self::source::MappedQuestion;
 

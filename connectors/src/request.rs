@@ -5,10 +5,11 @@ use reqwest::{Method as HttpMethod, Request};
 use serde::Serialize;
 use url::Url;
 
+use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::SourceCredential;
 use crate::settings::Method;
 
-const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static("application/json;charset=UTF-8");
+const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static(CONTRACT_TYPE);
 
 /// Parameters of the contract.
 #[derive(Clone, Copy, Debug, Default, Serialize)]

@@ -116,7 +116,7 @@ impl<'c> SignedClaims<'c> {
 impl AssertionIssuer for TenantAssertions {
     async fn find_person(&self, user_id: &str) -> Result<KnownPerson, SourceError> {
         let found = self.find(user_id).await.map_err(|error| failed(&error))?;
-        found.ok_or_else(|| SourceError::PersonRefused("the person is deleted or disabled".to_owned()))
+        found.ok_or_else(|| SourceError::PersonRefused("no active person has this id".to_owned()))
     }
 
     async fn sign(&self, assertion: &Assertion<'_>) -> Result<SecretString, SourceError> {

@@ -6,7 +6,7 @@ mod person;
 pub(super) mod template;
 
 use std::{
-    io::{stdin, stdout},
+    io::{Write as _, stdin, stdout},
     path::PathBuf,
     process::ExitCode,
     time::Duration,
@@ -132,10 +132,10 @@ struct AccessOptions {
     /// File with the API key
     #[arg(long, value_name = "FILE")]
     api_key_file: Option<PathBuf>,
-    /// Header of the API key
-    #[arg(long, value_name = "NAME", default_value = DEFAULT_API_KEY_HEADER, requires = "api_key_file")]
-    api_key_header: String,
-    /// Query parameter of the API key, instead of a header
+    /// Header of the API key [default: X-API-Key, or the mapping's]
+    #[arg(long, value_name = "NAME", requires = "api_key_file")]
+    api_key_header: Option<String>,
+    /// Query parameter of the API key, instead of a header [default: the mapping's, if it names one]
     #[arg(long, value_name = "NAME", requires = "api_key_file", conflicts_with = "api_key_header")]
     api_key_parameter: Option<String>,
     /// User name of basic authentication
@@ -264,7 +264,8 @@ pub(super) fn interpret_mappings() -> ExitCode {
 }
 
 pub(super) fn schema() -> ExitCode {
-    println!("{}", CONTRACT.trim_end());
+    // A reader that has seen enough, such as `head`, may close the pipe.
+    let _written = writeln!(stdout(), "{}", CONTRACT.trim_end());
     ExitCode::SUCCESS
 }
 
@@ -308,6 +309,7 @@ async fn source_settings(
     let rules = AddressRules::allowing([Some(url), access.token_url.as_ref()].into_iter().flatten());
     let is_variable = entry.as_ref().is_some_and(|entry| entry.mapping.uses_person());
     let identity = person.identity(access.grant.into(), is_variable).await?;
+    let authentication = authentication(access, entry.as_ref())?;
     let mapping = match entry {
         Some(entry) => Some(mapping::compile(entry).await?),
         None => None,
@@ -316,7 +318,7 @@ async fn source_settings(
         url: url.clone(),
         method,
         mapping,
-        authentication: authentication(access)?,
+        authentication,
         identity,
         timeout: Duration::from_millis(access.timeout_ms),
         max_concurrency: 1,
@@ -326,7 +328,10 @@ async fn source_settings(
 }
 
 /// clap allows one kind of options.
-fn authentication(options: &AccessOptions) -> Result<Authentication, SetupError> {
+fn authentication(
+    options: &AccessOptions,
+    entry: Option<&GalleryEntry>,
+) -> Result<Authentication, SetupError> {
     if let (Some(token_url), Some(client_id), Some(file)) =
         (&options.token_url, &options.client_id, &options.client_secret_file)
     {
@@ -341,9 +346,12 @@ fn authentication(options: &AccessOptions) -> Result<Authentication, SetupError>
     }
     if let Some(file) = &options.api_key_file {
         let key = read_secret_file("--api-key-file", file)?;
-        let key = match &options.api_key_parameter {
-            Some(parameter) => ApiKey::in_query(parameter, key),
-            None => ApiKey::new(&options.api_key_header, key),
+        let usual = entry.and_then(|entry| entry.auth.iter().find(|auth| auth.kind == "API_KEY"));
+        let usual_header = usual.and_then(|auth| auth.header.as_deref()).unwrap_or(DEFAULT_API_KEY_HEADER);
+        let usual_parameter = usual.and_then(|auth| auth.parameter.as_ref());
+        let key = match (&options.api_key_header, options.api_key_parameter.as_ref().or(usual_parameter)) {
+            (None, Some(parameter)) => ApiKey::in_query(parameter, key),
+            (header, _) => ApiKey::new(header.as_deref().unwrap_or(usual_header), key),
         };
         return key.map(Authentication::ApiKey).map_err(name_option);
     }

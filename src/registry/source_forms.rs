@@ -105,6 +105,7 @@ pub struct SourceForm {
     /// `GET` or `POST`; GET if absent.
     pub method: Option<String>,
     /// How the system's own search becomes the contract. Required with the kind `mapping`.
+    #[serde(default, deserialize_with = "json::object")]
     pub mapping: Option<Mapping>,
     /// The credentials. Required.
     #[serde(default, deserialize_with = "json::object")]

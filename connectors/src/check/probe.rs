@@ -13,6 +13,7 @@ use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
 use crate::client::{PreparedSearch, identify, prepare};
+use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::{FixedCredentials, SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
@@ -272,7 +273,7 @@ impl Probe {
                 let body = redact_answer(body, &secrets);
                 let read = mapping.read(question, headers, &body, &secrets).await;
                 let (envelope, faults) = read.map_err(|error| mapping_fault(&error))?;
-                let content_type = Some("application/json;charset=UTF-8".to_owned());
+                let content_type = Some(CONTRACT_TYPE.to_owned());
                 Ok(Reply { status, content_type, body: envelope.into_bytes(), faults })
             }
             _ => Ok(Reply { status, content_type, body, faults: Vec::new() }),

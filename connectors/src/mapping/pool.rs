@@ -24,6 +24,11 @@ const JOB_TIMEOUT: Duration = Duration::from_secs(10);
 const SIGXCPU: i32 = 24;
 const MAX_OUTCOME_BYTES: u32 = 16 << 20;
 
+/// The whole environment of a confined process: the server's holds secrets.
+///
+/// The allocator's first reservation, in KiB, counts towards the limit of address space. Its usual 1 GiB would be exempt.
+pub const CONFINED_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
+
 /// Processes that run the filters of mappings. Clones share them.
 ///
 /// A process that takes too long or ends is replaced; its job fails alone. Filters reach neither files, network nor environment.
@@ -109,8 +114,8 @@ impl InterpreterPool {
     fn start(&self) -> io::Result<Process> {
         let mut child = Command::new(&self.state.program)
             .arg("interpret-mappings")
-            // The environment holds the server's secrets.
             .env_clear()
+            .envs([CONFINED_ENVIRONMENT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -9,6 +9,8 @@ use tokio::{
     time::timeout,
 };
 
+use trawl_connectors::CONFINED_ENVIRONMENT;
+
 use super::{
     TextFormat,
     kind::{LOOKED_AT, may_have_text},
@@ -129,8 +131,8 @@ impl TextReader {
             .arg(format!("--most-bytes={}", self.most_bytes))
             .arg(format!("--seconds={}", self.seconds))
             .args((!is_whole).then_some("--part"))
-            // The environment holds the server's secrets.
             .env_clear()
+            .envs([CONFINED_ENVIRONMENT])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

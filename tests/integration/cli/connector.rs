@@ -157,6 +157,38 @@ async fn gallery_system_is_tried_with_the_headers_of_the_person() {
 }
 
 #[tokio::test]
+async fn key_is_sent_where_the_file_of_the_mapping_says() {
+    let system = OwnSearch::always("[]").await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (key, file) = (path("key"), path("tracker.toml"));
+    std::fs::write(&key, "secret-key-1").unwrap();
+    let mapping = "[mapping.request]\nquery = '{ q: $keyword }'\n[mapping.answer]\nrows = '.[]'\nid = '.id'\ndisplayTime = '.time'\n";
+    for (place, by_option, header) in [
+        ("header = \"X-Tracker-Key\"", &[][..], Some("x-tracker-key")),
+        ("header = \"X-Tracker-Key\"", &["--api-key-header", "X-Other"], Some("x-other")),
+        ("parameter = \"key\"", &["--api-key-header", "X-Other"], Some("x-other")),
+        ("parameter = \"key\"", &[], None),
+    ] {
+        let entry = format!(
+            "name = \"Tracker\"\naddress = \"{}\"\nmethod = \"GET\"\norder = \"relevance\"\npageSize = 20\n\
+             [[auth]]\ntype = \"API_KEY\"\n{place}\n{mapping}",
+            system.base
+        );
+        std::fs::write(&file, entry).unwrap();
+        let arguments = ["connector", "try", &file, "--keyword", "plan", "--api-key-file", &key];
+        let output = run(trawl(&[&arguments[..], by_option].concat())).await;
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let received = system.received();
+        let received = received.last().unwrap();
+        match header {
+            Some(header) => assert_eq!(received.headers[header], "secret-key-1"),
+            None => assert_eq!(received.parameter("key"), "secret-key-1"),
+        }
+    }
+}
+
+#[tokio::test]
 async fn secrets_and_tokens_are_never_printed() {
     let credentials = |source: &sources::Running| ClientCredentials {
         grant: Grant::ClientCredentials,

@@ -55,13 +55,11 @@ fn page(entry: &GalleryEntry) -> String {
 
 /// Of `trawl connector try`.
 fn options(auth: &GalleryAuth) -> String {
-    match (auth.kind.as_str(), &auth.header, &auth.parameter) {
-        ("API_KEY", _, Some(parameter)) => format!("--api-key-file key.txt --api-key-parameter {parameter}"),
-        ("API_KEY", Some(header), None) => format!("--api-key-file key.txt --api-key-header {header}"),
-        ("API_KEY", None, None) => "--api-key-file key.txt".to_owned(),
-        ("BASIC", ..) => "--username mei --password-file password.txt".to_owned(),
-        ("BEARER", ..) => "--bearer-token-file token.txt".to_owned(),
-        ("NONE", ..) => "--no-auth".to_owned(),
+    match auth.kind.as_str() {
+        "API_KEY" => "--api-key-file key.txt".to_owned(),
+        "BASIC" => "--username mei --password-file password.txt".to_owned(),
+        "BEARER" => "--bearer-token-file token.txt".to_owned(),
+        "NONE" => "--no-auth".to_owned(),
         _ => {
             let url = auth.token_url.as_deref().unwrap();
             format!("--token-url {url} --client-id ID --client-secret-file secret.txt")

@@ -110,7 +110,9 @@ async fn deeply_nested_content_ends() {
         let text = read_by(&reader(), read_as, content).await;
         assert!(text.len() <= 1_000, "{read_as}");
     }
-    assert_eq!(read([b"<html>harbour".to_vec(), deep("<div>")].concat()).await, "harbour");
+    // Its beginning is read, up to the midst of a tag.
+    let text = read([b"<html>harbour".to_vec(), deep("<div>")].concat()).await;
+    assert!(text.starts_with("harbour ") && text.len() < 20, "{text}");
     let open = "<w:t>".repeat(1_000_000);
     let content = bomb(&[("word/document.xml", &format!("<w:t xmlns:w='w'>harbour{open}"))], ("x", 1));
     assert_eq!(read(content).await.trim(), "harbour");

@@ -228,7 +228,7 @@ async fn operator_checks_and_tries_as_a_person() {
     assert!(trial.data()["curl"].as_str().unwrap().contains("-H \"x-trawl-assertion: $ASSERTION\""));
     assert!(!trial.text.contains("eyJ"), "an assertion is shown");
     let nobody = json!({"source": registration(&source), "keyword": "letter", "person": "nobody"});
-    let refusal = "person: the person is deleted or disabled";
+    let refusal = "person: no active person has this id";
     operator.post("/admin/v1/sources/try", &nobody).await.fails(400, refusal);
     operator.post_empty(&format!("{check}&person=nobody")).await.fails(400, refusal);
     let audited = operator.get("/admin/v1/audit?action=search-as").await.ok();

@@ -62,7 +62,7 @@ async fn wrong_mapping_is_refused_at_its_registration() {
         ("request.path", json!("\\\\evil.example\\a"), "mapping.request.path: "),
         ("request.body", json!("{}"), "mapping.request.body: is for the method POST only"),
         ("request.query", json!("{"), "mapping.request.query: is no jq filter"),
-        ("request.unknown", json!("a"), "unknown"),
+        ("request.unknown", json!("a"), "mapping.request.unknown: is unknown"),
         ("answer.rows", json!(7), "rows"),
         ("answer", json!([]), "answer"),
     ];
@@ -76,6 +76,7 @@ async fn wrong_mapping_is_refused_at_its_registration() {
             with(system.registration("wiki", &mapping()), "kind", "graphql"),
             "kind: must be contract or mapping",
         ),
+        (with(system.registration("wiki", &mapping()), "mapping", json!([1])), "mapping: must be an object"),
         (
             with(system.registration("wiki", &mapping()), "kind", "contract"),
             "mapping: is for the kind mapping only",
@@ -111,6 +112,8 @@ async fn filter_or_answer_that_goes_wrong_is_named_within_bounds() {
         ("answer.rows", "def f: 1 + f; f", "mapping: its filters"),
         ("answer.rows", "\"x\" * 10000000000", "mapping: its filters"),
         ("answer.rows", "reduce range(60) as $i (\"x\"; . + .)", "mapping: its filters"),
+        // 512 MiB, made of 256.
+        ("answer.rows", "reduce range(29) as $i (\"x\"; . + .) | {rows: length}", "need too much memory"),
         ("answer.rows", "until(false; .)", "take more than 1 s of processor time"),
         ("answer.id", "recurse", "answer.id yields an object, not text"),
         ("request.query", "def f: f; f", "take more than 1 s of processor time"),

@@ -58,6 +58,8 @@ async fn rows_of_a_mapped_source_are_items() {
     let caller = app.tenant("acme").await.caller;
     let answer = caller.search(&[("moduleId", "pages"), ("keyword", "a b&c=d"), ("limit", "3")]).await.ok();
     assert_eq!((answer.total(), answer.items().len()), (25, 3));
+    let status = &answer.body["sources"][0];
+    assert_eq!((&status["status"], &status["message"]), (&json!("ok"), &Value::Null), "{}", answer.text);
     let action = json!({"web": format!("[OpenUrl]\nurl={}show/0", system.base)}).to_string();
     let expected = json!({
         "id": "0", "title": "Row 0", "brief": "a & b", "author": "Mei", "displayTime": NEW_YEAR, "action": action,
