@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::{Map, Value};
+use trawl_connectors::{OPENS_SCRIPT, check_action};
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Row {
@@ -102,8 +103,16 @@ impl RowFields {
         Err(format!("{}: is required", names.join(" or ")))
     }
 
-    /// `action`, or one that opens `url` or `link` (open-interface "Task").
+    /// `action`, or one that opens `url` or `link` (open-interface "Task"); never a script.
     pub(crate) fn take_action(&mut self) -> Result<Option<String>, String> {
+        let action = self.take_any_action()?;
+        match action.as_deref().map(check_action) {
+            Some(Err(OPENS_SCRIPT)) => Err(format!("action: {OPENS_SCRIPT}")),
+            _ => Ok(action),
+        }
+    }
+
+    fn take_any_action(&mut self) -> Result<Option<String>, String> {
         if let Some(action) = self.take_json_text("action")? {
             return Ok(Some(action));
         }

@@ -36,7 +36,7 @@ const CUT: &str = "-cut";
 const EMPTY: &str = "the folder holds no readable file, unlike before: is its disk mounted? Its items stay; removing the \
                      subscription removes them";
 
-/// Reads new and changed files; removes items of files that are gone.
+/// Reads new and changed files; removes items of files that are gone or too old.
 ///
 /// Items beneath a path that cannot be read stay.
 pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, Stop> {
@@ -68,10 +68,13 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, S
             run.refuse(problem(&file.path, "its name must be UTF-8"));
             continue;
         };
+        if milliseconds(&file) < oldest {
+            continue;
+        }
         let item_id = item_id(&id, path);
         seen.insert(item_id.clone());
         let hash = stamp(&file);
-        if known.get(&item_id) == Some(&hash) || milliseconds(&file) < oldest {
+        if known.get(&item_id) == Some(&hash) {
             continue;
         }
         let (text, is_cut) = match open(&root, &file).await? {

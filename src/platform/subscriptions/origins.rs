@@ -59,7 +59,8 @@ pub struct SqlForm {
     pub address: Option<String>,
     /// The password, never shown.
     ///
-    /// A PUT without it, or with null, keeps the stored one, if the address keeps server and user. An empty text removes it.
+    /// A PUT without it, or with null, keeps the stored one, unless the address names another server or user. An empty text
+    /// removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>, write_only)]
     pub password: Written<SecretString>,

@@ -128,14 +128,21 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
             Some(((*field).to_owned(), number.map_or(Value::String(text), Value::from)))
         });
         read.push(fields.collect());
+        // A row without an id is refused as an entry.
         let [Some(id), Some(text), Some(data_type)] = <[_; OWN_COLUMNS]>::try_from(own).unwrap_or_default()
         else {
-            return Err("sql.query: must give an id in each row".to_owned());
+            continue;
         };
         if !sql.kind().can_compare(&data_type) {
             return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
         }
+        if [&id, &text].iter().any(|key| key.contains(char::REPLACEMENT_CHARACTER)) {
+            return Err("sql.query: must give ids and cursors in UTF-8".to_owned());
+        }
         last = Some((Cursor { text, data_type }, id));
+    }
+    if last.is_none() && !is_last {
+        return Err(format!("sql.query: gives {PAGE_ROWS} rows without an id"));
     }
     Ok(QueryPage { rows: read, last, is_last })
 }

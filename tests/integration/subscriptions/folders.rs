@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
+    external::with,
     items::NEW_YEAR,
     subscriptions::SUBSCRIPTIONS,
 };
@@ -76,6 +77,21 @@ async fn files_are_items_until_they_are_gone() {
     assert_eq!(app.titles(&acme.caller, "lighthouse").await, ["notes.md"]);
     let shown = operator.run_subscription("plans").await;
     assert_eq!(counts(&shown), json!(["read", 3, 0, 0, 0, 0]));
+}
+
+#[tokio::test]
+async fn item_whose_file_became_too_old_is_removed() {
+    let root = tempfile::tempdir().unwrap();
+    let (app, acme, operator) = start(root.path()).await;
+    write(root.path(), "quay.txt", "harbour", 1);
+    write(root.path(), "pier.txt", "harbour", 1);
+    operator.subscribe(&with(form(root.path()), "keepDays", 30)).await;
+    let path = root.path().join("quay.txt");
+    fs::write(&path, "lighthouse").unwrap();
+    File::options().write(true).open(&path).unwrap().set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    let shown = operator.run_subscription("plans").await;
+    assert_eq!(counts(&shown), json!(["read", 2, 0, 0, 1, 0]), "{shown}");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["pier.txt"]);
 }
 
 #[tokio::test]

@@ -118,6 +118,43 @@ async fn rows_of_sqlite_are_followed() {
 }
 
 #[tokio::test]
+async fn row_that_is_no_item_is_refused_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    let (app, acme, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    notes.run("CREATE TABLE notes (id TEXT, title TEXT, version BIGINT, seen_at TEXT)").await;
+    notes
+        .run("INSERT INTO notes VALUES ('a', 'harbour one', 1, NULL), (NULL, 'harbour none', 1, NULL)")
+        .await;
+    notes.run("INSERT INTO notes VALUES ('b', CAST(x'686172626f757220636166e9' AS TEXT), 2, NULL)").await;
+    let mut form = form(&notes.address);
+    form["sql"]["query"] = json!(
+        "SELECT id, title, version, 'javascript:alert(' || id || ')' AS link FROM notes WHERE id = 'a' \
+               UNION ALL SELECT id, title, version, NULL FROM notes"
+    );
+    let shown = operator.subscribe(&form).await;
+    assert_eq!(counts(&shown), json!(["read", 4, 2, 0, 0, 2]), "{shown}");
+    let problems = shown["lastRun"]["problems"].as_array().unwrap();
+    let reasons: Vec<&str> = problems.iter().map(|problem| problem["reason"].as_str().unwrap()).collect();
+    for reason in ["id: is required", "action: opens a script instead of an address"] {
+        assert!(reasons.contains(&reason), "{shown}");
+    }
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour caf\u{fffd}", "harbour one"]);
+    notes.run("UPDATE notes SET id = CAST(x'e9' AS TEXT) WHERE id = 'b'").await;
+    let shown = operator.run_subscription("crm").await;
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("in UTF-8"), "{shown}");
+    notes.run("DELETE FROM notes").await;
+    notes
+        .run(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300) \
+               INSERT INTO notes SELECT NULL, 'harbour', i, NULL FROM n",
+        )
+        .await;
+    let shown = operator.run_subscription("crm").await;
+    assert!(shown["lastRun"]["error"].as_str().unwrap().contains("without an id"), "{shown}");
+}
+
+#[tokio::test]
 async fn row_that_is_committed_late_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let notes = Notes::open(folder.path()).await;
@@ -275,20 +312,47 @@ async fn message(client: &mut TcpStream) -> Vec<u8> {
     body
 }
 
+/// A server that may read of this host, with one more variable in its environment, and its operator.
+async fn launch(directory: &Path, host: &str, variable: (&'static str, String)) -> (Server, Caller) {
+    let settings = format!("[subscriptions]\ndatabases = [\"{host}\"]\n");
+    fs::write(directory.join("trawl.toml"), settings).unwrap();
+    let listen = own_address();
+    let mut environment = postgres::environment(directory, &listen);
+    environment.push(variable);
+    let server = Server::launch_by(directory, &listen, environment, &[]).await;
+    server.wait_until_ready().await;
+    create_application(directory, "acme").await;
+    let operator = create_operator(directory, "operations").await;
+    let operator = server.caller(&operator).await.on("acme");
+    (server, operator)
+}
+
+#[tokio::test]
+async fn required_tls_trusts_the_authorities_of_the_system() {
+    let Some((_, address, host)) = postgresql() else { return };
+    let certificates =
+        std::env::var("TRAWL_TEST_POSTGRES_CERTIFICATES").expect("./tests/run makes certificates");
+    let address = address.replace("127.0.0.1", "localhost") + "?tls=required";
+    let host = host.replace("127.0.0.1", "localhost");
+    let mut form = form(&address);
+    form["sql"]["query"] = json!("SELECT 1 AS id, 'harbour' AS title, 1 AS version");
+    for (authority, read) in [("authority", true), ("other", false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let file = format!("{certificates}/{authority}.pem");
+        let (_server, operator) = launch(directory.path(), &host, ("SSL_CERT_FILE", file)).await;
+        let shown = operator.subscribe(&form).await;
+        let error = shown["lastRun"]["error"].as_str().unwrap_or_default();
+        assert_eq!(error.contains("certificate"), !read, "{shown}");
+        assert_eq!(shown["lastRun"]["outcome"] == "read", read, "{shown}");
+    }
+}
+
 #[tokio::test]
 async fn own_password_alone_is_sent_until_it_is_removed() {
     let (host, mut passwords) = refusing_postgresql().await;
     let directory = tempfile::tempdir().unwrap();
-    let settings = format!("[subscriptions]\ndatabases = [\"{host}\"]\n");
-    fs::write(directory.path().join("trawl.toml"), settings).unwrap();
-    let listen = own_address();
-    let mut environment = postgres::environment(directory.path(), &listen);
-    environment.push(("PGPASSWORD", "of-the-store".to_owned()));
-    let server = Server::launch_by(directory.path(), &listen, environment, &[]).await;
-    server.wait_until_ready().await;
-    create_application(directory.path(), "acme").await;
-    let operator = create_operator(directory.path(), "operations").await;
-    let operator = server.caller(&operator).await.on("acme");
+    let (_server, operator) =
+        launch(directory.path(), &host, ("PGPASSWORD", "of-the-store".to_owned())).await;
     let with_password = |password: Value| {
         let form = form(&format!("postgres://reader@{host}/crm"));
         with(form.clone(), "sql", with(form["sql"].clone(), "password", password))

@@ -100,8 +100,14 @@ impl Database {
             }
             within(query.fetch_all(&mut *connection)).await.and_then(|rows| {
                 let texts = rows.iter().map(|row| {
-                    let text = |place| row.try_get_unchecked::<Option<String>, _>(place);
-                    (0..row.len()).map(text).collect::<Result<Vec<_>, _>>()
+                    let text = |place| {
+                        // SQLite stores any bytes as text.
+                        row.try_get_unchecked::<Option<String>, _>(place).or_else(|_| {
+                            let bytes: Option<Vec<u8>> = row.try_get_unchecked(place)?;
+                            Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+                        })
+                    };
+                    (0..row.len()).map(text).collect::<Result<Vec<_>, sqlx::Error>>()
                 });
                 texts.collect::<Result<Vec<_>, _>>().map_err(|error| describe(&error))
             })
@@ -150,9 +156,12 @@ fn postgres(address: &Url, password: Option<&str>) -> PgConnectOptions {
         .database(&decoded(address.path().trim_start_matches('/')))
         .application_name("trawl")
         .ssl_mode(if requires_tls(address) { PgSslMode::VerifyFull } else { PgSslMode::Prefer })
-        .ssl_root_cert_from_pem(Vec::new())
-        .options([("TimeZone", "UTC"), ("default_transaction_read_only", "on")]);
-    options.disable_statement_logging()
+        .options([("TimeZone", "UTC"), ("default_transaction_read_only", "on")])
+        .disable_statement_logging();
+    match system_authorities() {
+        Some(file) => options.ssl_root_cert(file),
+        None => options.ssl_root_cert_from_pem(Vec::new()),
+    }
 }
 
 fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
@@ -166,6 +175,9 @@ fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
     if let Some(password) = password {
         options = options.password(password);
     }
+    if let Some(file) = system_authorities() {
+        options = options.ssl_ca(file);
+    }
     options.disable_statement_logging()
 }
 
@@ -176,6 +188,11 @@ fn host(address: &Url) -> &str {
 
 fn requires_tls(address: &Url) -> bool {
     address.query() == Some("tls=required")
+}
+
+/// The file of the system's authorities, trusted beside Mozilla's; `SSL_CERT_FILE` names another.
+fn system_authorities() -> Option<PathBuf> {
+    openssl_probe::probe().cert_file
 }
 
 fn decoded(text: &str) -> String {
@@ -203,12 +220,16 @@ async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result
 /// The database's own words on a query; others may hold more than operators should see.
 fn describe(error: &sqlx::Error) -> String {
     match error {
+        // SQLite's word for an end by the progress handler.
+        sqlx::Error::Database(error) if error.message() == "interrupted" => {
+            format!("the query takes more than {} s", PATIENCE.as_secs())
+        }
         sqlx::Error::Database(error) => {
             let mut message = format!("the database answered: {}", error.message());
             crate::rows::row::truncate(&mut message, SHOWN_BYTES);
             message
         }
-        sqlx::Error::Io(error) => format!("the database cannot be reached: {}", error.kind()),
+        sqlx::Error::Io(error) => format!("the database cannot be reached: {error}"),
         sqlx::Error::Tls(_) => "the connection to the database failed in TLS".to_owned(),
         _ => "the database could not be read".to_owned(),
     }
