@@ -135,7 +135,7 @@ struct AccessOptions {
     /// Header of the API key [default: X-API-Key, or the mapping's]
     #[arg(long, value_name = "NAME", requires = "api_key_file")]
     api_key_header: Option<String>,
-    /// Query parameter of the API key, instead of a header [default: the mapping's, if it names one]
+    /// Query parameter of the API key, instead of a header [default: the mapping's]
     #[arg(long, value_name = "NAME", requires = "api_key_file", conflicts_with = "api_key_header")]
     api_key_parameter: Option<String>,
     /// User name of basic authentication
@@ -347,11 +347,13 @@ fn authentication(
     if let Some(file) = &options.api_key_file {
         let key = read_secret_file("--api-key-file", file)?;
         let usual = entry.and_then(|entry| entry.auth.iter().find(|auth| auth.kind == "API_KEY"));
-        let usual_header = usual.and_then(|auth| auth.header.as_deref()).unwrap_or(DEFAULT_API_KEY_HEADER);
-        let usual_parameter = usual.and_then(|auth| auth.parameter.as_ref());
-        let key = match (&options.api_key_header, options.api_key_parameter.as_ref().or(usual_parameter)) {
-            (None, Some(parameter)) => ApiKey::in_query(parameter, key),
-            (header, _) => ApiKey::new(header.as_deref().unwrap_or(usual_header), key),
+        let (header, parameter) = match (&options.api_key_header, &options.api_key_parameter, usual) {
+            (None, None, Some(auth)) => (&auth.header, &auth.parameter),
+            (header, parameter, _) => (header, parameter),
+        };
+        let key = match parameter {
+            Some(parameter) => ApiKey::in_query(parameter, key),
+            None => ApiKey::new(header.as_deref().unwrap_or(DEFAULT_API_KEY_HEADER), key),
         };
         return key.map(Authentication::ApiKey).map_err(name_option);
     }
