@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use self::{
     database::Database,
-    page::{Begin, Columns, Cursor, PAGE_ROWS},
+    page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS},
 };
 use super::{
     batch::{Batch, Progress},
@@ -20,8 +20,6 @@ use super::{
 };
 use crate::error::Error;
 
-/// Columns of a row that are no fields.
-const OWN_COLUMNS: usize = 3;
 /// Rows that are committed so much later than greater cursors are found.
 const OVERLAP: i64 = 10 * 60_000;
 
@@ -135,9 +133,6 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         };
         if !sql.kind().can_compare(&data_type) {
             return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
-        }
-        if [&id, &text].iter().any(|key| key.contains(char::REPLACEMENT_CHARACTER)) {
-            return Err("sql.query: must give ids and cursors in UTF-8".to_owned());
         }
         last = Some((Cursor { text, data_type }, id));
     }

@@ -127,19 +127,24 @@ async fn row_that_is_no_item_is_refused_alone() {
         .run("INSERT INTO notes VALUES ('a', 'harbour one', 1, NULL), (NULL, 'harbour none', 1, NULL)")
         .await;
     notes.run("INSERT INTO notes VALUES ('b', CAST(x'686172626f757220636166e9' AS TEXT), 2, NULL)").await;
+    // A replacement character of the row's own.
+    notes.run("INSERT INTO notes VALUES ('\u{fffd}', 'harbour two', 3, NULL)").await;
     let mut form = form(&notes.address);
     form["sql"]["query"] = json!(
         "SELECT id, title, version, 'javascript:alert(' || id || ')' AS link FROM notes WHERE id = 'a' \
                UNION ALL SELECT id, title, version, NULL FROM notes"
     );
     let shown = operator.subscribe(&form).await;
-    assert_eq!(counts(&shown), json!(["read", 4, 2, 0, 0, 2]), "{shown}");
+    assert_eq!(counts(&shown), json!(["read", 5, 3, 0, 0, 2]), "{shown}");
     let problems = shown["lastRun"]["problems"].as_array().unwrap();
     let reasons: Vec<&str> = problems.iter().map(|problem| problem["reason"].as_str().unwrap()).collect();
     for reason in ["id: is required", "action: opens a script instead of an address"] {
         assert!(reasons.contains(&reason), "{shown}");
     }
-    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour caf\u{fffd}", "harbour one"]);
+    assert_eq!(
+        app.titles(&acme.caller, "harbour").await,
+        ["harbour caf\u{fffd}", "harbour one", "harbour two"]
+    );
     notes.run("UPDATE notes SET id = CAST(x'e9' AS TEXT) WHERE id = 'b'").await;
     let shown = operator.run_subscription("crm").await;
     assert!(shown["lastRun"]["error"].as_str().unwrap().contains("in UTF-8"), "{shown}");
@@ -312,7 +317,7 @@ async fn message(client: &mut TcpStream) -> Vec<u8> {
     body
 }
 
-/// A server that may read of this host, with one more variable in its environment, and its operator.
+/// A server that may read of this host, and its operator.
 async fn launch(directory: &Path, host: &str, variable: (&'static str, String)) -> (Server, Caller) {
     let settings = format!("[subscriptions]\ndatabases = [\"{host}\"]\n");
     fs::write(directory.join("trawl.toml"), settings).unwrap();

@@ -17,7 +17,7 @@ use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::time::timeout;
 use url::Url;
 
-use super::page::Column;
+use super::page::{Column, OWN_COLUMNS};
 use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
 
 /// Of a connection, and of each statement.
@@ -100,16 +100,20 @@ impl Database {
             }
             within(query.fetch_all(&mut *connection)).await.and_then(|rows| {
                 let texts = rows.iter().map(|row| {
-                    let text = |place| {
+                    let fields = row.len().saturating_sub(OWN_COLUMNS);
+                    let text = |place| match row.try_get_unchecked::<Option<String>, _>(place) {
                         // SQLite stores any bytes as text.
-                        row.try_get_unchecked::<Option<String>, _>(place).or_else(|_| {
-                            let bytes: Option<Vec<u8>> = row.try_get_unchecked(place)?;
+                        Err(_) if place < fields => {
+                            let bytes = row.try_get_unchecked::<Option<Vec<u8>>, _>(place);
+                            let bytes = bytes.map_err(|error| describe(&error))?;
                             Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-                        })
+                        }
+                        Err(_) => Err("sql.query: must give ids and cursors in UTF-8".to_owned()),
+                        Ok(text) => Ok(text),
                     };
-                    (0..row.len()).map(text).collect::<Result<Vec<_>, sqlx::Error>>()
+                    (0..row.len()).map(text).collect::<Result<Vec<_>, String>>()
                 });
-                texts.collect::<Result<Vec<_>, _>>().map_err(|error| describe(&error))
+                texts.collect::<Result<Vec<_>, String>>()
             })
         });
         on_each!(self, connection => within(connection.execute("ROLLBACK")).await.map(drop))?;

@@ -6,6 +6,8 @@ use super::database::Dialect;
 
 /// Rows of a page.
 pub(super) const PAGE_ROWS: usize = 200;
+/// The last columns of a row, which are no fields.
+pub(super) const OWN_COLUMNS: usize = 3;
 /// Of each text; a brief has at most as many bytes.
 const TEXT_CHARACTERS: usize = 64 << 10;
 
