@@ -63,13 +63,14 @@ pub fn confine(limits: ProcessLimits) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends this process by `SIGXCPU` once it took so much more processor time, give or take half a second.
+/// Ends this process by `SIGXCPU` after so much more processor time.
+///
+/// The system counts whole seconds: the end may be half a second early or late.
 ///
 /// # Errors
 /// The system refuses the limit.
 pub fn allow_processor_time(seconds: u64) -> io::Result<()> {
     let used = clock_gettime(ClockId::ProcessCPUTime);
-    // The limit is of whole seconds.
     let rounded = used.tv_sec + i64::from(used.tv_nsec >= 500_000_000);
     let most = u64::try_from(rounded).unwrap_or_default().saturating_add(seconds);
     setrlimit(Resource::Cpu, Rlimit { current: Some(most), maximum: None })?;

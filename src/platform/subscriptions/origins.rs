@@ -59,7 +59,7 @@ pub struct SqlForm {
     pub address: Option<String>,
     /// The password, never shown.
     ///
-    /// A PUT without it, or with null, keeps the stored one, unless the address names another server or user. An empty text
+    /// A PUT without it, or with null, keeps the stored one. Another server or user in the address needs it again. An empty text
     /// removes it.
     #[serde(default)]
     #[schema(value_type = Option<String>, write_only)]
