@@ -17,11 +17,10 @@ const TAKE_KEPT: &str = "const take = () => { globalThis.keptPosition = history.
 /// Title of the row with focus.
 const FOCUSED: &str = "document.activeElement.closest('.row')?.querySelector('h3').textContent";
 
-/// The row that had focus has it again, and the first row in view is in its place, give or take a pixel.
+/// Whether the rows of a position have focus and stand first in view.
 ///
-/// Best results may be late on a busy machine, and their items have one row less.
-const IS_RESTORED: &str = "(() => {
-    const { focused, first, top } = keptPosition;
+/// A pixel may differ. Best results may be late on a busy machine, and their items have one row less.
+const IS_AT: &str = "(({ focused, first, top }) => {
     const rows = [...document.querySelectorAll('.row')].filter((row) => row.checkVisibility());
     const rowAt = ({ item, nth }) => {
         const same = rows.filter((row) => row.dataset.item === item);
@@ -30,10 +29,7 @@ const IS_RESTORED: &str = "(() => {
     const shown = rows.find((row) => row.getBoundingClientRect().bottom > 0);
     return document.activeElement.closest('.row') === rowAt(focused) && shown === rowAt(first)
         && Math.abs(shown.getBoundingClientRect().top - top) <= 1;
-})()";
-
-const IS_KEPT: &str = "history.state?.position?.scroll === scrollY && \
-    history.state.position.focused?.item === document.activeElement.closest('.row')?.dataset.item";
+})";
 
 /// Of different heights.
 async fn with_many() -> SearchPage {
@@ -65,7 +61,7 @@ async fn focused(page: &Page) -> Value {
 }
 
 async fn wait_for_restored(page: &Page, focused: &Value) {
-    page.wait_until(&format!("{FOCUSED} === {focused} && {IS_RESTORED}")).await;
+    page.wait_until(&format!("{FOCUSED} === {focused} && {IS_AT}(keptPosition)")).await;
 }
 
 async fn read_down_to(page: &Page, rows: usize) {
@@ -75,16 +71,19 @@ async fn read_down_to(page: &Page, rows: usize) {
     .await;
 }
 
+/// Focuses a row in the middle of the window, until that position is kept.
 async fn focus_row(page: &Page, number: usize) {
-    let focus = "const stop = [...document.querySelectorAll('.row [data-stop]')].filter((stop) => stop.checkVisibility())[arguments[0]];
-        stop.focus({ preventScroll: true });
-        stop.scrollIntoView({ block: 'center', behavior: 'instant' });";
-    page.run(focus, &[json!(number)]).await;
-    // Rows that come into view get their real heights.
-    page.wait_for_paint().await;
-    page.run(focus, &[json!(number)]).await;
-    page.wait_for_paint().await;
-    page.wait_until(IS_KEPT).await;
+    // Rows that come into view get their real heights and move the others.
+    page.wait_until(&format!(
+        "(() => {{
+            const stop = [...document.querySelectorAll('.row [data-stop]')].filter((stop) => stop.checkVisibility())[{number}];
+            stop.focus({{ preventScroll: true }});
+            stop.scrollIntoView({{ block: 'center', behavior: 'instant' }});
+            const kept = history.state?.position;
+            return kept?.scroll === scrollY && {IS_AT}(kept);
+        }})()"
+    ))
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
