@@ -1,10 +1,7 @@
 // The position within the results, in each entry of the history: reload and Back return to it.
 
-/** Milliseconds without scrolling or change of focus after which the position is kept. */
+/** Milliseconds without scrolling, change of focus or, while restoring, of heights, after which the position is kept. */
 const CALM = 300;
-
-/** Frames in which rows that come into view get their real heights. */
-const FRAMES = 3;
 
 /** The person's own steps, which end the way to an expected position. */
 const STEPS = ["wheel", "touchstart", "pointerdown", "keydown"];
@@ -26,6 +23,8 @@ export class Position {
     #timer = 0;
     /** @type {Kept | null} */
     #expected = null;
+    /** @type {ResizeObserver | null} while rows that come into view get their real heights */
+    #settling = null;
     #page;
 
     /** @param {{results: () => Element | null, selected: () => string}} page the shown results and the name of the opened item */
@@ -41,11 +40,14 @@ export class Position {
     /** Takes the position of the current entry, to be restored once its results are there. */
     expect() {
         clearTimeout(this.#timer);
+        this.forget();
         this.#expected = history.state?.position ?? null;
     }
 
     forget() {
         this.#expected = null;
+        this.#settling?.disconnect();
+        this.#settling = null;
     }
 
     /** Rows of the expected position. */
@@ -79,30 +81,39 @@ export class Position {
     }
 
     /** Goes to the expected position, or as near as the results allow. */
-    async restore() {
+    restore() {
         const kept = this.#expected;
         const results = this.#page.results();
         if (!kept || !results) {
             return;
         }
         rowAt(results, kept.focused)?.querySelector("[data-stop]")?.focus({ preventScroll: true });
-        const first = rowAt(results, kept.first);
-        for (let frame = 0; kept.scroll && frame < FRAMES && this.#expected === kept; frame += 1) {
+        if (!kept.scroll || !rowAt(results, kept.first)) {
+            scrollTo({ top: kept.scroll, behavior: "instant" });
+            this.forget();
+            return;
+        }
+        const scroll = () => {
+            const first = rowAt(results, kept.first);
             if (first) {
                 scrollBy({ top: first.getBoundingClientRect().top - kept.top, behavior: "instant" });
-            } else {
-                scrollTo({ top: kept.scroll, behavior: "instant" });
+                this.#keepSoon();
             }
-            await new Promise(requestAnimationFrame);
-        }
-        if (this.#expected === kept) {
-            this.forget();
-        }
+        };
+        this.#settling?.disconnect();
+        scroll();
+        this.#settling = new ResizeObserver(scroll);
+        this.#settling.observe(results);
     }
 
     #keepSoon() {
         clearTimeout(this.#timer);
-        this.#timer = setTimeout(() => this.keep(), CALM);
+        this.#timer = setTimeout(() => {
+            if (this.#settling) {
+                this.forget();
+            }
+            this.keep();
+        }, CALM);
     }
 }
 
