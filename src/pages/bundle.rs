@@ -16,9 +16,9 @@ use tokio::sync::OnceCell;
 
 use crate::error::{Error, Result};
 
-/// As `build.rs` makes them: a script and a style sheet for each page.
+/// A script and a style sheet for each page, made by `npm run bundle --prefix src/pages/bundler`.
 #[derive(RustEmbed)]
-#[folder = "$OUT_DIR/pages"]
+#[folder = "src/pages/bundled"]
 struct Bundled;
 
 /// Plain modules, read by debug builds: single ones for tests, all where `TRAWL_UNBUNDLED` is set.

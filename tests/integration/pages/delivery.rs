@@ -1,6 +1,11 @@
 //! HTTP delivery of the pages: headers, caching, size.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::Path,
+    process::Command,
+};
 
 use regex::Regex;
 
@@ -119,6 +124,33 @@ async fn page_has_one_script_and_one_style_sheet_without_imports() {
             assert!(!import.is_match(&text), "{name}: {:?}", import.find(&text));
         }
     }
+}
+
+/// Bytes of the files below a directory, by path.
+fn files_below(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let files = entries.flat_map(|entry| {
+        let (path, name) = (entry.path(), entry.file_name().into_string().unwrap());
+        if path.is_dir() {
+            files_below(&path).into_iter().map(|(file, bytes)| (format!("{name}/{file}"), bytes)).collect()
+        } else {
+            vec![(name, fs::read(path).unwrap())]
+        }
+    });
+    files.collect()
+}
+
+#[test]
+fn committed_bundles_equal_those_of_the_present_sources() {
+    let made = tempfile::tempdir().unwrap();
+    let mut command = Command::new("npm");
+    command.args(["run", "bundle", "--prefix", "src/pages/bundler"]).env("BUNDLED", made.path());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let (made, committed) = (files_below(made.path()), files_below(Path::new("src/pages/bundled")));
+    let differing: Vec<&String> =
+        made.keys().chain(committed.keys()).filter(|name| made.get(*name) != committed.get(*name)).collect();
+    assert!(differing.is_empty(), "run `npm run bundle --prefix src/pages/bundler` for {differing:?}");
 }
 
 #[tokio::test]
