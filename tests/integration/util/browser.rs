@@ -1,14 +1,19 @@
-//! A headless Chromium.
+//! Headless Chromium: one browser for each test that runs at a time, and a context of its own for each test.
 
 use std::{
     io::{BufRead, BufReader},
+    net::TcpStream,
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
+    sync::{LazyLock, Mutex, PoisonError},
 };
 
-use fantoccini::{Client, ClientBuilder};
-use serde_json::json;
-use tempfile::TempDir;
+use fantoccini::{Client, ClientBuilder, wd::WindowHandle};
+use serde_json::{Value, json};
+use tokio::{runtime::Runtime, sync::OnceCell};
+use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
+
+use super::devtools::TakeLog;
 
 /// No display, no sandbox (tests may run as root), no network traffic of its own.
 const ARGUMENTS: [&str; 8] = [
@@ -25,38 +30,104 @@ const ARGUMENTS: [&str; 8] = [
 const STARTED: &str = "was started successfully on port ";
 
 /// A driver fails when the IPv6 port of its free IPv4 port is taken.
-const STARTS: usize = 10;
+const MAX_STARTS: usize = 10;
 
-/// Returns the driver and its port, or none if it failed.
-fn start_driver() -> Option<(Child, String)> {
-    let mut command = Command::new("chromedriver");
-    let driver =
-        command.arg("--port=0").process_group(0).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let mut driver = driver.expect("chromedriver is installed by ./tests/run");
-    let mut lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+/// Ends the driver, its browsers and their files once this process has ended, for whatever reason.
+const RUN_DRIVER: &str = "profiles=$(mktemp -d) && export TMPDIR=$profiles; setsid chromedriver --port=0 & driver=$!; \
+    cat; env kill -KILL -- -$driver; rm -rf $profiles";
+
+/// Outlives the tests, each of which has a runtime of its own.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+});
+
+/// Browsers that no test uses.
+static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
+
+struct Driver {
+    /// Its standard input ends with this process.
+    _process: Child,
+    address: String,
+}
+
+/// A browser process.
+struct Chromium {
+    client: Client,
+    /// Its own connection, which alone may create contexts.
+    devtools: Mutex<WebSocket<MaybeTlsStream<TcpStream>>>,
+}
+
+/// A context of a browser, with a window.
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    chromium: Chromium,
+    context: Value,
+}
+
+/// The driver of all browsers.
+async fn driver() -> &'static Driver {
+    static DRIVER: OnceCell<Driver> = OnceCell::const_new();
+    let start = async || (0..MAX_STARTS).find_map(|_| start_driver()).expect("chromedriver says its port");
+    DRIVER.get_or_init(start).await
+}
+
+/// Starts a driver, or returns none if it failed.
+fn start_driver() -> Option<Driver> {
+    let mut command = Command::new("sh");
+    command.args(["-c", RUN_DRIVER]).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
     let port = lines.find_map(|line| {
         line.unwrap().split_once(STARTED).map(|(_, port)| port.trim_end_matches('.').to_owned())
     });
     let Some(port) = port else {
-        driver.wait().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
         return None;
     };
     std::thread::spawn(move || lines.for_each(drop));
-    Some((driver, port))
+    Some(Driver { _process: process, address: format!("http://127.0.0.1:{port}") })
 }
 
-pub(crate) struct Browser {
-    pub(crate) client: Client,
-    driver: Child,
-    _profile: TempDir,
-}
+impl Chromium {
+    async fn start() -> Self {
+        let capabilities = json!({
+            "goog:chromeOptions": { "args": ARGUMENTS },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        });
+        let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
+        builder.capabilities(capabilities.as_object().unwrap().clone());
+        let client = builder.connect(&driver().await.address).await.unwrap();
+        let address = &client.capabilities().unwrap()["goog:chromeOptions"]["debuggerAddress"];
+        let version = format!("http://{}/json/version", address.as_str().unwrap());
+        let version: Value = reqwest::get(version).await.unwrap().json().await.unwrap();
+        let (devtools, _) = tungstenite::connect(version["webSocketDebuggerUrl"].as_str().unwrap()).unwrap();
+        Self { client, devtools: Mutex::new(devtools) }
+    }
 
-impl Drop for Browser {
-    fn drop(&mut self) {
-        // The process group includes the browser.
-        let group = format!("-{}", self.driver.id());
-        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-        let _ = self.driver.wait();
+    /// Opens a window, in a context or in none of them.
+    fn open_window(&self, context: Option<&Value>) -> WindowHandle {
+        let mut target = json!({ "url": "about:blank" });
+        if let Some(context) = context {
+            target["browserContextId"] = context.clone();
+        }
+        let id = self.tell("Target.createTarget", &target)["targetId"].clone();
+        WindowHandle::try_from(id.as_str().unwrap().to_owned()).unwrap()
+    }
+
+    /// Answers a command to the browser, which takes milliseconds.
+    fn tell(&self, command: &str, parameters: &Value) -> Value {
+        let request = json!({ "id": 1, "method": command, "params": parameters });
+        let mut devtools = self.devtools.lock().unwrap();
+        devtools.send(Message::text(request.to_string())).unwrap();
+        loop {
+            let message: Value = serde_json::from_str(devtools.read().unwrap().to_text().unwrap()).unwrap();
+            if message["id"] == 1 {
+                assert!(message["error"].is_null(), "{command}: {}", message["error"]);
+                return message["result"].clone();
+            }
+        }
     }
 }
 
@@ -66,24 +137,33 @@ impl Browser {
     }
 
     pub(crate) async fn start_in(language: &str) -> Self {
-        let (driver, port) = (0..STARTS).find_map(|_| start_driver()).expect("chromedriver says its port");
-        let profile = tempfile::tempdir().unwrap();
-        let mut arguments: Vec<String> = ARGUMENTS.map(str::to_owned).to_vec();
-        arguments.push(format!("--user-data-dir={}", profile.path().display()));
-        arguments.push(format!("--accept-lang={language}"));
-        let capabilities = json!({
-            "goog:chromeOptions": { "args": arguments },
-            "goog:loggingPrefs": { "browser": "ALL" },
-        });
-        let client = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new())
-            .capabilities(capabilities.as_object().unwrap().clone())
-            .connect(&format!("http://127.0.0.1:{port}"))
-            .await
-            .unwrap();
-        Self { client, driver, _profile: profile }
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let chromium = match idle {
+            Some(chromium) => chromium,
+            None => RUNTIME.spawn(Chromium::start()).await.unwrap(),
+        };
+        let context = chromium.tell("Target.createBrowserContext", &json!({}))["browserContextId"].clone();
+        let client = chromium.client.clone();
+        let window = chromium.open_window(Some(&context));
+        client.close_window().await.unwrap();
+        client.switch_to_window(window).await.unwrap();
+        let browser = Self { client, chromium, context };
+        browser.set_language(language).await;
+        browser
     }
 
+    /// Opens another window in the context.
+    pub(crate) fn open_window(&self) -> WindowHandle {
+        self.chromium.open_window(Some(&self.context))
+    }
+
+    /// Ends the context; the next test has another. A test that failed does not get here, and its browser is not used again.
     pub(crate) async fn close(self) {
-        self.client.clone().close().await.unwrap();
+        let Self { client, chromium, context } = self;
+        let window = chromium.open_window(None);
+        client.switch_to_window(window).await.unwrap();
+        chromium.tell("Target.disposeBrowserContext", &json!({ "browserContextId": context }));
+        client.issue_cmd(TakeLog).await.unwrap();
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(chromium);
     }
 }

@@ -20,6 +20,20 @@ impl WebDriverCompatibleCommand for Command {
     }
 }
 
+/// Reads and clears the browser's log; not a standard command.
+#[derive(Debug)]
+pub(crate) struct TakeLog;
+
+impl WebDriverCompatibleCommand for TakeLog {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(json!({"type": "browser"}).to_string()))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     /// `Accept-Language`.
@@ -51,9 +65,7 @@ impl Browser {
     /// Sets the language from the next page on, others at once; turns animations off.
     pub(crate) async fn set_up(&self, look: Look) {
         let Look { language, scheme, size: [width, height] } = look;
-        let version = self.tell("Browser.getVersion", json!({})).await;
-        let agent = json!({ "userAgent": version["userAgent"], "acceptLanguage": language });
-        self.tell("Emulation.setUserAgentOverride", agent).await;
+        self.set_language(language).await;
         let features = json!([
             { "name": "prefers-color-scheme", "value": scheme },
             { "name": "prefers-reduced-motion", "value": "reduce" },
@@ -61,6 +73,13 @@ impl Browser {
         self.tell("Emulation.setEmulatedMedia", json!({ "features": features })).await;
         let metrics = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.tell("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
+    /// Sets the language from the next page on.
+    pub(crate) async fn set_language(&self, language: &str) {
+        let version = self.tell("Browser.getVersion", json!({})).await;
+        let agent = json!({ "userAgent": version["userAgent"], "acceptLanguage": language });
+        self.tell("Emulation.setUserAgentOverride", agent).await;
     }
 
     pub(crate) async fn set_offline(&self, offline: bool) {

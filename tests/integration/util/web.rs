@@ -4,19 +4,16 @@ use std::{
     time::Duration,
 };
 
-use axum::http::Method;
 use base64::{Engine, prelude::BASE64_STANDARD};
 use fantoccini::{
     Locator,
     actions::{InputSource, KeyAction, KeyActions},
     elements::Element,
     key::Key,
-    wd::WebDriverCompatibleCommand,
 };
 use serde_json::{Value, json};
-use url::{ParseError, Url};
 
-use super::{PATIENCE, app::TestApp, browser::Browser, session::WebSession};
+use super::{PATIENCE, app::TestApp, browser::Browser, devtools::TakeLog, session::WebSession};
 
 const PAGE: &str = include_str!("scripts/page.js");
 /// After some frames nothing is pending.
@@ -27,20 +24,6 @@ pub(crate) const SIZES: [(u32, u32); 3] = [(320, 640), (768, 1024), (1440, 900)]
 pub(crate) struct Page {
     pub(crate) browser: Browser,
     pub(crate) base: String,
-}
-
-/// Reads and clears the browser's log; not a standard command.
-#[derive(Debug)]
-struct TakeLog;
-
-impl WebDriverCompatibleCommand for TakeLog {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
-    }
-
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(json!({"type": "browser"}).to_string()))
-    }
 }
 
 impl Page {

@@ -119,7 +119,7 @@ async fn sign_out_in_another_tab_clears_this_one() {
     page.wait_for_text("News").await;
     let client = &page.browser.client;
     let console = client.window().await.unwrap();
-    let other = client.new_window(true).await.unwrap().handle;
+    let other = page.browser.open_window();
     client.switch_to_window(other).await.unwrap();
     client.goto(&format!("{}/console?view=audit", all.app.base)).await.unwrap();
     page.wait_for_text("Audit log").await;

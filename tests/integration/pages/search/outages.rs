@@ -123,7 +123,7 @@ async fn sign_out_in_another_tab_ends_a_search_in_its_stream() {
     slow.wait_for(1).await;
     let client = &page.browser.client;
     let first = client.window().await.unwrap();
-    let second = client.new_window(true).await.unwrap().handle;
+    let second = page.browser.open_window();
     client.switch_to_window(second).await.unwrap();
     page.go("/").await;
     page.click(".person-button").await;

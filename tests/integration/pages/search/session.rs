@@ -33,7 +33,7 @@ async fn sign_out_clears_every_tab() {
     let page = searched(&all).await;
     let client = &page.browser.client;
     let first = client.window().await.unwrap();
-    let second = client.new_window(true).await.unwrap().handle;
+    let second = page.browser.open_window();
     client.switch_to_window(second).await.unwrap();
     page.go("/?q=harbour").await;
     page.click("[data-module=article] h2 a").await;
@@ -70,7 +70,7 @@ async fn sign_in_in_another_tab_takes_over_this_one() {
     let page = searched(&all).await;
     let client = &page.browser.client;
     let first = client.window().await.unwrap();
-    let second = client.new_window(true).await.unwrap().handle;
+    let second = page.browser.open_window();
     client.switch_to_window(second).await.unwrap();
     page.browser.hold(&omar).await;
     page.go("/").await;
@@ -107,7 +107,7 @@ async fn sign_out_elsewhere_is_reported_and_clears_the_page() {
     let mei = all.app.web_session("mei").await;
     let client = &page.browser.client;
     let first = client.window().await.unwrap();
-    let second = client.new_window(true).await.unwrap().handle;
+    let second = page.browser.open_window();
     client.switch_to_window(second).await.unwrap();
     page.browser.hold(&mei).await;
     page.go("/").await;
