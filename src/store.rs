@@ -37,7 +37,7 @@ use uuid::Uuid;
 
 pub use crate::time::{now_millis, rfc3339};
 pub use batched_writes::BatchedWrites;
-pub use connection::{Connection, DatabaseAddress};
+pub use connection::{Connection, DatabaseAddress, SQLITE_OBSERVER};
 pub use dialect::Dialect;
 use dialect::WriteScope;
 pub use generations::{Cached, Generation};
@@ -138,20 +138,17 @@ impl Store {
             .await
     }
 
+    /// Creates the tables of a database or migrates them, without giving it an id.
+    pub async fn migrate(address: &DatabaseAddress) -> Result<(), OpenError> {
+        let fail = |cause| OpenError::Database { address: address.clone(), cause };
+        migrated(address).await?.close_writer().await.map_err(fail)
+    }
+
     /// Opens a database, creating its tables or migrating them.
     pub async fn open_at(address: DatabaseAddress, readers: u32) -> Result<Self, OpenError> {
         let fail = |cause| OpenError::Database { address: address.clone(), cause };
 
-        let writer = Connection::open_writer(&address).await.map_err(fail)?;
-        if writer.dialect() == Dialect::Postgres
-            && let Some(reason) = postgres::missing_requirement(&writer).await.map_err(fail)?
-        {
-            return Err(OpenError::Unsuitable { address, reason });
-        }
-        if let Some(migration) = migrations::first_unknown(&writer).await.map_err(fail)? {
-            return Err(OpenError::NewerSchema { address, migration });
-        }
-        migrations::run(&writer).await.map_err(fail)?;
+        let writer = migrated(&address).await?;
         writer.follow_timeline().await.map_err(fail)?;
         writer::remove_old(&writer).await.map_err(fail)?;
         let id = store_id(&writer).await.map_err(fail)?;
@@ -363,6 +360,22 @@ impl Store {
         }
         Ok(())
     }
+}
+
+/// The writer of a database that has all tables.
+async fn migrated(address: &DatabaseAddress) -> Result<Connection, OpenError> {
+    let fail = |cause| OpenError::Database { address: address.clone(), cause };
+    let writer = Connection::open_writer(address).await.map_err(fail)?;
+    if writer.dialect() == Dialect::Postgres
+        && let Some(reason) = postgres::missing_requirement(&writer).await.map_err(fail)?
+    {
+        return Err(OpenError::Unsuitable { address: address.clone(), reason });
+    }
+    if let Some(migration) = migrations::first_unknown(&writer).await.map_err(fail)? {
+        return Err(OpenError::NewerSchema { address: address.clone(), migration });
+    }
+    migrations::run(&writer).await.map_err(fail)?;
+    Ok(writer)
 }
 
 async fn store_id(connection: &Connection) -> Result<String> {

@@ -1,8 +1,11 @@
 //! Client secrets: random, stored as Argon2id hashes (decisions 3.7).
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
-use argon2::{Argon2, PasswordHasher, PasswordVerifier};
+use argon2::{Algorithm, Argon2, Params, PasswordHasher, PasswordVerifier, Version};
 use aws_lc_rs::rand;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures::{StreamExt, TryStreamExt};
@@ -13,6 +16,9 @@ use crate::error::{Error, Result};
 
 const WAITING_FOR_EACH: usize = 32;
 
+/// Cost of this process's new hashes. Tests set a low one; unset, it is Argon2's default.
+pub static COST: OnceLock<Params> = OnceLock::new();
+
 /// A new secret: 32 random bytes in URL-safe base64.
 pub fn generate() -> Result<SecretString> {
     let mut bytes = [0; 32];
@@ -22,7 +28,8 @@ pub fn generate() -> Result<SecretString> {
 
 /// The Argon2id hash, in PHC form.
 pub fn hash(secret: &SecretString) -> Result<String> {
-    let hash: argon2::PasswordHash = Argon2::default()
+    let cost = COST.get_or_init(Params::default).clone();
+    let hash: argon2::PasswordHash = Argon2::new(Algorithm::default(), Version::default(), cost)
         .hash_password(secret.expose_secret().as_bytes())
         .map_err(|error| Error::internal(error.to_string()))?;
     Ok(hash.to_string())

@@ -4,6 +4,7 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     str::FromStr as _,
+    sync::OnceLock,
 };
 
 use secrecy::{ExposeSecret as _, SecretString};
@@ -21,6 +22,9 @@ use super::{
 };
 
 const FILE_NAME: &str = "trawl.db";
+
+/// Sees each statement before SQLite runs it. Tests have PostgreSQL plan them, too.
+pub static SQLITE_OBSERVER: OnceLock<fn(&Statement)> = OnceLock::new();
 
 /// Where the database is.
 #[derive(Clone)]
@@ -262,6 +266,9 @@ type Query<DB> = sqlx::query::Query<'static, DB, <DB as sqlx::Database>::Argumen
 
 /// Callers pass data as values: the text of a statement is code.
 fn sqlite_query(statement: Statement) -> Result<Query<Sqlite>> {
+    if let Some(observe) = SQLITE_OBSERVER.get() {
+        observe(&statement);
+    }
     Ok(sqlx::query_with(AssertSqlSafe(statement.text), sqlite::arguments(statement.values)?))
 }
 

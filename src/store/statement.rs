@@ -170,6 +170,17 @@ pub fn sql(text: impl Into<Cow<'static, str>>, values: impl IntoIterator<Item = 
 }
 
 impl Statement {
+    /// The text, in the dialect that both databases read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// A statement that has the database plan this one, and does not run it.
+    #[must_use]
+    pub fn explain(&self) -> Self {
+        Self { text: format!("EXPLAIN {}", self.text).into(), values: self.values.clone() }
+    }
+
     /// Runs the statement; returns the number of rows it changed.
     pub async fn execute(self, connection: &Connection) -> Result<u64> {
         connection.execute(self).await

@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::Arc};
 
+use argon2::Params;
 use reqwest::redirect;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::Value;
@@ -12,6 +13,7 @@ use trawl::{
     app::App,
     auth::{
         applications::{Kind, LoginClient, NewApplication},
+        secrets,
         tokens::{Subject, Tokens},
     },
     blobs::scanning::Scanner,
@@ -29,7 +31,9 @@ use super::{
     answer::Answer,
     caller::{Caller, send},
     clock::StillClock,
-    eventually, opensearch, postgres,
+    eventually, opensearch,
+    planning::Planning,
+    postgres,
 };
 
 pub(crate) const TOKEN_EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -53,6 +57,7 @@ pub(crate) struct TestApp {
     stop: CancellationToken,
     server: JoinHandle<()>,
     indexer: Option<Indexer>,
+    _planning: Planning,
 }
 
 #[derive(Clone, Debug)]
@@ -118,10 +123,15 @@ impl TestApp {
         rebuild_index: bool,
         scanner: Option<Arc<dyn Scanner>>,
     ) -> Self {
+        let planning = Planning::begin();
         directory.path().clone_into(&mut config.data);
         if config.store.url.is_none() {
             config.store.url = postgres::url_of(directory.path()).map(SecretString::from);
         }
+        if config.store.url.is_none() {
+            postgres::seed_sqlite(directory.path());
+        }
+        secrets::COST.get_or_init(|| Params::new(Params::MIN_M_COST, 1, 1, None).unwrap());
         if config.engine.kind == EngineKind::Tantivy
             && let Some(engine) = opensearch::engine_of(directory.path())
         {
@@ -153,7 +163,7 @@ impl TestApp {
         });
         let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
         let http = http.build().unwrap();
-        Self { app, base, http, clock, directory, stop, server, indexer: Some(indexer) }
+        Self { app, base, http, clock, directory, stop, server, indexer: Some(indexer), _planning: planning }
     }
 
     /// The port changes: earlier callers need [`TestApp::caller`].

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::{
     caller::Caller,
     login::CALLBACK,
-    postgres::{database, environment_of},
+    postgres::{environment_of, migrated_database},
     program::{Server, own_address, run, text, trawl},
 };
 
@@ -24,7 +24,7 @@ pub(crate) struct Cluster {
 
 impl Cluster {
     pub(crate) fn new(name: &str) -> Self {
-        Self::over(&database(&format!("replicas_{name}")))
+        Self::over(&migrated_database(&format!("replicas_{name}")))
     }
 
     /// Over an empty database.

@@ -1,18 +1,20 @@
 //! PostgreSQL as the store of servers under test, where `TRAWL_TEST_STORE` is `postgres`.
 
 use std::{
-    collections::HashSet,
+    collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
     io::{BufRead as _, BufReader, Lines, Write as _},
     path::Path,
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::{Mutex, PoisonError},
+    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
 use secrecy::ExposeSecret;
 use trawl::store::{DatabaseAddress, Store};
 
 use super::{program::run, s3};
+
+const SQLITE_FILE: &str = "trawl.db";
 
 /// Id of servers that are alone over their database.
 pub(crate) const REPLICA: &str = "one";
@@ -22,13 +24,17 @@ fn server() -> Option<String> {
     std::env::var("TRAWL_TEST_POSTGRES").ok()
 }
 
+pub(crate) fn has_server() -> bool {
+    server().is_some()
+}
+
 pub(crate) fn is_store() -> bool {
     std::env::var("TRAWL_TEST_STORE").is_ok_and(|store| store == "postgres")
 }
 
 /// The value of `store.url` for a data directory, whose database is made; none for SQLite.
 pub(crate) fn url_of(data: &Path) -> Option<String> {
-    is_store().then(|| database(&format!("{:x}", hash(data))))
+    is_store().then(|| migrated_database(&format!("{:x}", hash(data))))
 }
 
 /// Settings of the program for a data directory, where its `trawl.toml` leaves them out; none for SQLite.
@@ -135,22 +141,66 @@ impl Drop for Session {
     }
 }
 
-/// Address of the database of this name, which the first call makes anew.
+/// Address of the empty database of this name, which the first call makes anew.
 pub(crate) fn database(name: &str) -> String {
-    static MADE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
-    let server = server().expect("TRAWL_TEST_POSTGRES is not set; ./tests/run starts a server");
-    let name = format!("trawl_{name}");
+    create(name, "template0")
+}
+
+/// Address of a database that has all tables and no row, which the first call makes anew.
+pub(crate) fn migrated_database(name: &str) -> String {
+    create(name, template())
+}
+
+/// Makes a database the first time that its name is given. Others are made meanwhile.
+fn create(name: &str, template: &str) -> String {
+    static MADE: Mutex<BTreeMap<String, Arc<OnceLock<String>>>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
-    if made.get_or_insert_default().insert(name.clone()) {
-        let maintenance = format!("{server}/postgres");
-        for arguments in [&["dropdb", "--if-exists", "--force"][..], &["createdb"]] {
-            let mut command = Command::new(arguments[0]);
-            command.args(&arguments[1..]).args(["--maintenance-db", &maintenance, &name]);
-            let output = command.output().unwrap();
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        }
+    let address = Arc::clone(made.entry(name.to_owned()).or_default());
+    drop(made);
+    let create = || {
+        let server = server().expect("TRAWL_TEST_POSTGRES is not set; ./tests/run starts a server");
+        let mut command = Command::new("psql");
+        command.args(["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1"]);
+        command.args(["--command", &format!("DROP DATABASE IF EXISTS trawl_{name} WITH (FORCE)")]);
+        command.args(["--command", &format!("CREATE DATABASE trawl_{name} TEMPLATE {template}")]);
+        let output = command.arg(format!("{server}/postgres")).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        format!("{server}/trawl_{name}")
+    };
+    address.get_or_init(create).clone()
+}
+
+/// Name of this process's database that is copied for servers. It has no store id, so that each copy gets its own.
+fn template() -> &'static str {
+    static TEMPLATE: LazyLock<String> = LazyLock::new(|| {
+        let name = format!("template_{}", std::process::id());
+        let address = DatabaseAddress::from_url(&database(&name)).unwrap();
+        migrate(&address);
+        format!("trawl_{name}")
+    });
+    &TEMPLATE
+}
+
+/// Lays a database with all tables and no row into a data directory without one.
+pub(crate) fn seed_sqlite(data: &Path) {
+    static TEMPLATE: LazyLock<Vec<u8>> = LazyLock::new(|| {
+        let directory = tempfile::tempdir().unwrap();
+        migrate(&DatabaseAddress::in_directory(directory.path()));
+        std::fs::read(directory.path().join(SQLITE_FILE)).unwrap()
+    });
+    let file = data.join(SQLITE_FILE);
+    if !file.exists() {
+        std::fs::write(file, &*TEMPLATE).unwrap();
     }
-    format!("{server}/{name}")
+}
+
+/// Callers are within a runtime, which may not be blocked on.
+fn migrate(address: &DatabaseAddress) {
+    std::thread::scope(|scope| {
+        let migration =
+            scope.spawn(|| tokio::runtime::Runtime::new().unwrap().block_on(Store::migrate(address)));
+        migration.join().unwrap().unwrap();
+    });
 }
 
 fn hash(data: &Path) -> u64 {
