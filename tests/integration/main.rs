@@ -299,10 +299,10 @@ mod store {
 #[cfg(test)]
 mod subscriptions {
     mod changes;
+    mod faulty_feeds;
     mod feeds;
     mod folders;
     mod queries;
-    mod thousand_feeds;
 }
 #[cfg(test)]
 mod tasks {

@@ -19,9 +19,9 @@ use crate::util::{
     paging::{Walk, page_after},
     postgres::open_store,
     program::{Server, create_with_scopes},
+    sizes::size,
 };
 
-const KILLS: usize = 100;
 const WRITERS: usize = 4;
 const ITEMS: usize = 40;
 /// Some kills then hit a rebuild.
@@ -177,7 +177,8 @@ async fn rows(data: &Path, statement: &str) -> BTreeMap<String, (String, i64)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
     let from_environment = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let kills = from_environment("KILLS").map_or(KILLS, |kills| usize::try_from(kills).unwrap());
+    let kills =
+        from_environment("KILLS").map_or_else(|| size(8, 100), |kills| usize::try_from(kills).unwrap());
     let seed = from_environment("KILL_SEED").unwrap_or_else(|| fastrand::u64(..));
     eprintln!("KILL_SEED={seed} KILLS={kills}");
     let mut random = Rng::with_seed(seed);

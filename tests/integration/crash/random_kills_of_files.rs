@@ -20,9 +20,9 @@ use crate::util::{
     items::user,
     postgres::open_store,
     program::{Server, create_with_scopes, run, text, trawl_over},
+    sizes::size,
 };
 
-const KILLS: usize = 50;
 const WRITERS: usize = 4;
 const FOLDERS: [&str; 3] = ["Bay", "Cove", "Dock"];
 const FILES: [&str; 4] = ["one.txt", "two.txt", "three.bin", "four.bin"];
@@ -295,7 +295,8 @@ async fn verify(data: &Path) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn kill_9_at_random_moments_keeps_acknowledged_files() {
     let from_environment = |name| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let kills = from_environment("FILE_KILLS").map_or(KILLS, |kills| usize::try_from(kills).unwrap());
+    let kills =
+        from_environment("FILE_KILLS").map_or_else(|| size(5, 50), |kills| usize::try_from(kills).unwrap());
     let seed = from_environment("KILL_SEED").unwrap_or_else(|| fastrand::u64(..));
     eprintln!("KILL_SEED={seed} FILE_KILLS={kills}");
     let mut random = Rng::with_seed(seed);

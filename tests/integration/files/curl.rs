@@ -1,4 +1,4 @@
-//! Files of 1 byte to 2 GiB through `curl`. `CURL_MIB` sets the size of the large file.
+//! Files of up to 2 GiB through `curl`. `CURL_MIB` sets the size of the large file.
 
 use std::{
     fs::{self, File},
@@ -15,11 +15,10 @@ use crate::util::{
     caller::Caller,
     items::user,
     program::{Server, create_with_scopes, own_address, run, text},
+    sizes::size,
 };
 
 const SCOPES: [&str; 4] = ["directory:write", "contents:read", "files", "act-as-user"];
-const LARGE_MIB: usize = 2_048;
-const PART_MIB: usize = 128;
 
 struct Place {
     directory: tempfile::TempDir,
@@ -139,14 +138,15 @@ async fn small_files_survive_a_round_trip() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn multipart_survives_a_broken_part_and_a_killed_server() {
-    let mib = std::env::var("CURL_MIB").map_or(LARGE_MIB, |mib| mib.parse().unwrap());
+    let mib: usize = std::env::var("CURL_MIB").map_or_else(|_| size(24, 2_048), |mib| mib.parse().unwrap());
+    let part_mib = size(6, 128);
     let mut place = Place::with("").await;
-    let parts = mib.div_ceil(PART_MIB);
+    let parts = mib.div_ceil(part_mib);
     let upload = place.post("/v1/stream/multipart/upload/start", &json!({ "fileSize": mib << 20 })).await;
     let (mut hash, mut tags) = (Context::new(&SHA256), Vec::new());
     let file = place.path("part");
     for number in 1..=parts {
-        let length = PART_MIB.min(mib - (number - 1) * PART_MIB) << 20;
+        let length = part_mib.min(mib - (number - 1) * part_mib) << 20;
         let content = bytes_of(number, length);
         hash.update(&content);
         fs::write(&file, content).unwrap();
@@ -189,11 +189,11 @@ fn break_off(signed: &Value, file: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ten_thousand_parts_make_one_file() {
-    const PARTS: usize = 10_000;
+async fn many_parts_make_one_file() {
+    let count = size(400, 10_000);
     let place = Place::with("[limits]\npart_bytes = 1\n").await;
     let upload = place.post("/v1/stream/multipart/upload/start", &json!({})).await;
-    let signed: Vec<Value> = stream::iter((1..=PARTS).rev())
+    let signed: Vec<Value> = stream::iter((1..=count).rev())
         .map(|number| {
             let (place, upload) = (&place, &upload);
             async move {
@@ -209,7 +209,7 @@ async fn ten_thousand_parts_make_one_file() {
     let settings = place.path("curl.conf");
     let mut lines = File::create(&settings).unwrap();
     let (mut hash, mut length) = (Context::new(&SHA256), 0);
-    for (number, signed) in (1..=PARTS).zip(signed.iter().rev()) {
+    for (number, signed) in (1..=count).zip(signed.iter().rev()) {
         let content = bytes_of(number, 1 + number % 19);
         hash.update(&content);
         length += content.len();
@@ -231,7 +231,7 @@ async fn ten_thousand_parts_make_one_file() {
     }
     let tags: Vec<Value> =
         tags.iter().map(|(number, tag)| json!({ "partnumber": number, "etag": tag })).collect();
-    assert_eq!(tags.len(), PARTS);
+    assert_eq!(tags.len(), count);
     let hash = hex::encode(hash.finish());
     let commit = json!({
         "uploadId": upload, "dirId": "root", "fileName": "many.txt", "fileSize": length,

@@ -16,6 +16,7 @@ use crate::util::{
     external::{auth, with},
     items::user,
     own_search::{OwnSearch, ReceivedRequest},
+    sizes::size,
     zoo::{self as sources, KEYWORD, Running},
 };
 
@@ -63,31 +64,30 @@ fn letters(items: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hundred_people_at_once_see_their_own_rows_alone() {
-    const PEOPLE: usize = 100;
-    const SEARCHES: usize = 10_000;
+async fn people_at_once_see_their_own_rows_alone() {
     // Identical searches come in fours: caches and calls in flight answer most of them.
     const ALIKE: usize = 4;
     const KEYWORDS: [&str; 3] = [KEYWORD, "letter", "harbour office"];
-    let people = ids(PEOPLE);
+    let (number_of_people, number_of_searches) = size((12, 600), (100, 10_000));
+    let people = ids(number_of_people);
     let (_app, _acme, callers, source) = start(&people).await;
     let (people, callers) = (Arc::new(people), Arc::new(callers));
-    let searches = (0..SEARCHES).map(|number| {
+    let searches = (0..number_of_searches).map(|number| {
         let (people, callers) = (Arc::clone(&people), Arc::clone(&callers));
         tokio::spawn(async move {
-            let person = number / ALIKE % PEOPLE;
-            let keyword = KEYWORDS[number / (ALIKE * PEOPLE) % KEYWORDS.len()];
+            let person = number / ALIKE % number_of_people;
+            let keyword = KEYWORDS[number / (ALIKE * number_of_people) % KEYWORDS.len()];
             let page = callers[person].search(&search(keyword)).await.ok();
             assert_eq!(letters(page.items()), [people[person].as_str()], "{}", page.text);
         })
     });
-    let mut running = stream::iter(searches).buffer_unordered(PEOPLE);
+    let mut running = stream::iter(searches).buffer_unordered(number_of_people);
     let mut ended = 0;
     while let Some(outcome) = running.next().await {
         outcome.unwrap();
         ended += 1;
     }
-    assert_eq!(ended, SEARCHES);
+    assert_eq!(ended, number_of_searches);
     drop(source);
 }
 

@@ -1,4 +1,4 @@
-//! A thousand feeds with faults, read by a server that is killed in between.
+//! Many feeds with faults, read by a server that is killed in between.
 //!
 //! `KILL_SEED` repeats the choice of kills.
 
@@ -19,10 +19,10 @@ use crate::util::{
     feed_server::{FeedReply, FeedRequest, FeedServer, ServedFeed},
     paging::page_after,
     program::{Server, create_operator, create_with_scopes, own_address},
+    sizes::size,
     subscriptions::{SUBSCRIPTIONS, feed},
 };
 
-const FEEDS: usize = 1_000;
 const HOSTS: usize = 25;
 /// Of `subscriptions.at_once`.
 const AT_ONCE: usize = 8;
@@ -128,6 +128,10 @@ async fn titles(caller: &Caller) -> Vec<String> {
     }
 }
 
+fn number_of_feeds() -> usize {
+    size(80, 1_000)
+}
+
 fn assert_polite(requests: &[FeedRequest], kills: &[Instant]) {
     for (number, request) in requests.iter().enumerate() {
         let Some(seconds) = request.retry_after else { continue };
@@ -150,16 +154,16 @@ fn assert_polite(requests: &[FeedRequest], kills: &[Instant]) {
     // A run that was cut off left no validators.
     let most = kills.len() * AT_ONCE;
     assert!(unconditional <= most, "{unconditional} requests without a condition, {most} are expected");
-    assert!(requests.iter().filter(|request| request.status == 304).count() >= FEEDS / 2);
+    assert!(requests.iter().filter(|request| request.status == 304).count() >= number_of_feeds() / 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn thousand_faulty_feeds_are_read_once_each_despite_kills() {
+async fn faulty_feeds_are_read_once_each_despite_kills() {
     let seed = std::env::var("KILL_SEED").map_or_else(|_| fastrand::u64(..), |seed| seed.parse().unwrap());
     eprintln!("KILL_SEED={seed}");
     let mut random = Rng::with_seed(seed);
     let feeds = FeedServer::start().await;
-    for number in 0..FEEDS {
+    for number in 0..number_of_feeds() {
         feeds.set(&path(number), served(&feeds, number));
     }
     let directory = tempfile::tempdir().unwrap();
@@ -179,14 +183,14 @@ async fn thousand_faulty_feeds_are_read_once_each_despite_kills() {
         let form = feed(&format!("s{number}"), &feeds.url(&host(number), &path(number)));
         operator.post(SUBSCRIPTIONS, &form).await.ok();
     };
-    stream::iter(0..FEEDS).for_each_concurrent(16, subscribe).await;
+    stream::iter(0..number_of_feeds()).for_each_concurrent(16, subscribe).await;
     for _ in 0..2 {
-        feeds.wait_for_answers(feeds.requests().len() + random.usize(1..100)).await;
+        feeds.wait_for_answers(feeds.requests().len() + random.usize(1..number_of_feeds() / 10)).await;
         killed.kill().await;
     }
     run_until_read(&operator, |_| 1).await;
 
-    for number in (0..FEEDS).filter(|number| is_changed(*number)) {
+    for number in (0..number_of_feeds()).filter(|number| is_changed(*number)) {
         feeds.change(&path(number), |feed| {
             feed.entries.dedup();
             feed.entries.remove(0);
@@ -200,12 +204,12 @@ async fn thousand_faulty_feeds_are_read_once_each_despite_kills() {
         .map(|shown| (shown["id"].as_str().unwrap().to_owned(), shown["runs"].as_u64().unwrap()))
         .collect();
     run_each(&operator, before.keys().cloned()).await;
-    feeds.wait_for_answers(feeds.requests().len() + random.usize(1..100)).await;
+    feeds.wait_for_answers(feeds.requests().len() + random.usize(1..number_of_feeds() / 10)).await;
     killed.kill().await;
     run_until_read(&operator, |id| before[id] + 1).await;
 
     killed.server.as_ref().unwrap().wait_for_index().await;
-    let mut expected: Vec<String> = (0..FEEDS)
+    let mut expected: Vec<String> = (0..number_of_feeds())
         .flat_map(|number| {
             (0..if is_changed(number) { 4 } else { 3 }).map(move |place| entry(number, place).1)
         })
