@@ -82,6 +82,6 @@ pub(crate) fn document(scope: &Scope, texts: &[String], number: usize) -> Docume
     }
 }
 
-pub(crate) fn id(number: usize) -> String {
+fn id(number: usize) -> String {
     format!("{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }

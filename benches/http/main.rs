@@ -1,25 +1,21 @@
 //! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|clients|footprint|freshness|engines|merge|import|todos|objects|directory|files|replicas …]`
+//! `cargo bench --bench http [-- quick] [-- large] [-- pages|clients|footprint|freshness|import|replicas …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
-mod after_deletes;
+mod bare;
 #[path = "../common/mod.rs"]
 mod common;
 mod corpus;
-mod directory;
-mod files;
 mod footprint;
-mod objects;
 mod pages;
 mod peers;
 mod process;
 mod replicas;
 mod texts;
-mod todos;
 mod writes;
 
 use std::time::{Duration, Instant};
@@ -34,17 +30,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 pub(crate) struct Scale {
     /// Of the small and the large index.
     pub(crate) documents: [usize; 2],
-    /// Of pages and to-dos.
     pub(crate) slices: Slices,
     /// Of single writes.
     pub(crate) freshness: Duration,
     pub(crate) import: usize,
-    /// Of each kind.
-    pub(crate) objects: usize,
-    /// Departments and users.
-    pub(crate) directory: [usize; 2],
-    /// Rounds of uploads and downloads.
-    pub(crate) files: usize,
 }
 
 type Section = (&'static str, fn(&Scale, &mut Report));
@@ -54,9 +43,6 @@ const FULL: Scale = Scale {
     slices: Slices { length: Duration::from_millis(250), count: 8 },
     freshness: Duration::from_secs(15),
     import: 100_000,
-    objects: 1_000,
-    directory: [5_000, 100_000],
-    files: 8,
 };
 
 const QUICK: Scale = Scale {
@@ -64,9 +50,6 @@ const QUICK: Scale = Scale {
     slices: Slices { length: Duration::from_millis(100), count: 5 },
     freshness: Duration::from_secs(4),
     import: 20_000,
-    objects: 400,
-    directory: [1_000, 20_000],
-    files: 2,
 };
 
 /// With `large`.
@@ -82,18 +65,12 @@ fn main() {
     if has("large") {
         scale.documents[1] = LARGE;
     }
-    let sections: [Section; 12] = [
+    let sections: [Section; 6] = [
         ("pages", pages::run),
         ("clients", pages::by_clients),
         ("footprint", footprint::run),
         ("freshness", writes::freshness),
-        ("engines", writes::freshness_of_engines),
-        ("merge", writes::freshness_while_merging),
         ("import", writes::import),
-        ("todos", todos::run),
-        ("objects", objects::run),
-        ("directory", directory::run),
-        ("files", files::run),
         ("replicas", replicas::run),
     ];
     let all = !sections.iter().any(|(name, _)| has(name));

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::{
     Scale,
+    bare::{Bare, Word},
     common::{
         data_directory::DataDirectory,
         interleave::{self, interleave},
@@ -12,7 +13,7 @@ use crate::{
         server::Server,
     },
     corpus::{self, CHINESE, ENGLISH},
-    peers::{self, Bare, Word},
+    peers,
 };
 
 const LIMIT: usize = 10;

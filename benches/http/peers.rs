@@ -1,7 +1,4 @@
-//! Peers: bare axum handlers, processes of this executable.
-
-mod bare;
-mod files;
+//! The peer of pages: a bare axum handler in a process of this executable.
 
 use std::{path::Path, sync::Arc};
 
@@ -14,23 +11,14 @@ use axum::{
 };
 use serde::Deserialize;
 
-pub(crate) use bare::{Bare, Word};
-
-use crate::common::peer::serve;
+use crate::{bare::Bare, common::peer::serve};
 
 /// Argument, before index directory and tenant id.
 pub(crate) const PAGES: &str = "peer-pages";
 
-/// Argument, before `lazy` or `durable` and a directory.
-pub(crate) const FILES: &str = "peer-files";
-
 /// Returns only when killed.
 pub(crate) fn run_if_asked(arguments: &[String]) -> bool {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    if let [FILES, how, directory] = arguments[..] {
-        serve(files::routes(directory, how == "durable"));
-        return true;
-    }
     let [PAGES, directory, tenant_id] = arguments[..] else { return false };
     let bare = Bare::open(Path::new(directory), tenant_id.parse().unwrap());
     serve(Router::new().route("/page", get(page)).with_state(Arc::new(bare)));

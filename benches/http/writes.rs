@@ -16,7 +16,6 @@ use trawl_index::{Index, Options};
 use crate::{
     Scale,
     common::{
-        data_directory::DataDirectory,
         load::{Connection, Samples, Target, block_on},
         report::{Report, millis},
         server::Server,
@@ -26,8 +25,6 @@ use crate::{
 };
 
 const WRITES_A_SECOND: u64 = 1_000;
-/// Of the comparison of engines.
-const ENGINE_WRITES_A_SECOND: u64 = 200;
 const WRITERS: u64 = 64;
 /// Every n-th write.
 const SEARCHED: u64 = 20;
@@ -40,120 +37,48 @@ const IMPORTED: &str = "importedbybench";
 
 /// From acknowledged to found, at a fixed rate.
 pub(crate) fn freshness(scale: &Scale, report: &mut Report) {
-    measure_freshness(scale, &corpus::prepare(scale.documents[0]), scale.documents[0], "", report);
-}
-
-/// The server rewrites its one large segment meanwhile.
-pub(crate) fn freshness_while_merging(scale: &Scale, report: &mut Report) {
-    let documents = scale.documents[1];
-    let merging = " Every third is deleted, so the server rewrites their segment.";
-    measure_freshness(
-        scale,
-        &crate::after_deletes::prepare_after_deletes(documents),
-        documents,
-        merging,
-        report,
-    );
-}
-
-fn measure_freshness(
-    scale: &Scale,
-    prepared: &DataDirectory,
-    documents: usize,
-    merging: &str,
-    report: &mut Report,
-) {
+    let documents = scale.documents[0];
+    let prepared = corpus::prepare(documents);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
-    let token = trawl.token(prepared);
+    let token = trawl.token(&prepared);
     writeln!(report, "\n## From acknowledged to found\n");
     writeln!(
         report,
-        "{WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {documents} documents.{merging} Every \
-         {SEARCHED}th is searched for, every {} ms. Milliseconds. Bars: ≤ 5 ms median, ≤ 15 ms p99; while \
-         merging ≤ 50 ms p99.\n",
+        "{WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {documents} documents. Every \
+         {SEARCHED}th is searched for, every {} ms. Milliseconds. Bars: ≤ 5 ms median, ≤ 15 ms p99.\n",
         scale.freshness.as_secs(),
         LOOK_EVERY.as_millis(),
     );
     writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
-    write_freshness(scale, WRITES_A_SECOND, &trawl, &token, "", report);
-}
-
-/// The embedded engine and a node of OpenSearch, in turns.
-pub(crate) fn freshness_of_engines(scale: &Scale, report: &mut Report) {
-    let Ok(node) = std::env::var("TRAWL_TEST_OPENSEARCH") else {
-        writeln!(report, "Skipped: TRAWL_TEST_OPENSEARCH names no node.");
-        return;
-    };
-    let documents = imported(scale.import, CHINESE, &texts::chinese());
-    writeln!(report, "\n## From acknowledged to found, by engine\n");
-    writeln!(
-        report,
-        "{ENGINE_WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {} documents that were imported over \
-         HTTP. Every {SEARCHED}th is searched for, every {} ms. Milliseconds. Bar: ≤ 200 ms median over OpenSearch.\n",
-        scale.freshness.as_secs(),
-        documents.len(),
-        LOOK_EVERY.as_millis(),
-    );
-    writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
-    let prefix = format!("bench-{}", std::process::id());
-    let over_opensearch = [
-        ("ENGINE__KIND", "opensearch"),
-        ("ENGINE__OPENSEARCH__URLS", node.as_str()),
-        ("ENGINE__OPENSEARCH__INDEX_PREFIX", prefix.as_str()),
-        ("ENGINE__OPENSEARCH__REPLICAS", "0"),
-    ];
-    for (name, settings) in [("embedded: ", &[][..]), ("OpenSearch: ", &over_opensearch)] {
-        let prepared = corpus::prepare(0);
-        let trawl = Server::trawl(prepared.directory.path(), settings);
-        let token = trawl.token(&prepared);
-        let took = import_into(&trawl, &token, CHINESE, &documents).as_secs_f64();
-        write_freshness(scale, ENGINE_WRITES_A_SECOND, &trawl, &token, name, report);
-        writeln!(report, "| {name}imported | | | | {:.0} |", documents.len() as f64 / took);
-    }
-    let indexes = format!("{}/{prefix}-*", node.trim_end_matches('/'));
-    let deleted =
-        std::process::Command::new("curl").args(["--silent", "--request", "DELETE", &indexes]).output();
-    assert!(deleted.unwrap().status.success());
-}
-
-fn write_freshness(
-    scale: &Scale,
-    writes_a_second: u64,
-    trawl: &Server,
-    token: &str,
-    prefix: &str,
-    report: &mut Report,
-) {
     let (acknowledged, found) = (RefCell::default(), RefCell::default());
-    let run = FreshnessRun { writes_a_second, trawl, token, acknowledged, found };
+    let run = FreshnessRun { trawl, token, acknowledged, found };
     let started = Instant::now();
     block_on(run.write_all(scale.freshness));
     let took = started.elapsed();
-    let acknowledged = Samples::new(run.acknowledged.take(), took);
-    let found = Samples::new(run.found.take(), took);
-    for (name, samples) in [("due → acknowledged", &acknowledged), ("acknowledged → found", &found)] {
+    for (name, latencies) in [("due → acknowledged", &run.acknowledged), ("acknowledged → found", &run.found)]
+    {
+        let samples = Samples::new(latencies.take(), took);
         let [median, p99, most] = [0.5, 0.99, 1.0].map(|share| millis(samples.quantile(share)));
-        writeln!(report, "| {prefix}{name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
+        writeln!(report, "| {name} | {median} | {p99} | {most} | {:.0} |", samples.rate());
     }
 }
 
-struct FreshnessRun<'a> {
-    writes_a_second: u64,
-    trawl: &'a Server,
-    token: &'a str,
+struct FreshnessRun {
+    trawl: Server,
+    token: String,
     acknowledged: RefCell<Vec<Duration>>,
     found: RefCell<Vec<Duration>>,
 }
 
-impl FreshnessRun<'_> {
+impl FreshnessRun {
     async fn write_all(&self, time: Duration) {
-        let writes = self.writes_a_second * time.as_secs();
+        let writes = WRITES_A_SECOND * time.as_secs();
         let start = tokio::time::Instant::now() + Duration::from_millis(100);
         join_all((0..WRITERS).map(|writer| async move {
             let mut connection = Connection::open(self.trawl.address).await;
             let mut looking = Connection::open(self.trawl.address).await;
             for number in (writer..writes).step_by(usize::try_from(WRITERS).unwrap()) {
-                let due = start + Duration::from_micros(number * 1_000_000 / self.writes_a_second);
+                let due = start + Duration::from_micros(number * 1_000_000 / WRITES_A_SECOND);
                 sleep_until(due).await;
                 connection.call(&self.write(number)).await;
                 let acknowledged = tokio::time::Instant::now();
@@ -191,7 +116,7 @@ impl FreshnessRun<'_> {
             address: self.trawl.address,
             method: "PUT",
             path: format!("/v1/contents/{CHINESE}"),
-            token: Some(self.token.to_owned()),
+            token: Some(self.token.clone()),
             body: Some(item.to_string()),
             expected: "\"total\":0".to_owned(),
         }
@@ -243,20 +168,16 @@ fn imported(count: usize, module: &str, texts: &[String]) -> Vec<Document> {
     (0..count).map(document).collect()
 }
 
+/// Until all is found.
 fn import_over_http(module: &str, documents: &[Document]) -> Duration {
     let prepared = corpus::prepare(0);
     let trawl = Server::trawl(prepared.directory.path(), &[]);
     let token = trawl.token(&prepared);
-    import_into(&trawl, &token, module, documents)
-}
-
-/// Until all is found.
-fn import_into(trawl: &Server, token: &str, module: &str, documents: &[Document]) -> Duration {
     let target = |method, path: String, body, expected: String| Target {
         address: trawl.address,
         method,
         path,
-        token: Some(token.to_owned()),
+        token: Some(token.clone()),
         body,
         expected,
     };
