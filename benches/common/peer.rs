@@ -15,15 +15,10 @@ impl Server {
     }
 }
 
+/// Prints the port for the bench.
 #[tokio::main]
 pub(crate) async fn serve(router: Router) {
-    let listener = listen().await;
-    axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
-}
-
-/// Prints the port for the bench.
-pub(crate) async fn listen() -> TcpListener {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("{LISTENING}{}", listener.local_addr().unwrap());
-    listener
+    axum::serve(listener.tap_io(|connection| drop(connection.set_nodelay(true))), router).await.unwrap();
 }

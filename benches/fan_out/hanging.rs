@@ -11,7 +11,7 @@ use crate::{
         server::Server,
     },
     peers,
-    site::{LONG_TIMEOUT, Site, Source},
+    site::Site,
 };
 
 /// Milliseconds.
@@ -27,22 +27,10 @@ pub(crate) fn run(report: &mut Report) {
     );
     writeln!(report, "| request | answered after, ms | ok | not ok | total |\n|---|---|---|---|---|");
     let sources = Server::peer(&[peers::SOURCES]);
-    let site = Site::start(&[]);
-    let paths: Vec<_> = (0..9).map(|number| format!("/page/{number}/20")).collect();
-    let ids: Vec<_> = (0..9).map(|number| format!("good-{number}")).collect();
-    let good = ids.iter().zip(&paths).map(|(id, path)| (id.as_str(), path.as_str()));
-    let all = good.chain([("hanging", "/hanging")]);
-    site.register(
-        MODULE,
-        all.map(|(id, path)| Source {
-            id,
-            address: sources.address,
-            path,
-            timeout: LONG_TIMEOUT,
-            hedging: false,
-            mapped: false,
-        }),
-    );
+    let site = Site::start();
+    let good = (0..9).map(|number| (format!("good-{number}"), format!("/page/{number}/20")));
+    let names: Vec<_> = good.chain([("hanging".to_owned(), "/hanging".to_owned())]).collect();
+    site.register(MODULE, sources.address, &names);
     let target = site.search(MODULE, DEADLINE, "\"partial\":true".to_owned());
     block_on(async {
         let mut connection = Connection::open(target.address).await;

@@ -8,7 +8,7 @@ use crate::{
         server::Server,
     },
     peers::{self, SOURCE_TOTAL},
-    site::{LONG_TIMEOUT, Site, Source},
+    site::Site,
 };
 
 const COUNTS: [usize; 4] = [1, 10, 50, 200];
@@ -56,20 +56,12 @@ impl Servers {
     fn start(delay: u64) -> Self {
         let sources = Server::peer(&[peers::SOURCES]);
         let join = Server::peer(&[peers::JOIN, &sources.address.to_string()]);
-        let site = Site::start(&[]);
+        let site = Site::start();
         for count in COUNTS {
             let names: Vec<_> = (0..count)
                 .map(|number| (format!("{number}-of-{count}"), format!("/page/{number}/{delay}")))
                 .collect();
-            let source = |(id, path)| Source {
-                id,
-                address: sources.address,
-                path,
-                timeout: LONG_TIMEOUT,
-                hedging: false,
-                mapped: false,
-            };
-            site.register(&module(count), names.iter().map(|(id, path)| source((id, path))));
+            site.register(&module(count), sources.address, &names);
         }
         Self { site, join, delay, _sources: sources }
     }

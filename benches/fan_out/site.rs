@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Milliseconds; never reached.
-pub(crate) const LONG_TIMEOUT: u64 = 5_000;
+const SOURCE_TIMEOUT: u64 = 5_000;
 
 pub(crate) struct Site {
     trawl: Server,
@@ -23,22 +23,10 @@ pub(crate) struct Site {
     _prepared: DataDirectory,
 }
 
-pub(crate) struct Source<'a> {
-    /// Also its name.
-    pub(crate) id: &'a str,
-    pub(crate) address: SocketAddr,
-    pub(crate) path: &'a str,
-    /// Milliseconds.
-    pub(crate) timeout: u64,
-    pub(crate) hedging: bool,
-    /// Filters take the same rows out of the same answer, in processes of their own.
-    pub(crate) mapped: bool,
-}
-
 impl Site {
-    pub(crate) fn start(settings: &[(&str, &str)]) -> Self {
+    pub(crate) fn start() -> Self {
         // Caching would hide the calls. The sources are local and need no token.
-        let usual = [
+        let settings = [
             ("CACHE__FRESH_MS", "0"),
             ("CACHE__STALE_MS", "0"),
             ("CONNECTORS__ALLOW_HTTP_HOSTS", "127.0.0.1"),
@@ -47,38 +35,28 @@ impl Site {
             ("LOG__FILTER", "error"),
         ];
         let prepared = DataDirectory::new(Kind::Admin);
-        let trawl = Server::trawl(prepared.directory.path(), &[&usual, settings].concat());
+        let trawl = Server::trawl(prepared.directory.path(), &settings);
         let token = trawl.token(&prepared);
         Self { trawl, token, _prepared: prepared }
     }
 
-    /// Registers these sources, and a module of them.
-    pub(crate) fn register<'a>(&self, module: &str, sources: impl IntoIterator<Item = Source<'a>>) {
+    /// Registers sources, by id and path at `address`, and a module of them.
+    pub(crate) fn register(&self, module: &str, address: SocketAddr, sources: &[(String, String)]) {
         block_on(async {
             let mut connection = Connection::open(self.trawl.address).await;
-            let mut ids = Vec::new();
-            for Source { id, address, path, timeout, hedging, mapped } in sources {
-                let mut form = json!({
+            for (id, path) in sources {
+                let form = json!({
                     "id": id,
                     "name": id,
                     "url": format!("http://{address}{path}"),
                     "auth": {"type": "NONE"},
-                    "timeoutMs": timeout,
+                    "timeoutMs": SOURCE_TIMEOUT,
                     "pageSize": SOURCE_ITEMS,
                     "maxConcurrency": 64,
                 });
-                if hedging {
-                    form["hedging"] = true.into();
-                }
-                if mapped {
-                    form["kind"] = "mapping".into();
-                    form["method"] = "GET".into();
-                    form["order"] = "time".into();
-                    form["mapping"] = mapping();
-                }
                 connection.call(&self.admin("sources", &form)).await;
-                ids.push(id.to_owned());
             }
+            let ids: Vec<&str> = sources.iter().map(|(id, _)| id.as_str()).collect();
             let form = json!({"name": module, "code": module, "type": 100, "sources": ids});
             connection.call(&self.admin("modules", &form)).await;
         });
@@ -108,20 +86,4 @@ impl Site {
             expected,
         }
     }
-}
-
-fn mapping() -> serde_json::Value {
-    json!({
-        "paging": "cursor",
-        "request": {"query": "{keyword: $keyword, limit: $limit, cursor: $cursor}"},
-        "answer": {
-            "rows": ".data[]",
-            "id": ".id",
-            "title": ".title",
-            "displayTime": ".displayTime",
-            "action": ".action",
-            "total": ".total",
-            "next": ".nextCursor?",
-        },
-    })
 }
