@@ -6,6 +6,7 @@
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
+#[path = "../../index/benches/shared/bare.rs"]
 mod bare;
 #[path = "../common/mod.rs"]
 mod common;

@@ -18,7 +18,7 @@ pub(crate) struct Word {
 }
 
 pub(crate) struct Bare {
-    searcher: Searcher,
+    pub(crate) searcher: Searcher,
     times: Vec<Arc<dyn ColumnValues<i64>>>,
     open: Field,
     item: Field,
@@ -69,7 +69,7 @@ impl Bare {
         limit: usize,
         rows: &mut String,
     ) -> (usize, usize) {
-        let term = Term::from_field_text(self.open, &format!("{}{word}", self.prefix(module)));
+        let term = self.term(module, word);
         let (mut total, mut count) = (0, 0);
         let mut heads = Vec::new();
         for (ordinal, (segment, times)) in self.searcher.segment_readers().iter().zip(&self.times).enumerate()
@@ -107,7 +107,12 @@ impl Bare {
         (total, count)
     }
 
-    fn read(&self, address: DocAddress, rows: &mut String) {
+    pub(crate) fn term(&self, module: &str, word: &str) -> Term {
+        Term::from_field_text(self.open, &format!("{}{word}", self.prefix(module)))
+    }
+
+    /// Appends the row's JSON.
+    pub(crate) fn read(&self, address: DocAddress, rows: &mut String) {
         let document: TantivyDocument = self.searcher.doc(address).unwrap();
         rows.push_str(document.get_first(self.item).and_then(|item| item.as_str()).unwrap());
     }
