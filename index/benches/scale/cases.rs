@@ -5,7 +5,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use tantivy::DocSet;
 use tantivy::schema::{IndexRecordOption, Term};
@@ -53,12 +52,6 @@ impl Case {
 
     pub(crate) fn ask(&self, snapshot: &Snapshot, scope: &Scope, start: Start, limit: usize) -> Page {
         snapshot.search(&self.request(scope, start, limit)).unwrap()
-    }
-
-    pub(crate) fn time_page(&self, snapshot: &Snapshot, scope: &Scope) -> Duration {
-        let started = Instant::now();
-        std::hint::black_box(self.ask(snapshot, scope, Start::Time { after: None, whole_ties: None }, LIMIT));
-        started.elapsed()
     }
 
     fn request(&self, scope: &Scope, start: Start, limit: usize) -> Request {

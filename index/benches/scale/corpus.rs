@@ -50,7 +50,7 @@ pub(crate) fn prepare(mixer: &Mixer, documents: u64, seed: u64) -> (PathBuf, Bui
     (directory, measured)
 }
 
-pub(crate) fn target() -> PathBuf {
+fn target() -> PathBuf {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/scale");
     std::fs::create_dir_all(&target).unwrap();
     target

@@ -1,23 +1,18 @@
 //! Pages, totals and building over 100 thousand to ten million documents. Progress goes to stderr.
 //!
-//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [completions | merge | tenants | texts] [seed=N]
-//! [only=NAME]`
+//! `cargo bench -p trawl-index --bench scale [-- 100k 1m 10m] [relevance] [seed=N] [only=NAME]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::cast_precision_loss, reason = "figures need no more than 52 bits")]
 
 mod cases;
-mod completions;
 mod corpus;
 mod measure;
-mod merging;
 mod mixer;
 mod report;
 mod resident;
 #[path = "../shared/mod.rs"]
 mod shared;
-mod tenants;
-mod texts;
 
 use std::path::Path;
 
@@ -48,30 +43,11 @@ fn main() {
         return;
     };
     report::head(&arguments, seed);
-    if arguments.iter().any(|argument| argument == "tenants") {
-        tenants::run(&mixer);
-        return;
-    }
-    if arguments.iter().any(|argument| argument == "texts") {
-        texts::run(&mixer);
-        return;
-    }
     let scope = Scope::new(mixer::LARGE.0, mixer::LARGE.1);
     let mut cases: Vec<Case> = Vec::new();
     let mut corpora = Vec::new();
     for documents in sizes {
         let (directory, facts) = corpus::prepare(&mixer, documents, seed);
-        if arguments.iter().any(|argument| argument == "merge") {
-            merging::run(&mixer, &directory, documents, &scope);
-            continue;
-        }
-        if arguments.iter().any(|argument| argument == "completions") {
-            let copy = corpus::copy(&directory);
-            let (index, writer) = corpus::open(copy.path());
-            completions::run(&mixer, &index, documents);
-            writer.close().unwrap();
-            continue;
-        }
         let corpus = CorpusBench {
             mixer: &mixer,
             scope: &scope,
@@ -82,9 +58,6 @@ fn main() {
             only,
         };
         corpora.push(corpus.measure(&mut cases));
-    }
-    if corpora.is_empty() {
-        return;
     }
     report::tables(&cases, &corpora);
     report::beside_bare(

@@ -26,7 +26,7 @@ const ON_THE_HOUR: u64 = 20;
 const HOUR: u64 = 3_600_000;
 /// One document in this many has principals.
 const RESTRICTED: u64 = 20;
-pub(crate) const GROUPS: u64 = 2_000;
+const GROUPS: u64 = 2_000;
 
 /// Searched scope, and its percentage of documents.
 pub(crate) const LARGE: (i64, &str, u64) = (1, "feed", 60);
@@ -105,10 +105,6 @@ impl Mixer {
                 Scope::new(i64::try_from(OTHER_TENANTS.start() + share % tenants).unwrap(), LARGE.1)
             }
         };
-        self.document_in(scope, number, version)
-    }
-
-    pub(crate) fn document_in(&self, scope: Scope, number: u64, version: u64) -> Document {
         let mut random = Random::new(self.seed, number ^ (version << 48) ^ (1 << 40));
         let language = random.pick(&self.languages);
         let &(title, text) = random.pick(&language.lengths);
