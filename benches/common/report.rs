@@ -38,16 +38,12 @@ impl Report {
     pub(crate) fn finish(self) {
         println!();
         if self.is_kept {
-            keep(&format!("{}.md", self.name), &self.text);
+            let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
+            let path = results.join(format!("{}.md", self.name));
+            std::fs::create_dir_all(path.parent().unwrap_or(&path)).unwrap();
+            std::fs::write(path, self.text).unwrap();
         }
     }
-}
-
-/// Writes a file of the results.
-pub(crate) fn keep(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results").join(name);
-    std::fs::create_dir_all(path.parent().unwrap_or(&path)).unwrap();
-    std::fs::write(path, text).unwrap();
 }
 
 fn output(program: &str, arguments: &[&str]) -> String {

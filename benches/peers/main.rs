@@ -11,7 +11,6 @@ mod engine;
 mod groonga;
 mod opensearch;
 mod ours;
-mod plot;
 mod postgres;
 mod queries;
 mod sqlite;
@@ -27,7 +26,7 @@ use std::{
 use self::{
     common::{
         load::Samples,
-        report::{Report, keep, millis},
+        report::{Report, millis},
     },
     engine::{Client, Engine, memory_mib},
     queries::{Kind, Query},
@@ -53,8 +52,7 @@ const CLIENTS: [usize; 2] = [1, 16];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let is_quick = arguments.iter().any(|argument| argument == "quick");
-    let scale = if is_quick { QUICK } else { FULL };
+    let scale = if arguments.iter().any(|argument| argument == "quick") { QUICK } else { FULL };
     let rows = queries::rows(scale.documents);
     let kinds = queries::kinds(&rows);
     let measured = format!("{} slices of {} ms", scale.slices, scale.slice.as_millis());
@@ -113,14 +111,6 @@ fn main() {
                 many.rate(),
             );
         }
-    }
-    let names: Vec<String> = engines.iter().map(|engine| engine.name()).collect();
-    let medians =
-        |of_engines: &Vec<Measured>| of_engines.iter().map(|found| found.samples[0].quantile(0.5)).collect();
-    let bars: Vec<(&str, Vec<f64>)> =
-        kinds.iter().zip(&found).map(|(kind, of_engines)| (kind.name, medians(of_engines))).collect();
-    if !is_quick {
-        keep("peers.svg", &plot::bars(&names, &bars));
     }
     report.finish();
 }
