@@ -10,7 +10,6 @@ mod load;
 mod options;
 mod output;
 mod pacer;
-mod plan;
 mod query;
 mod recorder;
 mod report;
@@ -20,7 +19,7 @@ mod run;
 mod schedule;
 mod writes;
 
-use std::{fs, path::Path, process::ExitCode};
+use std::{fs, path::Path, process::ExitCode, sync::Arc};
 
 pub(super) use options::BenchOptions;
 
@@ -51,6 +50,7 @@ async fn measure(options: RunOptions) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(1, format_args!("cannot start the load threads: {error}")),
     };
+    let options = Arc::new(options);
     // A runtime must not be dropped on its threads.
     let running = tokio::task::spawn_blocking(move || {
         let results = runtime.block_on(run::run(&options));

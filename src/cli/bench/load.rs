@@ -11,9 +11,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     connections::{Connections, PreparedRequest},
+    options::RunOptions,
     pacer::{Arrival, Pacer},
-    plan::{LoadPlan, Pace},
-    recorder::{Measurements, Operation, Recorder, Sample},
+    recorder::{Operation, Recorder, Sample},
     response::{RequestFailure, judge_search, judge_write},
     schedule::Schedule,
     writes::WriteLoad,
@@ -35,20 +35,14 @@ pub(super) enum LoadEnd {
 
 pub(super) struct LoadOutcome {
     pub(super) ending: LoadEnd,
-    pub(super) measured: Measurements,
+    pub(super) measured: Recorder,
     /// Measured requests; none in a closed loop or without writes.
     pub(super) searches_due: Option<u64>,
     pub(super) writes_due: Option<u64>,
 }
 
-pub(super) struct LoadProgress {
-    pub(super) elapsed: Duration,
-    pub(super) requests: u64,
-    pub(super) errors: u64,
-}
-
 pub(super) struct Load {
-    plan: LoadPlan,
+    options: Arc<RunOptions>,
     connections: Arc<Connections>,
     targets: Vec<PreparedRequest>,
     writes: Option<Arc<WriteLoad>>,
@@ -64,23 +58,21 @@ pub(super) struct Load {
 
 impl Load {
     pub(super) fn new(
-        plan: LoadPlan,
+        options: Arc<RunOptions>,
         connections: Arc<Connections>,
         targets: Vec<PreparedRequest>,
         writes: Option<Arc<WriteLoad>>,
         stop: CancellationToken,
     ) -> Result<Self, String> {
-        let recorder = Recorder::new(plan.duration).map_err(|error| error.to_string())?;
+        let recorder = Recorder::new(options.duration).map_err(|error| error.to_string())?;
         let begin = Instant::now() + LEAD;
-        let length = plan.warm_up + plan.duration;
+        let length = options.warm_up + options.duration;
         let by_schedule = |rate| {
             let schedule = Schedule::new(rate, length);
-            Pacer::open(schedule, begin, length, plan.request_timeout, stop.clone())
+            Pacer::open(schedule, begin, length, options.request_timeout, stop.clone())
         };
-        let searches = match plan.pace {
-            Pace::Rate(rate) => by_schedule(rate),
-            Pace::Clients(_) => Pacer::closed(begin, length, stop.clone()),
-        };
+        let closed = || Pacer::closed(begin, length, stop.clone());
+        let searches = options.rate.map_or_else(closed, by_schedule);
         let write_arrivals = writes.as_ref().map(|writes| by_schedule(writes.per_second));
         Ok(Self {
             connections,
@@ -89,23 +81,27 @@ impl Load {
             searches,
             write_arrivals,
             begin,
-            measured_from: begin + plan.warm_up,
+            measured_from: begin + options.warm_up,
             recorder: Mutex::new(recorder),
             unanswered: Mutex::new(None),
             stop,
-            plan,
+            options,
         })
     }
 
-    pub(super) async fn run(self: Arc<Self>, show: impl Fn(LoadProgress)) -> Result<LoadOutcome, String> {
+    /// Shows the time, requests and errors so far.
+    pub(super) async fn run(
+        self: Arc<Self>,
+        show: impl Fn(Duration, u64, u64),
+    ) -> Result<LoadOutcome, String> {
         let tasks = TaskTracker::new();
-        for _ in 0..self.plan.concurrency() {
+        for _ in 0..self.options.closed_loop_clients().unwrap_or(self.options.max_in_flight) {
             tasks.spawn(Arc::clone(&self).search_in_turn());
         }
         let no_thread = |error: std::io::Error| format!("cannot start the arrivals thread: {error}");
         self.searches.start().map_err(no_thread)?;
         if let (Some(writes), Some(arrivals)) = (&self.writes, &self.write_arrivals) {
-            for _ in 0..self.plan.max_in_flight {
+            for _ in 0..self.options.max_in_flight {
                 tasks.spawn(Arc::clone(&self).write_in_turn(Arc::clone(writes)));
             }
             arrivals.start().map_err(no_thread)?;
@@ -114,7 +110,7 @@ impl Load {
         let mut given_up = None;
         while tokio::time::timeout(PROGRESS_INTERVAL, tasks.wait()).await.is_err() {
             let (requests, errors) = self.recorder().counts();
-            show(LoadProgress { elapsed: self.begin.elapsed(), requests, errors });
+            show(self.begin.elapsed(), requests, errors);
             if let Some(reason) = self.gave_no_answer() {
                 given_up.get_or_insert(reason);
                 self.stop.cancel();
@@ -125,7 +121,7 @@ impl Load {
 
     fn outcome(&self, given_up: Option<String>) -> LoadOutcome {
         let elapsed = self.begin.elapsed();
-        let measured_for = self.measured_from.elapsed().min(self.plan.duration);
+        let measured_for = self.measured_from.elapsed().min(self.options.duration);
         let ending = match given_up {
             Some(reason) => LoadEnd::Unreachable(measured_for, reason),
             None if self.stop.is_cancelled() => LoadEnd::Interrupted(measured_for),
@@ -135,8 +131,8 @@ impl Load {
         // Taken out, as ended tasks may still hold the run.
         let measured = recorder.finish();
         let due = |arrivals: &Pacer, operation| {
-            let length = self.plan.warm_up + self.plan.duration;
-            let due = arrivals.due_between(self.plan.warm_up, elapsed.min(length))?;
+            let length = self.options.warm_up + self.options.duration;
+            let due = arrivals.due_between(self.options.warm_up, elapsed.min(length))?;
             // Nothing is due after a stop.
             let begun = measured.starts(operation).begun;
             Some(if ending == LoadEnd::Completed { due } else { begun })
@@ -152,7 +148,7 @@ impl Load {
     async fn search_in_turn(self: Arc<Self>) {
         while let Some(turn) = self.searches.next().await {
             let without_answer = self.search(turn).await;
-            if without_answer && matches!(self.plan.pace, Pace::Clients(_)) {
+            if without_answer && self.options.rate.is_none() {
                 tokio::time::sleep(UNREACHABLE_PAUSE).await;
             }
         }
@@ -166,7 +162,7 @@ impl Load {
         self.record_start(Operation::Search, turn, begun);
         let mut operation = Operation::Search;
         let mut body = None;
-        for _ in 0..self.plan.pages {
+        for _ in 0..self.options.pages {
             let answer = self.connections.exchange(target, body.take()).await;
             let page = answer.and_then(|(status, body)| judge_search(status, &body));
             self.record(operation, intended, begun, page.as_ref().map(|page| page.partial));

@@ -2,9 +2,6 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use clap::ValueEnum;
-
-use super::plan::{parse_duration, parse_rate};
 use crate::cli::client::ServerOptions;
 
 const HELP: &str = "\
@@ -78,8 +75,8 @@ pub(super) struct RunOptions {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(super) limit: Option<u16>,
     /// Default order
-    #[arg(long, value_enum)]
-    pub(super) sort: Option<SortArgument>,
+    #[arg(long, value_parser = ["time", "relevance"])]
+    pub(super) sort: Option<String>,
     /// Most pages per search, by the answers' cursors
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(super) pages: u32,
@@ -124,19 +121,25 @@ pub(super) struct RunOptions {
     pub(super) report: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(super) enum SortArgument {
-    Time,
-    Relevance,
+impl RunOptions {
+    /// Clients of a closed loop; none of an open one.
+    pub(super) fn closed_loop_clients(&self) -> Option<u32> {
+        self.rate.is_none().then(|| self.clients.unwrap_or(1))
+    }
 }
 
-impl SortArgument {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Time => "time",
-            Self::Relevance => "relevance",
-        }
-    }
+/// `30s`, `500ms`, `2m`, `1h 30m`.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let duration: jiff::SignedDuration =
+        text.parse().map_err(|_| "must be a duration such as 30s, 500ms or 2m".to_owned())?;
+    Duration::try_from(duration).map_err(|_| "must not be negative".to_owned())
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate: Result<f64, _> = text.parse();
+    rate.ok()
+        .filter(|rate| *rate >= 0.001 && *rate <= 1_000_000.0)
+        .ok_or_else(|| "must be 0.001 to 1000000 requests a second".to_owned())
 }
 
 fn parse_positive_duration(text: &str) -> Result<Duration, String> {
@@ -153,4 +156,22 @@ fn parse_percent(text: &str) -> Result<f64, String> {
         .ok()
         .filter(|percent| (0.0..=10_000.0).contains(percent))
         .ok_or_else(|| "must be a percentage".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_rates_are_parsed() {
+        assert_eq!(parse_duration("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(parse_duration("1m 30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("0s"), Ok(Duration::ZERO));
+        assert!(parse_duration("30").unwrap_err().contains("30s"));
+        assert_eq!(parse_duration("-1s").unwrap_err(), "must not be negative");
+        assert_eq!([parse_rate("0.5"), parse_rate("200")], [Ok(0.5), Ok(200.0)]);
+        for wrong in ["0", "-1", "NaN", "inf", "x", "1e9"] {
+            assert!(parse_rate(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! Progress bar, tables and JSON.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::{
+    io::{self, IsTerminal as _, Write as _},
+    time::Duration,
+};
 
 use anstyle::{AnsiColor, Effects, Style};
 use indicatif::{HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -8,8 +11,7 @@ use serde::Serialize;
 
 use super::{
     compare::Comparison,
-    load::LoadProgress,
-    plan::LoadPlan,
+    options::RunOptions,
     recorder::Operation,
     results::{OperationResults, Quantiles, Results, RunSettings},
 };
@@ -21,13 +23,13 @@ const BAR: &str = "{wide_bar} {msg}, {eta} left";
 pub(super) struct ProgressDisplay(ProgressBar);
 
 impl ProgressDisplay {
-    pub(super) fn new(plan: &LoadPlan) -> Self {
+    pub(super) fn new(options: &RunOptions) -> Self {
         let target = if io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
         } else {
             ProgressDrawTarget::hidden()
         };
-        let length = (plan.warm_up + plan.duration).as_millis();
+        let length = (options.warm_up + options.duration).as_millis();
         let bar = ProgressBar::with_draw_target(Some(u64::try_from(length).unwrap_or(u64::MAX)), target);
         if let Ok(style) = ProgressStyle::with_template(BAR) {
             bar.set_style(style);
@@ -35,12 +37,11 @@ impl ProgressDisplay {
         Self(bar)
     }
 
-    pub(super) fn show(&self, progress: &LoadProgress) {
-        self.0.set_position(u64::try_from(progress.elapsed.as_millis()).unwrap_or(u64::MAX));
-        let (requests, errors) = (HumanCount(progress.requests), HumanCount(progress.errors));
-        self.0.set_message(match progress.requests {
+    pub(super) fn show(&self, elapsed: Duration, requests: u64, errors: u64) {
+        self.0.set_position(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX));
+        self.0.set_message(match requests {
             0 => "warming up".to_owned(),
-            _ => format!("{requests} requests, {errors} errors"),
+            _ => format!("{} requests, {} errors", HumanCount(requests), HumanCount(errors)),
         });
     }
 

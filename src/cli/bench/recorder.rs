@@ -113,16 +113,16 @@ pub(super) struct StartCounts {
     pub(super) waited: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Recorder {
     tallies: [OperationTally; 3],
     /// Lateness of starts with a free task.
-    own_delay: Histogram<u64>,
+    pub(super) own_delay: Histogram<u64>,
     starts: [StartCounts; 3],
     length: Duration,
-    seconds: Vec<Second>,
+    pub(super) seconds: Vec<Second>,
     this_second: Histogram<u64>,
-    last: Duration,
+    pub(super) last: Duration,
 }
 
 impl Recorder {
@@ -189,39 +189,23 @@ impl Recorder {
         }
     }
 
-    pub(super) fn finish(&mut self) -> Measurements {
+    /// Returns a copy that includes the current second.
+    pub(super) fn finish(&mut self) -> Self {
         self.close_second();
-        Measurements {
-            tallies: self.tallies.clone(),
-            own_delay: self.own_delay.clone(),
-            starts: self.starts,
-            seconds: self.seconds.clone(),
-            last: self.last,
-        }
+        self.clone()
     }
 
-    pub(super) fn counts(&self) -> (u64, u64) {
-        let errors: u64 = self.tallies.iter().map(OperationTally::errors).sum();
-        (self.tallies.iter().map(|tally| tally.latency.len()).sum::<u64>() + errors, errors)
-    }
-}
-
-#[derive(Debug)]
-pub(super) struct Measurements {
-    tallies: [OperationTally; 3],
-    pub(super) own_delay: Histogram<u64>,
-    starts: [StartCounts; 3],
-    pub(super) seconds: Vec<Second>,
-    pub(super) last: Duration,
-}
-
-impl Measurements {
     pub(super) fn starts(&self, operation: Operation) -> StartCounts {
         self.starts[operation as usize]
     }
 
     pub(super) fn of(&self, operation: Operation) -> &OperationTally {
         &self.tallies[operation as usize]
+    }
+
+    pub(super) fn counts(&self) -> (u64, u64) {
+        let errors: u64 = self.tallies.iter().map(OperationTally::errors).sum();
+        (self.tallies.iter().map(|tally| tally.latency.len()).sum::<u64>() + errors, errors)
     }
 }
 

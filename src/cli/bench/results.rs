@@ -6,7 +6,7 @@ pub(super) use super::recorder::Second;
 
 use crate::json;
 
-use super::recorder::{Measurements, Operation, OperationTally, millis};
+use super::recorder::{Operation, OperationTally, Recorder, millis};
 
 const FORMAT: &str = "trawl-bench/1";
 
@@ -157,7 +157,7 @@ impl Results {
 }
 
 impl OperationResults {
-    pub(super) fn all(measured: &Measurements, seconds: f64, never_begun: [u64; 3]) -> Vec<Self> {
+    pub(super) fn all(measured: &Recorder, seconds: f64, never_begun: [u64; 3]) -> Vec<Self> {
         let of = |operation: Operation| {
             let tally = measured.of(operation);
             let never_begun = never_begun[operation as usize];

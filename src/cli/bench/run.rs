@@ -15,9 +15,8 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use super::{
     connections::{Connections, PreparedRequest},
     load::{Load, LoadEnd, LoadOutcome},
-    options::{RunOptions, SortArgument},
+    options::RunOptions,
     output::ProgressDisplay,
-    plan::{LoadPlan, Pace},
     query::{self, Query, QueryDefaults},
     recorder::Operation,
     response::judge_search,
@@ -36,14 +35,13 @@ pub(super) enum BenchError {
     Failed(String),
 }
 
-pub(super) async fn run(options: &RunOptions) -> Result<Results, BenchError> {
+pub(super) async fn run(options: &Arc<RunOptions>) -> Result<Results, BenchError> {
     let client =
         Arc::new(ApiClient::new(&options.server).map_err(|error| BenchError::WrongUsage(error.to_string()))?);
     let mut queries = read_queries(options).map_err(BenchError::WrongUsage)?;
     query::arrange(&mut queries, options.seed);
-    let plan = plan(options);
     let connections =
-        Connections::new(&options.server.server, client.enterprise().clone(), plan.request_timeout);
+        Connections::new(&options.server.server, client.enterprise().clone(), options.request_timeout);
     let connections = Arc::new(connections.map_err(BenchError::WrongUsage)?);
     let targets = targets(&connections, &queries).map_err(BenchError::WrongUsage)?;
     let writes = match (options.writes_per_second, &options.write_module) {
@@ -64,11 +62,14 @@ pub(super) async fn run(options: &RunOptions) -> Result<Results, BenchError> {
 
     let stop = CancellationToken::new();
     listen_to_signals(&stop, writes.is_some()).map_err(|error| BenchError::Failed(error.to_string()))?;
-    let begun_at = jiff::Timestamp::now() + plan.warm_up;
-    let load =
-        Load::new(plan.clone(), connections, targets, writes.clone(), stop).map_err(BenchError::Failed)?;
-    let bar = ProgressDisplay::new(&plan);
-    let outcome = Arc::new(load).run(|progress| bar.show(&progress)).await.map_err(BenchError::Failed)?;
+    let begun_at = jiff::Timestamp::now() + options.warm_up;
+    let load = Load::new(Arc::clone(options), connections, targets, writes.clone(), stop)
+        .map_err(BenchError::Failed)?;
+    let bar = ProgressDisplay::new(options);
+    let outcome = Arc::new(load)
+        .run(|elapsed, requests, errors| bar.show(elapsed, requests, errors))
+        .await
+        .map_err(BenchError::Failed)?;
     let mut items = None;
     let mut not_deleted = None;
     if let Some(writes) = writes {
@@ -90,31 +91,14 @@ fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
                 .to_owned(),
         );
     };
-    let defaults = QueryDefaults {
-        module_id: options.module.clone(),
-        sort: options.sort.map(|sort| sort.name().to_owned()),
-        limit: options.limit,
-    };
+    let defaults =
+        QueryDefaults { module_id: options.module.clone(), sort: options.sort.clone(), limit: options.limit };
     if path.as_os_str() == STANDARD_INPUT {
         return query::read(io::stdin().lock(), "standard input", &defaults);
     }
     let name = path.display().to_string();
     let file = File::open(path).map_err(|error| format!("{name}: {error}"))?;
     query::read(BufReader::new(file), &name, &defaults)
-}
-
-fn plan(options: &RunOptions) -> LoadPlan {
-    LoadPlan {
-        pace: match options.rate {
-            Some(rate) => Pace::Rate(rate),
-            None => Pace::Clients(options.clients.unwrap_or(1)),
-        },
-        warm_up: options.warm_up,
-        duration: options.duration,
-        pages: options.pages,
-        max_in_flight: options.max_in_flight,
-        request_timeout: options.request_timeout,
-    }
 }
 
 fn targets(connections: &Connections, queries: &[Query]) -> Result<Vec<PreparedRequest>, String> {
@@ -196,10 +180,10 @@ fn settings(options: &RunOptions, queries: &[Query]) -> RunSettings {
         seed: options.seed,
         module: options.module.clone(),
         limit: options.limit,
-        sort: options.sort.map(SortArgument::name).map(str::to_owned),
+        sort: options.sort.clone(),
         pages: options.pages,
         rate: options.rate,
-        clients: options.rate.is_none().then(|| options.clients.unwrap_or(1)),
+        clients: options.closed_loop_clients(),
         max_in_flight: options.max_in_flight,
         warm_up_seconds: options.warm_up.as_secs_f64(),
         duration_seconds: options.duration.as_secs_f64(),
