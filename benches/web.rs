@@ -12,7 +12,7 @@
 
 #[path = "../tests/integration/util/browser.rs"]
 mod browser;
-#[path = "web/common.rs"]
+#[allow(dead_code, reason = "other benches use more of it")]
 mod common;
 #[path = "http/corpus.rs"]
 mod corpus;

@@ -6,6 +6,8 @@
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
+#[path = "../common/mod.rs"]
+#[allow(dead_code, reason = "other benches use more of it")]
 mod common;
 mod engine;
 mod groonga;
