@@ -26,11 +26,6 @@ pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
     /// Of all processors, over import and changes.
     pub(crate) processor_seconds: f64,
-    pub(crate) change_seconds: f64,
-    pub(crate) commits: usize,
-    pub(crate) commit_median_ms: f64,
-    pub(crate) commit_p99_ms: f64,
-    pub(crate) commit_most_ms: f64,
     /// Peak of allocated bytes, without mapped files.
     pub(crate) most_memory: u64,
     pub(crate) memory_before: u64,
@@ -82,8 +77,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
     let (index, mut writer) = Index::open(directory, &Options::default()).unwrap();
     let stop = AtomicBool::new(false);
     let most = AtomicU64::new(0);
-    let mut commits = Vec::new();
-    let [import_seconds, change_seconds] = std::thread::scope(|scope| {
+    let import_seconds = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 most.fetch_max(resident::anonymous(), Ordering::Relaxed);
@@ -108,7 +102,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
             done += batch.len() as u64;
             writer.apply(batch).unwrap();
             if uncommitted >= IMPORT_COMMIT || done == documents {
-                commits.push(commit(&mut writer));
+                commit(&mut writer);
             }
             if done.is_multiple_of(TELL_EVERY) {
                 let rate = done as f64 / started.elapsed().as_secs_f64();
@@ -119,7 +113,6 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
             }
         }
         let import_seconds = started.elapsed().as_secs_f64();
-        let started = Instant::now();
         let mut changes = Vec::new();
         let mut random = Random::new(1, documents);
         for number in 0..documents / CHANGED {
@@ -132,7 +125,6 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
                 commit(&mut writer);
             }
         }
-        let change_seconds = started.elapsed().as_secs_f64();
         // Single writes after an import trigger the remaining merges.
         for version in 1..=3 {
             std::thread::sleep(std::time::Duration::from_secs(1));
@@ -140,29 +132,19 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
             commit(&mut writer);
         }
         stop.store(true, Ordering::Relaxed);
-        [import_seconds, change_seconds]
+        import_seconds
     });
     writer.close().unwrap();
-    commits.sort_unstable_by(f64::total_cmp);
-    let at = |share: usize| commits[(commits.len() * share / 100).min(commits.len() - 1)];
     BuildFacts {
         import_seconds,
         processor_seconds: resident::processor_seconds() - processor_before,
-        change_seconds,
-        commits: commits.len(),
-        commit_median_ms: at(50),
-        commit_p99_ms: at(99),
-        commit_most_ms: at(100),
         most_memory: most.into_inner(),
         memory_before,
     }
 }
 
-/// In milliseconds.
-pub(crate) fn commit(writer: &mut Writer) -> f64 {
-    let started = Instant::now();
+fn commit(writer: &mut Writer) {
     writer.commit(&Checkpoint { store: "bench".to_owned(), position: 1, complete: true }).unwrap();
-    started.elapsed().as_secs_f64() * 1e3
 }
 
 pub(crate) fn open(directory: &Path) -> (Index, Writer) {

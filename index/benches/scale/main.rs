@@ -21,14 +21,11 @@ use measure::Rounds;
 use mixer::Mixer;
 use shared::Percentiles;
 use trawl_engine::relevance::Recency;
-use trawl_engine::{Change, RankedScope, Scope, Start};
+use trawl_engine::{RankedScope, Scope, Start};
 
 /// As in the server.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Per commit between searches.
-const PUT_BETWEEN: u64 = 20;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
@@ -102,7 +99,6 @@ pub(crate) struct CaseTimes {
     total: u64,
     at_once: bool,
     first: Percentiles,
-    after_commit: Percentiles,
     again: Percentiles,
     /// With empty caches, again, and beside another module.
     relevance: Option<[Percentiles; 3]>,
@@ -113,7 +109,7 @@ impl CorpusBench<'_> {
         let copy = corpus::copy(self.directory);
         let before = resident::anonymous();
         let started = std::time::Instant::now();
-        let (index, mut writer) = corpus::open(copy.path());
+        let (index, writer) = corpus::open(copy.path());
         let open_ms = started.elapsed().as_secs_f64() * 1e3;
         let opened = resident::anonymous().saturating_sub(before);
         let snapshot = index.snapshot();
@@ -122,44 +118,12 @@ impl CorpusBench<'_> {
             cases.retain(|case| self.only.is_none_or(|only| case.name.contains(only)));
         }
         eprintln!("{} documents in {} segments", self.documents, snapshot.segments());
-        let starts: Vec<Option<Start>> = cases.iter().map(|case| case.start(&snapshot, self.scope)).collect();
-        let mut rows: Vec<Option<CaseTimes>> = cases
+        let rows = cases
             .iter()
-            .zip(&starts)
-            .map(|(case, start)| Some(self.row(&snapshot, case, start.as_ref()?)))
+            .map(|case| Some(self.row(&snapshot, case, &case.start(&snapshot, self.scope)?)))
             .collect();
         let segments = snapshot.segments();
         drop(snapshot);
-
-        // As in a server: all searches follow every write.
-        let mut samples: Vec<Vec<_>> = vec![Vec::new(); cases.len()];
-        for round in 0..=Rounds::AFTER_COMMIT {
-            let numbers = (0..PUT_BETWEEN).map(|number| round as u64 * 7_919 + number * 104_729);
-            writer
-                .apply(
-                    numbers
-                        .map(|number| {
-                            Change::Put(self.mixer.document(number % self.documents, 2 + round as u64 % 4))
-                        })
-                        .collect(),
-                )
-                .unwrap();
-            corpus::commit(&mut writer);
-            let snapshot = index.snapshot();
-            for ((case, start), samples) in cases.iter().zip(&starts).zip(&mut samples) {
-                let Some(start) = start else { continue };
-                let started = std::time::Instant::now();
-                std::hint::black_box(case.ask(&snapshot, self.scope, start.clone(), LIMIT));
-                if round > 0 {
-                    samples.push(started.elapsed());
-                }
-            }
-        }
-        for (row, samples) in rows.iter_mut().zip(samples) {
-            if let Some(row) = row {
-                row.after_commit = Percentiles::of(samples);
-            }
-        }
         let memory = [opened, resident::anonymous().saturating_sub(before)];
         let mapped = resident::mapped();
         writer.close().unwrap();
@@ -197,6 +161,6 @@ impl CorpusBench<'_> {
             case.name,
             if at_once { ", at once" } else { "" }
         );
-        CaseTimes { total, at_once, first, after_commit: Percentiles::default(), again, relevance }
+        CaseTimes { total, at_once, first, again, relevance }
     }
 }

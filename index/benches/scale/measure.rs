@@ -14,8 +14,6 @@ impl Rounds {
     pub(crate) const FIRST: Self = Self { most: 300, time: Duration::from_millis(800) };
     /// With filled caches.
     pub(crate) const AGAIN: Self = Self { most: 3_000, time: Duration::from_millis(400) };
-    /// Commits, each followed by all searches.
-    pub(crate) const AFTER_COMMIT: usize = 100;
 }
 
 /// Leaves out `prepare`; the first tenth warms up.

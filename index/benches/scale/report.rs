@@ -36,7 +36,7 @@ pub(crate) fn tables(cases: &[Case], corpora: &[CorpusReport]) {
     indexes(corpora);
 }
 
-/// Compares the first corpus with the last, and shows other states of the last one.
+/// Compares the first corpus with the last.
 fn queries(cases: &[Case], corpora: &[CorpusReport]) {
     let (Some(smallest), Some(largest)) = (corpora.first(), corpora.last()) else { return };
     let rows: Vec<&CaseTimes> = largest.rows.iter().flatten().collect();
@@ -48,10 +48,10 @@ fn queries(cases: &[Case], corpora: &[CorpusReport]) {
         rows.len()
     );
     println!(
-        "| query | matches | {} | {} | × | empty caches | after a commit of 20 documents | by relevance | — empty caches | — two modules as one |",
+        "| query | matches | {} | {} | × | empty caches | by relevance | — empty caches | — two modules as one |",
         smallest.documents, largest.documents
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for (place, case) in cases.iter().enumerate() {
         let Some(row) = &largest.rows[place] else { continue };
         let small = smallest.rows[place].as_ref().map(|row| row.again.median);
@@ -59,14 +59,13 @@ fn queries(cases: &[Case], corpora: &[CorpusReport]) {
             .relevance
             .map_or([const { String::new() }; 3], |all| all.map(|measured| three_digits(measured.median)));
         println!(
-            "| {} | {} | {} | {} | {} | {} | {} | {again} | {first} | {mixed} |",
+            "| {} | {} | {} | {} | {} | {} | {again} | {first} | {mixed} |",
             case.name,
             row.total,
             small.map(three_digits).unwrap_or_default(),
             row.again,
             small.map(|small| format!("{:.2}", row.again.median / small)).unwrap_or_default(),
             three_digits(row.first.median),
-            three_digits(row.after_commit.median),
         );
     }
     println!();
@@ -75,21 +74,17 @@ fn queries(cases: &[Case], corpora: &[CorpusReport]) {
 fn indexes(corpora: &[CorpusReport]) {
     println!("## The indexes\n");
     println!(
-        "| documents | import, per second | CPU, µs per document | peak memory of the import, MiB | 2 % changed, seconds | commit of 10,000, ms, median / p99 / max | segments | MiB on disk | opened in, ms | allocated when opened / after all searches, MiB | mapped, MiB |"
+        "| documents | import, per second | CPU, µs per document | peak memory of the import, MiB | segments | MiB on disk | opened in, ms | allocated when opened / after all searches, MiB | mapped, MiB |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for corpus in corpora {
         let facts = &corpus.facts;
         println!(
-            "| {} | {:.0} | {:.1} | {} | {:.1} | {:.0} / {:.0} / {:.0} | {} | {} | {:.0} | {} / {} | {} |",
+            "| {} | {:.0} | {:.1} | {} | {} | {} | {:.0} | {} / {} | {} |",
             corpus.documents,
             corpus.documents as f64 / facts.import_seconds,
             facts.processor_seconds * 1e6 / corpus.documents as f64,
             facts.most_memory.saturating_sub(facts.memory_before) >> 20,
-            facts.change_seconds,
-            facts.commit_median_ms,
-            facts.commit_p99_ms,
-            facts.commit_most_ms,
             corpus.segments,
             corpus.bytes >> 20,
             corpus.open_ms,

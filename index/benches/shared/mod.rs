@@ -11,7 +11,7 @@ pub(crate) fn text_folder() -> Option<PathBuf> {
 }
 
 /// Microseconds.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Percentiles {
     pub(crate) median: f64,
     pub(crate) p99: f64,
