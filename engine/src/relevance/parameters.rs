@@ -1,7 +1,7 @@
 //! Parameters of relevance order, the same for all languages.
 //!
 //! BM25 over whole text and title ranks all matches. The best are rescored: common words, adjacent words,
-//! completeness, feedback and recency. `benches/README.md` shows the effect of each on public test
+//! completeness, feedback and recency. `benches/results/relevance.md` shows the effect of each on public test
 //! collections.
 
 /// Of both engines.
