@@ -65,7 +65,6 @@ fn main() {
     let engines = Engines::load(&runtime, &documents).unwrap();
     let plain = runtime.block_on(Plain::load(&node, &documents));
     let bench = Bench { runtime, scope, engines, plain, bound: Cell::new(FIRST_BOUND) };
-    bench.loading(documents.len());
     bench.pages();
     bench.relevance();
     bench.overhead(&node);
@@ -73,23 +72,8 @@ fn main() {
 }
 
 impl Bench {
-    fn loading(&self, documents: usize) {
-        let bytes = [&*self.engines.embedded, &self.engines.opensearch as &dyn Engine]
-            .map(|engine| self.runtime.block_on(engine.bytes()).unwrap());
-        let loading = &self.engines.loading;
-        println!("## {documents} headlines, 2,000 in a commit\n");
-        println!("| engine | documents per second | MiB |\n|---|---|---|");
-        for (name, time, bytes) in [
-            ("embedded", loading.embedded, bytes[0]),
-            ("over OpenSearch", loading.opensearch, bytes[1]),
-            ("plain OpenSearch", self.plain.loading, self.runtime.block_on(self.plain.bytes())),
-        ] {
-            println!("| {name} | {:.0} | {} |", documents as f64 / time.as_secs_f64(), bytes >> 20);
-        }
-    }
-
     fn pages(&self) {
-        println!("\n## A page of {LIMIT} in time order, with its total\n");
+        println!("## A page of {LIMIT} in time order, with its total, among {DOCUMENTS} headlines\n");
         println!("Milliseconds, median / p99. Each question is new, so that no total is cached.\n");
         println!(
             "| word | matches | page | embedded | over OpenSearch | its total cached | plain OpenSearch |"

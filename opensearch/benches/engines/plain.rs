@@ -1,7 +1,6 @@
 //! OpenSearch as it is: its standard analyser, one field, no visibility.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trawl_engine::{Document, TimePosition};
@@ -12,13 +11,12 @@ const DOCUMENTS_AT_A_TIME: usize = 2_000;
 pub(crate) struct Plain {
     http: reqwest::Client,
     index: Url,
-    pub(crate) loading: Duration,
 }
 
 impl Plain {
     pub(crate) async fn load(node: &Url, documents: &[Document]) -> Self {
         let index = node.join(&format!("plain-{}/", std::process::id())).unwrap();
-        let mut plain = Self { http: reqwest::Client::new(), index, loading: Duration::ZERO };
+        let plain = Self { http: reqwest::Client::new(), index };
         let body = json!({
             "settings": {
                 "number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1",
@@ -33,7 +31,6 @@ impl Plain {
         });
         plain.send(reqwest::Method::PUT, "", body.to_string()).await;
         for batch in documents.chunks(DOCUMENTS_AT_A_TIME) {
-            let started = Instant::now();
             let mut lines = String::new();
             for Document { id, display_time, title, item, .. } in batch {
                 let document = json!({"id": id, "display_time": display_time, "title": title, "item": item});
@@ -42,7 +39,6 @@ impl Plain {
             }
             plain.send(reqwest::Method::POST, "_bulk", lines).await;
             plain.send(reqwest::Method::POST, "_refresh", String::new()).await;
-            plain.loading += started.elapsed();
         }
         plain
     }
@@ -79,11 +75,6 @@ impl Plain {
             "size": limit, "track_total_hits": true, "_source": ["item"],
         });
         self.search(&search).await
-    }
-
-    pub(crate) async fn bytes(&self) -> u64 {
-        let stats = self.send(reqwest::Method::GET, "_stats/store", String::new()).await;
-        stats["_all"]["total"]["store"]["size_in_bytes"].as_u64().unwrap()
     }
 
     pub(crate) async fn delete(&self) {
