@@ -170,11 +170,10 @@ async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
     let load = &loads[loads.len() / 2];
     writeln!(
         report,
-        "\n| data | last key → suggestions painted | last key → top results painted | key → item painted beside the list | \
+        "\n| data | last key → suggestions painted | key → item painted beside the list | \
          first load: request → first text, median of {FIRST_LOADS} | its requests, with data | its kB, transferred |\n\
-         |---|---|---|---|---|---|---|\n| {name} | {} | {} | {} | {:.0} | {} | {:.1} |",
+         |---|---|---|---|---|---|\n| {name} | {} | {} | {:.0} | {} | {:.1} |",
         outcome(&presses, |press| press.suggestions.as_ref()),
-        outcome(&presses, |press| press.top.as_ref()),
         outcome(&looks, |press| press.item.as_ref()),
         load.painted,
         load.requests,

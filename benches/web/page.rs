@@ -13,7 +13,7 @@ use crate::{browser::Browser, site::Site};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Suggestions and top results may be none, and may come after the first result.
+/// Suggestions may be none, and may come after the first result.
 const SETTLED_AFTER: Duration = Duration::from_millis(300);
 
 /// Records the last key; for each goal the request, its first answer, and the painted outcome.
@@ -24,14 +24,13 @@ const CLOCK: &str = r#"
     const goals = {
         // Results of the previous search do not count.
         results: { call: "contents/search", shown: () => visible(".overview section:not(.old) li.row .open") },
-        top: { call: "contents/search", shown: () => visible(".overview .top:not(.old) li.row") },
         suggestions: { call: "contents/suggest", shown: () => visible(".suggestions .suggestion") },
         item: { call: "v1/contents/", shown: () => visible(".look .look-facts") },
     };
     const clock = window.__clock = { shown: goals.results.shown };
     addEventListener("keydown", (event) => {
         if ([...event.key].length === 1) {
-            clock.press = { pressed: event.timeStamp, results: null, top: null, suggestions: null, item: null };
+            clock.press = { pressed: event.timeStamp, results: null, suggestions: null, item: null };
         }
     }, { capture: true });
     const plain = window.fetch;
@@ -94,7 +93,6 @@ const BOX: &str = "#box";
 pub(crate) struct Press {
     pub(crate) pressed: f64,
     pub(crate) results: Option<Goal>,
-    pub(crate) top: Option<Goal>,
     pub(crate) suggestions: Option<Goal>,
     pub(crate) item: Option<Goal>,
 }
