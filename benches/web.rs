@@ -10,12 +10,16 @@
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
 #![allow(clippy::cast_precision_loss, reason = "a figure needs no more than 52 bits")]
 
+#[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../tests/integration/util/browser.rs"]
 mod browser;
 #[allow(dead_code, reason = "other benches use more of it")]
 mod common;
 #[path = "http/corpus.rs"]
 mod corpus;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../tests/integration/util/devtools.rs"]
+mod devtools;
 #[path = "web/page.rs"]
 mod page;
 #[path = "web/site.rs"]
