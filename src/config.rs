@@ -35,7 +35,7 @@ use crate::json::json_type;
 pub use self::{
     cluster::Cluster,
     engine::{Engine, EngineKind, OpenSearch},
-    environment::{client_secret, state_directory},
+    environment::client_secret,
     issuers::{Issuer, SignIn},
     limits::Limits,
     storage::{S3, Scanner, Storage, StorageKind},

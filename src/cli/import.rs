@@ -1,29 +1,22 @@
-//! `trawl import`: sends rows from files to a running server (decisions 1).
+//! `trawl import`: sends rows from files to a running server.
 //!
-//! `file_import` drives one file; `sender` delivers its batches, `checkpoint` stores its progress.
+//! Rows are upserts: an import that stopped is completed by starting it again.
 
-mod checkpoint;
-mod console;
 mod destination;
-mod file_import;
 mod report;
-mod sender;
-#[cfg(test)]
-mod tests;
+mod transfer;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::Arc;
 
-use tokio_util::sync::CancellationToken;
+use indicatif::ProgressBar;
 
-use self::checkpoint::{Checkpoint, ImportTarget};
-use self::console::Console;
 use self::destination::Destination;
-use self::file_import::{FileImporter, FileProgress};
 use self::report::ImportReport;
-use self::sender::{RetryLimits, Sender};
+use self::transfer::{STANDARD_INPUT, Sender};
 use super::client::{ApiClient, ServerOptions};
+use super::exit::{WRONG_USAGE, fail, show};
 
 const ROWS_HELP: &str = "\
 Formats, detected by content: JSON Lines, one JSON array, RSS, Atom, JSON Feed; each plain, gzip or zstd.
@@ -43,8 +36,8 @@ With --module todo a row is a to-do (appTaskId, title, assigneeLoginId, …). Su
   assigneeLoginId  assignee, the first of assignees, or --assignee
   action           url or link
 
-Rejected rows are reported by line, in arrays and feeds by number. The same command resumes a stopped import,
-except from standard input.
+Rejected rows are reported by line, in arrays and feeds by number. The same command completes a stopped import:
+a row that is sent again replaces the item of its id.
 Exit code: 0 every row was sent, 1 some were rejected or the import stopped, 2 wrong usage.";
 
 /// Send rows from files into a running server
@@ -66,9 +59,6 @@ pub(super) struct ImportOptions {
     /// Most requests in flight
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=16))]
     pub(super) in_flight: u8,
-    /// Start over instead of resuming a stopped import
-    #[arg(long)]
-    pub(super) restart: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(super) json: bool,
@@ -78,112 +68,59 @@ pub(super) struct ImportOptions {
 }
 
 pub(super) async fn run(options: ImportOptions) -> ExitCode {
-    let console = Console::new();
-    let directory = checkpoint::default_directory();
-    let import = match Import::new(&options, RetryLimits::default(), directory) {
-        Ok(import) => import,
-        Err(reason) => {
-            eprintln!("error: {reason}");
-            return ExitCode::from(2);
-        }
+    let bar = ProgressBar::no_length();
+    let sender = match sender(&options, bar.clone()) {
+        Ok(sender) => Arc::new(sender),
+        Err(reason) => return fail(WRONG_USAGE, reason),
     };
-    let interrupt = CancellationToken::new();
-    let signal = interrupt.clone();
-    tokio::spawn(async move {
-        if tokio::signal::ctrl_c().await.is_ok() {
-            signal.cancel();
-        }
-    });
-    let report = import.run(&console, &interrupt).await;
-    console.end();
-    if options.json {
-        match serde_json::to_string(&report) {
-            Ok(json) => println!("{json}"),
-            Err(error) => eprintln!("error: {error}"),
-        }
-    } else {
-        println!("{}", report.summary());
-    }
+    let mut report = ImportReport::new(&options.module, bar);
+    let result = tokio::select! {
+        result = import(&options, &sender, &mut report) => result,
+        Ok(()) = tokio::signal::ctrl_c() => Err("interrupted".to_owned()),
+    };
+    report.finish(result.err());
     if let Some(error) = &report.error {
         eprintln!("error: {error}");
     }
-    if report.is_complete() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    show(Ok(report), options.json, ImportReport::is_complete, |report| println!("{}", report.summary()))
 }
 
-struct Import<'a> {
-    options: &'a ImportOptions,
-    sender: Sender,
-    state_directory: Option<PathBuf>,
+/// # Errors
+/// Wrong usage, found before anything is sent.
+fn sender(options: &ImportOptions, bar: ProgressBar) -> Result<Sender, String> {
+    let destination = Destination::new(&options.module, options.assignee.as_deref())?;
+    for file in &options.files {
+        check_file(file)?;
+    }
+    let client = ApiClient::new(&options.server).map_err(|error| error.to_string())?;
+    Ok(Sender::new(client, destination, bar))
 }
 
-impl<'a> Import<'a> {
-    fn new(
-        options: &'a ImportOptions,
-        patience: RetryLimits,
-        state_directory: Option<PathBuf>,
-    ) -> Result<Self, String> {
-        let destination = Destination::new(&options.module, options.assignee.as_deref())?;
-        for file in &options.files {
-            check_file(file)?;
-        }
-        let client = ApiClient::new(&options.server).map_err(|error| error.to_string())?;
-        Ok(Self { options, sender: Sender::new(client, destination, patience), state_directory })
+async fn import(
+    options: &ImportOptions,
+    sender: &Arc<Sender>,
+    report: &mut ImportReport,
+) -> Result<(), String> {
+    for path in &options.files {
+        report.begin_file(path);
+        let (max_rows, max_in_flight) = (usize::from(options.batch), usize::from(options.in_flight));
+        sender.transfer(path, max_rows, max_in_flight, report).await?;
     }
-
-    async fn run(&self, console: &Console, interrupt: &CancellationToken) -> ImportReport {
-        let begin = Instant::now();
-        let mut report = ImportReport::new(self.sender.destination().module());
-        let transfer = FileImporter {
-            sender: &self.sender,
-            console,
-            interrupt,
-            batch_rows: usize::from(self.options.batch),
-            in_flight: usize::from(self.options.in_flight),
-        };
-        for path in &self.options.files {
-            let state = self.checkpoint_for(path, console);
-            let progress = FileProgress::new(path.display().to_string(), &mut report, state);
-            if transfer.run(path, progress).await.is_err() {
-                break;
-            }
-        }
-        report.finish(begin.elapsed());
-        report
-    }
-
-    fn checkpoint_for(&self, path: &Path, console: &Console) -> Option<Checkpoint> {
-        if path.as_os_str() == file_import::STANDARD_INPUT {
-            return None;
-        }
-        let server = &self.options.server;
-        let target = ImportTarget {
-            server: server.server.as_str(),
-            client_id: server.client_id.as_deref().unwrap_or_default(),
-            enterprise: server.indicated_e_code.as_deref(),
-            module: self.sender.destination().module(),
-        };
-        let state = Checkpoint::of(self.state_directory.as_deref()?, target, path).ok()??;
-        if self.options.restart
-            && let Err(error) = state.remove()
-        {
-            console.notice(&format!("cannot remove the progress of an earlier import: {error}"));
-            return None;
-        }
-        Some(state)
-    }
+    Ok(())
 }
 
-/// Finds unreadable files before anything is sent.
 fn check_file(path: &Path) -> Result<(), String> {
-    if path.as_os_str() == file_import::STANDARD_INPUT {
+    if path.as_os_str() == STANDARD_INPUT {
         return Ok(());
     }
-    let metadata = std::fs::metadata(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wrong = |error| format!("{}: {error}", path.display());
+    let metadata = std::fs::metadata(path).map_err(wrong)?;
     if metadata.is_dir() {
         return Err(format!("{} is a directory", path.display()));
     }
+    // A pipe can be opened only once.
     if metadata.is_file() {
-        std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::File::open(path).map_err(wrong)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Environment variables of the program; clap reads those of flags.
 
-use std::{env, path::PathBuf};
+use std::env;
 
 use figment::{
     Figment,
@@ -86,12 +86,6 @@ pub(super) fn master_key() -> Option<SecretString> {
 /// `TRAWL_CLIENT_SECRET`, for commands that call a server.
 pub fn client_secret() -> Option<SecretString> {
     env::var("TRAWL_CLIENT_SECRET").ok().map(SecretString::from)
-}
-
-/// `$XDG_STATE_HOME` unless relative, or `~/.local/state`; none without a home directory.
-pub fn state_directory() -> Option<PathBuf> {
-    let named = env::var_os("XDG_STATE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    named.or_else(|| Some(env::home_dir()?.join(".local/state")))
 }
 
 fn contains(names: &[&str], name: &str) -> bool {

@@ -41,10 +41,10 @@ struct ContentItem {
 pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &["id"]);
-    map(RowFields(row.fields)).map_err(|reason| Rejection::row(number, id, reason))
+    map(number, RowFields(row.fields)).map_err(|reason| Rejection::row(number, id, reason))
 }
 
-fn map(mut fields: RowFields) -> Result<PreparedRow, String> {
+fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
     let mut item = ContentItem {
         id: fields.take_id(&["id"])?,
         title: fields.take_text(&["title"])?,
@@ -63,7 +63,7 @@ fn map(mut fields: RowFields) -> Result<PreparedRow, String> {
     }
     let truncated = item.brief.as_mut().is_some_and(|brief| truncate(brief, MAX_BRIEF_BYTES));
     let json = serde_json::to_vec(&item).map_err(|error| error.to_string())?;
-    Ok(PreparedRow { id: item.id, json, truncated })
+    Ok(PreparedRow { number, id: item.id, json, truncated })
 }
 
 fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {

@@ -1,8 +1,10 @@
 //! Reads the rows of an input in bounded memory.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
+use std::iter::Enumerate;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::vec::IntoIter;
 
 use flate2::bufread::MultiGzDecoder;
 use serde_json::{Map, Value};
@@ -10,7 +12,7 @@ use serde_json::{Map, Value};
 use super::feed;
 use super::format::{self, Compression, InputFormat};
 use super::json_records::{Elements, Lines, MAX_RECORD_BYTES, RecordOutcome};
-use super::row::{Rejection, Row};
+use super::row::{PreparedRow, Rejection, Row};
 
 type Input = Box<dyn BufRead + Send>;
 
@@ -25,63 +27,29 @@ pub(crate) struct RowReader {
 enum RecordSource {
     Lines(Lines<Input>),
     Elements(Elements<Input>),
-    FeedEntries(FeedEntries),
+    FeedEntries(Enumerate<IntoIter<Map<String, Value>>>),
+    Unreadable(Option<Rejection>),
 }
 
 impl RowReader {
-    pub(crate) fn new(raw: Box<dyn Read + Send>) -> Result<Self, Rejection> {
-        Self::with_limit(raw, u64::MAX)
-    }
-
-    /// Ends with a rejection after this number of inflated bytes.
-    pub(crate) fn with_limit(raw: Box<dyn Read + Send>, inflated: u64) -> Result<Self, Rejection> {
+    /// Ends with a rejection after `limit` inflated bytes.
+    pub(crate) fn new(raw: impl Read + Send + 'static, limit: u64) -> Self {
         let position = Arc::new(AtomicU64::new(0));
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
-        let records = records(counted, inflated).map_err(unreadable)??;
-        Ok(Self { records, buffer: Vec::new(), ended: false, position })
+        let records =
+            records(counted, limit).unwrap_or_else(|rejection| RecordSource::Unreadable(Some(rejection)));
+        Self { records, buffer: Vec::new(), ended: false, position }
     }
 
-    pub(crate) fn position(&self) -> u64 {
-        self.position.load(Ordering::Relaxed)
-    }
-
-    /// Skips rows without parsing them.
-    pub(crate) fn skip_through(&mut self, number: u64) -> Result<(), Rejection> {
-        while !self.ended && self.records.number() < number {
-            self.advance()?;
-        }
-        Ok(())
-    }
-
-    fn advance(&mut self) -> Result<Option<bool>, Rejection> {
-        let found = match &mut self.records {
-            RecordSource::Lines(lines) => lines.next_record(&mut self.buffer),
-            RecordSource::Elements(elements) => elements.next_record(&mut self.buffer),
-            RecordSource::FeedEntries(entries) => Ok(entries.next_entry()),
-        };
-        let reason = match found {
-            Ok(RecordOutcome::Record) => return Ok(Some(true)),
-            Ok(RecordOutcome::TooLong) => return Ok(Some(false)),
-            Ok(RecordOutcome::End) => {
-                self.ended = true;
-                return Ok(None);
-            }
-            Ok(RecordOutcome::Unclosed) => Rejection::file("the file ends before its array is closed"),
-            Ok(RecordOutcome::Trailing) => Rejection::file("text follows the end of the array"),
-            Err(error) => unreadable(error),
-        };
-        self.ended = true;
-        Err(reason)
-    }
-
-    fn parse(&mut self) -> Result<Row, Rejection> {
-        let number = self.records.number();
-        match &mut self.records {
-            RecordSource::FeedEntries(entries) => {
-                Ok(Row { number, fields: std::mem::take(&mut entries.current) })
-            }
-            RecordSource::Lines(_) | RecordSource::Elements(_) => parse(number, &self.buffer),
-        }
+    /// Converts the rows; each comes with the bytes of the input read so far.
+    pub(crate) fn prepared(
+        mut self,
+        prepare: impl Fn(Row) -> Result<PreparedRow, Rejection>,
+    ) -> impl Iterator<Item = (Result<PreparedRow, Rejection>, u64)> {
+        std::iter::from_fn(move || {
+            let row = self.next()?.and_then(&prepare);
+            Some((row, self.position.load(Ordering::Relaxed)))
+        })
     }
 }
 
@@ -92,44 +60,28 @@ impl Iterator for RowReader {
         if self.ended {
             return None;
         }
-        match self.advance() {
-            Ok(Some(true)) => Some(self.parse()),
-            Ok(Some(false)) => {
+        let (found, number) = match &mut self.records {
+            RecordSource::Lines(lines) => (lines.next_record(&mut self.buffer), lines.number()),
+            RecordSource::Elements(elements) => (elements.next_record(&mut self.buffer), elements.number()),
+            RecordSource::FeedEntries(entries) => {
+                let (index, fields) = entries.next()?;
+                return Some(Ok(Row { number: index as u64 + 1, fields }));
+            }
+            RecordSource::Unreadable(rejection) => return rejection.take().map(Err),
+        };
+        let rejection = match found {
+            Ok(RecordOutcome::Record) => return Some(parse(number, &self.buffer)),
+            Ok(RecordOutcome::TooLong) => {
                 let reason = format!("longer than {} MiB", MAX_RECORD_BYTES / (1024 * 1024));
-                Some(Err(Rejection::row(self.records.number(), None, reason)))
+                return Some(Err(Rejection::row(number, None, reason)));
             }
-            Ok(None) => None,
-            Err(rejection) => Some(Err(rejection)),
-        }
-    }
-}
-
-impl RecordSource {
-    fn number(&self) -> u64 {
-        match self {
-            Self::Lines(lines) => lines.number(),
-            Self::Elements(elements) => elements.number(),
-            Self::FeedEntries(entries) => entries.number,
-        }
-    }
-}
-
-struct FeedEntries {
-    left: std::vec::IntoIter<Map<String, Value>>,
-    current: Map<String, Value>,
-    number: u64,
-}
-
-impl FeedEntries {
-    fn next_entry(&mut self) -> RecordOutcome {
-        match self.left.next() {
-            Some(entry) => {
-                self.current = entry;
-                self.number += 1;
-                RecordOutcome::Record
-            }
-            None => RecordOutcome::End,
-        }
+            Ok(RecordOutcome::End) => None,
+            Ok(RecordOutcome::Unclosed) => Some(Rejection::file("the file ends before its array is closed")),
+            Ok(RecordOutcome::Trailing) => Some(Rejection::file("text follows the end of the array")),
+            Err(error) => Some(unreadable(error)),
+        };
+        self.ended = true;
+        rejection.map(Err)
     }
 }
 
@@ -146,7 +98,7 @@ fn parse(number: u64, text: &[u8]) -> Result<Row, Rejection> {
     }
 }
 
-fn records(raw: impl Read + Send + 'static, most: u64) -> io::Result<Result<RecordSource, Rejection>> {
+fn records(raw: impl Read + Send + 'static, limit: u64) -> Result<RecordSource, Rejection> {
     let (magic, packed) = peek(BufReader::with_capacity(format::HEAD_BYTES, raw), 4)?;
     let inflated: Input = match format::compression(&magic) {
         Compression::None => Box::new(packed),
@@ -154,42 +106,35 @@ fn records(raw: impl Read + Send + 'static, most: u64) -> io::Result<Result<Reco
             Box::new(BufReader::with_capacity(format::HEAD_BYTES, MultiGzDecoder::new(packed)))
         }
         Compression::Zstd => {
-            let decoder = zstd::stream::read::Decoder::with_buffer(packed)?;
+            let decoder = zstd::stream::read::Decoder::with_buffer(packed).map_err(unreadable)?;
             Box::new(BufReader::with_capacity(format::HEAD_BYTES, decoder))
         }
     };
-    let limited = BufReader::with_capacity(format::HEAD_BYTES, LimitedInput { inner: inflated, left: most });
+    let limited = BufReader::with_capacity(format::HEAD_BYTES, LimitedInput { inner: inflated, left: limit });
     let (mut head, mut input) = peek(limited, format::HEAD_BYTES)?;
     let mark = format::byte_order_mark(&head);
     input.consume(mark);
     head.drain(..mark);
-    Ok(match format::format(&head) {
-        Ok(InputFormat::Lines) => Ok(RecordSource::Lines(Lines::new(Box::new(input)))),
-        Ok(InputFormat::Array) => Ok(RecordSource::Elements(Elements::new(Box::new(input)))),
-        Ok(InputFormat::Feed) => {
+    match format::format(&head).map_err(Rejection::file)? {
+        InputFormat::Lines => Ok(RecordSource::Lines(Lines::new(Box::new(input)))),
+        InputFormat::Array => Ok(RecordSource::Elements(Elements::new(Box::new(input)))),
+        InputFormat::Feed => {
             let mut text = Vec::new();
-            input.take(feed::MAX_FEED_BYTES as u64 + 1).read_to_end(&mut text)?;
+            input.take(feed::MAX_FEED_BYTES as u64 + 1).read_to_end(&mut text).map_err(unreadable)?;
             if text.len() > feed::MAX_FEED_BYTES {
                 let most = feed::MAX_FEED_BYTES / (1024 * 1024);
-                return Ok(Err(Rejection::file(format!("a feed must be at most {most} MiB"))));
+                return Err(Rejection::file(format!("a feed must be at most {most} MiB")));
             }
-            feed::rows(&text, None)
-                .map(|rows| {
-                    RecordSource::FeedEntries(FeedEntries {
-                        left: rows.into_iter(),
-                        current: Map::new(),
-                        number: 0,
-                    })
-                })
-                .map_err(|_| Rejection::file("must be a valid RSS, Atom or JSON feed"))
+            let rows = feed::rows(&text, None)
+                .map_err(|_| Rejection::file("must be a valid RSS, Atom or JSON feed"))?;
+            Ok(RecordSource::FeedEntries(rows.into_iter().enumerate()))
         }
-        Err(reason) => Err(Rejection::file(reason)),
-    })
+    }
 }
 
-fn peek<R: BufRead>(mut input: R, bytes: usize) -> io::Result<(Vec<u8>, impl BufRead + use<R>)> {
+fn peek<R: BufRead>(mut input: R, bytes: usize) -> Result<(Vec<u8>, impl BufRead + use<R>), Rejection> {
     let mut head = Vec::with_capacity(bytes);
-    (&mut input).take(bytes as u64).read_to_end(&mut head)?;
+    (&mut input).take(bytes as u64).read_to_end(&mut head).map_err(unreadable)?;
     Ok((head.clone(), Cursor::new(head).chain(input)))
 }
 
@@ -234,7 +179,7 @@ mod tests {
     use super::*;
 
     fn read(bytes: Vec<u8>) -> Vec<Result<Row, Rejection>> {
-        RowReader::new(Box::new(Cursor::new(bytes))).unwrap().collect()
+        RowReader::new(Cursor::new(bytes), u64::MAX).collect()
     }
 
     fn ids(bytes: Vec<u8>) -> Vec<(u64, String)> {
@@ -295,7 +240,7 @@ mod tests {
     #[test]
     fn file_that_inflates_beyond_the_limit_ends_with_a_reason() {
         let bomb = zstd::encode_all(&b"{\"id\":\"a\"}\n".repeat(100_000)[..], 1).unwrap();
-        let rows: Vec<_> = RowReader::with_limit(Box::new(Cursor::new(bomb)), 500_000).unwrap().collect();
+        let rows: Vec<_> = RowReader::new(Cursor::new(bomb), 500_000).collect();
         let (last, before) = rows.split_last().unwrap();
         assert!((1_000..100_000).contains(&before.len()) && before.iter().all(Result::is_ok));
         let Rejection { number, reason, .. } = last.as_ref().unwrap_err();
@@ -303,26 +248,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_can_be_skipped() {
-        for text in [
-            "{\"id\":\"a\"}\n{\"id\":\"b\"}\n{\"id\":\"c\"}",
-            "[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"}]",
-        ] {
-            for (skipped, left) in [(0, 3), (2, 1), (3, 0), (9, 0)] {
-                let mut reader = RowReader::new(Box::new(text.as_bytes())).unwrap();
-                reader.skip_through(skipped).unwrap();
-                assert_eq!(reader.count(), left, "{text} after {skipped}");
-            }
-        }
-    }
-
-    #[test]
     fn unreadable_input_is_rejected() {
         for bytes in
             [&b"<html></html>"[..], b"\xff\xfe{\0}\0", b"\x28\xb5\x2f\xfdgarbage", b"\x1f\x8bgarbage"]
         {
-            let rejection = RowReader::new(Box::new(bytes)).err().unwrap();
-            assert_eq!(rejection.number, None, "{bytes:?}");
+            let rows = read(bytes.to_vec());
+            assert!(matches!(rows[..], [Err(Rejection { number: None, .. })]), "{bytes:?}");
         }
     }
 }

@@ -32,15 +32,9 @@ impl Rejection {
     }
 }
 
-/// A row that the server refused.
-#[derive(Debug)]
-pub(crate) struct RefusedRow {
-    pub(crate) id: String,
-    pub(crate) reason: String,
-}
-
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct PreparedRow {
+    pub(crate) number: u64,
     pub(crate) id: String,
     pub(crate) json: Vec<u8>,
     pub(crate) truncated: bool,

@@ -51,10 +51,10 @@ struct Task {
 pub(crate) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &ID_NAMES);
-    map(RowFields(row.fields), assignee).map_err(|reason| Rejection::row(number, id, reason))
+    map(number, RowFields(row.fields), assignee).map_err(|reason| Rejection::row(number, id, reason))
 }
 
-fn map(mut fields: RowFields, assignee: Option<&str>) -> Result<PreparedRow, String> {
+fn map(number: u64, mut fields: RowFields, assignee: Option<&str>) -> Result<PreparedRow, String> {
     let (title, truncated) = take_title(&mut fields)?;
     let task = Task {
         app_task_id: fields.take_id(&ID_NAMES)?,
@@ -77,7 +77,7 @@ fn map(mut fields: RowFields, assignee: Option<&str>) -> Result<PreparedRow, Str
         status: take_status(&mut fields)?,
     };
     let json = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
-    Ok(PreparedRow { id: task.app_task_id, json, truncated })
+    Ok(PreparedRow { number, id: task.app_task_id, json, truncated })
 }
 
 /// Falls back to the first line of the text; returns whether it was cut.

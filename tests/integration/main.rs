@@ -42,6 +42,7 @@ mod cli {
     mod connector;
     mod demo;
     pub(crate) mod demo_questions;
+    mod import;
     mod templates;
 }
 #[cfg(test)]

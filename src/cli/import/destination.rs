@@ -1,15 +1,18 @@
 //! Endpoint of an import, with its row and failure formats.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
+use reqwest::Method;
 use serde::Deserialize;
 
 use crate::cli::client::{ApiClient, CallError};
-use crate::rows::row::{PreparedRow, RefusedRow, Rejection, Row};
+use crate::rows::row::{PreparedRow, Rejection, Row};
 use crate::rows::{content, task};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) enum Destination {
-    /// `PUT /v1/contents/{moduleCode}` (decisions 4.3).
+    /// `PUT /v1/contents/{moduleCode}`.
     Contents { module: String },
     /// `POST /api/todo/batch_create`.
     Tasks {
@@ -19,22 +22,21 @@ pub(super) enum Destination {
 }
 
 #[derive(Deserialize)]
-struct ContentFailure {
-    id: Option<String>,
-    message: Option<String>,
+struct RefusedItem {
+    id: String,
+    message: String,
 }
 
 #[derive(Deserialize)]
-struct TaskFailures {
-    #[serde(default)]
-    error: Vec<TaskFailure>,
+struct RefusedTasks {
+    error: Vec<RefusedTask>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct TaskFailure {
-    app_task_id: Option<String>,
-    message: Option<String>,
+struct RefusedTask {
+    app_task_id: String,
+    message: String,
 }
 
 impl Destination {
@@ -52,13 +54,6 @@ impl Destination {
         }
     }
 
-    pub(super) fn module(&self) -> &str {
-        match self {
-            Self::Contents { module } => module,
-            Self::Tasks { .. } => "todo",
-        }
-    }
-
     pub(super) fn prepare(&self, row: Row) -> Result<PreparedRow, Rejection> {
         match self {
             Self::Contents { .. } => content::prepare(row),
@@ -66,48 +61,24 @@ impl Destination {
         }
     }
 
-    /// Returns the refused rows.
-    pub(super) async fn send(&self, client: &ApiClient, body: Bytes) -> Result<Vec<RefusedRow>, CallError> {
+    /// Returns the ids of refused rows with the reasons.
+    pub(super) async fn send(
+        &self,
+        client: &ApiClient,
+        body: Bytes,
+    ) -> Result<HashMap<String, String>, CallError> {
         match self {
             Self::Contents { module } => {
-                let segments = ["v1", "contents", module];
-                let failures: Option<Vec<ContentFailure>> =
-                    client.send(reqwest::Method::PUT, &segments, body).await?;
-                Ok(failures
-                    .into_iter()
-                    .flatten()
-                    .map(|failure| refused(failure.id, failure.message))
-                    .collect())
+                let path = ["v1", "contents", module];
+                let refused: Option<Vec<RefusedItem>> = client.send(Method::PUT, &path, body).await?;
+                Ok(refused.into_iter().flatten().map(|item| (item.id, item.message)).collect())
             }
             Self::Tasks { .. } => {
-                let segments = ["api", "todo", "batch_create"];
-                let failures: Option<TaskFailures> =
-                    client.send(reqwest::Method::POST, &segments, body).await?;
-                let failures = failures.into_iter().flat_map(|failures| failures.error);
-                Ok(failures.map(|failure| refused(failure.app_task_id, failure.message)).collect())
+                let path = ["api", "todo", "batch_create"];
+                let answer: Option<RefusedTasks> = client.send(Method::POST, &path, body).await?;
+                let refused = answer.into_iter().flat_map(|answer| answer.error);
+                Ok(refused.map(|task| (task.app_task_id, task.message)).collect())
             }
         }
-    }
-}
-
-fn refused(id: Option<String>, message: Option<String>) -> RefusedRow {
-    let reason = message.unwrap_or_else(|| "no reason given".to_owned());
-    RefusedRow { id: id.unwrap_or_default(), reason }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn module_selects_the_endpoint() {
-        let contents = Destination::new("article", None).unwrap();
-        assert_eq!(contents, Destination::Contents { module: "article".to_owned() });
-        let tasks = Destination::new("todo", Some("ann")).unwrap();
-        assert_eq!(tasks, Destination::Tasks { assignee: Some("ann".to_owned()) });
-        assert_eq!((contents.module(), tasks.module()), ("article", "todo"));
-        assert!(Destination::new("done", None).unwrap_err().contains("not imported by this version"));
-        assert!(Destination::new("article", Some("ann")).is_err());
-        assert!(Destination::new("", None).is_err());
     }
 }

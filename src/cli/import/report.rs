@@ -1,26 +1,36 @@
-//! Report of an import.
+//! Counts, rejected rows and progress of an import.
 
-use std::time::Duration;
+use std::fs::Metadata;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use indicatif::HumanCount;
+use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-use super::console::whole_rate;
+use crate::rows::batch::BatchOutcome;
 use crate::rows::row::Rejection;
 
 const MAX_LISTED_REJECTIONS: usize = 1000;
 
-#[derive(Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct FileReport {
-    pub(super) file: String,
-    pub(super) read: u64,
-    pub(super) sent: u64,
-    pub(super) rejected: u64,
-    pub(super) truncated: u64,
-    /// 0 without earlier runs.
-    pub(super) resumed_after: u64,
-    pub(super) rejected_before: u64,
+/// Time between lines of progress where there is no terminal.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
+const BAR: &str = "{prefix} {wide_bar} {percent:>3} % {msg}, {eta} left";
+const SPINNER: &str = "{prefix} {spinner} {msg}";
+
+#[derive(Debug, Default, Serialize)]
+struct RowCounts {
+    read: usize,
+    sent: usize,
+    rejected: usize,
+    truncated: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct FileReport {
+    file: String,
+    #[serde(flatten)]
+    counts: RowCounts,
 }
 
 #[derive(Debug, Serialize)]
@@ -34,132 +44,131 @@ struct ListedRejection {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ImportReport {
     module: String,
-    pub(super) files: Vec<FileReport>,
-    read: u64,
-    sent: u64,
-    rejected: u64,
+    files: Vec<FileReport>,
+    #[serde(flatten)]
+    counts: RowCounts,
     seconds: f64,
     rows_per_second: u64,
     rejections: Vec<ListedRejection>,
     pub(super) error: Option<String>,
+    #[serde(skip)]
+    bar: ProgressBar,
+    #[serde(skip)]
+    started: Instant,
+    #[serde(skip)]
+    line_written: Instant,
+}
+
+impl RowCounts {
+    fn add(&mut self, outcome: &BatchOutcome) {
+        self.sent += outcome.accepted;
+        self.rejected += outcome.rejections.len();
+        self.read = self.sent + self.rejected;
+        self.truncated += outcome.truncated;
+    }
 }
 
 impl ImportReport {
-    pub(super) fn new(module: &str) -> Self {
+    pub(super) fn new(module: &str, bar: ProgressBar) -> Self {
         Self {
             module: module.to_owned(),
             files: Vec::new(),
-            read: 0,
-            sent: 0,
-            rejected: 0,
+            counts: RowCounts::default(),
             seconds: 0.0,
             rows_per_second: 0,
             rejections: Vec::new(),
             error: None,
+            bar,
+            started: Instant::now(),
+            line_written: Instant::now(),
         }
     }
 
-    pub(super) fn list(&mut self, file: &str, rejection: Rejection) {
-        if self.rejections.len() < MAX_LISTED_REJECTIONS {
-            self.rejections.push(ListedRejection { file: file.to_owned(), rejection });
+    pub(super) fn begin_file(&mut self, path: &Path) {
+        let bytes = std::fs::metadata(path).ok().filter(Metadata::is_file).map(|metadata| metadata.len());
+        self.bar.reset();
+        // The whole path leaves no room for the bar.
+        self.bar.set_prefix(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
+        self.bar.unset_length();
+        if let Some(bytes) = bytes {
+            self.bar.set_length(bytes);
+        }
+        if let Ok(style) = ProgressStyle::with_template(if bytes.is_some() { BAR } else { SPINNER }) {
+            self.bar.set_style(style);
+        }
+        self.files.push(FileReport { file: path.display().to_string(), counts: RowCounts::default() });
+    }
+
+    /// Counts a batch of the file that began last, and tells its rejected rows.
+    pub(super) fn add(&mut self, outcome: BatchOutcome) {
+        let Some(FileReport { file, counts }) = self.files.last_mut() else { return };
+        counts.add(&outcome);
+        self.counts.add(&outcome);
+        let (rows, position) = (counts.read, outcome.position);
+        for rejection in outcome.rejections.into_iter().chain(outcome.ending) {
+            let number = rejection.number.map(|number| format!(":{number}")).unwrap_or_default();
+            let id = rejection.id.as_ref().map(|id| format!(" (id {id})")).unwrap_or_default();
+            notice(&self.bar, &format!("{file}{number}{id}: {}", rejection.reason));
+            if self.rejections.len() < MAX_LISTED_REJECTIONS {
+                self.rejections.push(ListedRejection { file: file.clone(), rejection });
+            }
+        }
+        self.show_progress(rows, position);
+    }
+
+    fn show_progress(&mut self, rows: usize, position: u64) {
+        let bar = &self.bar;
+        bar.set_position(position);
+        let rate = HumanCount(rows_per_second(rows, bar.elapsed()));
+        bar.set_message(format!("{} rows, {rate} rows/s", HumanCount(rows as u64)));
+        if bar.is_hidden() && self.line_written.elapsed() >= LINE_INTERVAL {
+            self.line_written = Instant::now();
+            let left = match bar.length() {
+                Some(bytes @ 1..) => {
+                    format!(", {} %, {} left", position * 100 / bytes, HumanDuration(bar.eta()))
+                }
+                _ => String::new(),
+            };
+            notice(bar, &format!("{}: {}{left}", bar.prefix(), bar.message()));
         }
     }
 
-    pub(super) fn finish(&mut self, elapsed: Duration) {
-        let sum = |count: fn(&FileReport) -> u64| self.files.iter().map(count).sum();
-        let (read, sent, rejected) =
-            (sum(|file| file.read), sum(|file| file.sent), sum(|file| file.rejected));
-        (self.read, self.sent, self.rejected) = (read, sent, rejected);
+    pub(super) fn finish(&mut self, stop: Option<String>) {
+        self.bar.finish_and_clear();
+        self.error = stop.zip(self.files.last()).map(|(stop, FileReport { file, counts })| {
+            // Requests in flight may have written more.
+            format!("{file}: {stop}; {} rows are confirmed, the same command sends all again", counts.sent)
+        });
+        let elapsed = self.started.elapsed();
         self.seconds = (elapsed.as_secs_f64() * 1000.0).round() / 1000.0;
-        self.rows_per_second = whole_rate(read, elapsed);
+        self.rows_per_second = rows_per_second(self.counts.read, elapsed);
     }
 
-    /// Whether all rows were taken, in this run and before.
+    /// Whether all rows were taken.
     pub(super) fn is_complete(&self) -> bool {
-        let none_rejected = self.files.iter().all(|file| file.rejected + file.rejected_before == 0);
-        self.error.is_none() && none_rejected && self.rejections.is_empty()
+        self.error.is_none() && self.rejections.is_empty()
     }
 
     pub(super) fn summary(&self) -> String {
-        let truncated: u64 = self.files.iter().map(|file| file.truncated).sum();
+        let RowCounts { read, sent, rejected, truncated } = self.counts;
+        let [read, sent, rejected] = [read, sent, rejected].map(|rows| HumanCount(rows as u64));
+        let (seconds, rate) = (self.seconds, HumanCount(self.rows_per_second));
         let truncated = match truncated {
             0 => String::new(),
             rows => format!("; {} with their text cut", HumanCount(rows)),
         };
         format!(
-            "{} rows read, {} sent, {} rejected in {:.1} s ({} rows/s){truncated}",
-            HumanCount(self.read),
-            HumanCount(self.sent),
-            HumanCount(self.rejected),
-            self.seconds,
-            HumanCount(self.rows_per_second),
+            "{read} rows read, {sent} sent, {rejected} rejected in {seconds:.1} s ({rate} rows/s){truncated}"
         )
     }
 }
 
-pub(super) fn rejection_line(file: &str, rejection: &Rejection) -> String {
-    let number = rejection.number.map(|number| format!(":{number}")).unwrap_or_default();
-    let id = rejection.id.as_ref().map(|id| format!(" (id {id})")).unwrap_or_default();
-    format!("{file}{number}{id}: {}", rejection.reason)
+/// Writes a line to standard error, above the bar.
+pub(super) fn notice(bar: &ProgressBar, line: &str) {
+    bar.suspend(|| eprintln!("{line}"));
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn report_has_the_documented_shape() {
-        let mut report = ImportReport::new("article");
-        report.files.push(FileReport {
-            file: "a".to_owned(),
-            read: 3,
-            sent: 2,
-            rejected: 1,
-            ..FileReport::default()
-        });
-        report.files.push(FileReport {
-            file: "b".to_owned(),
-            read: 5,
-            sent: 5,
-            truncated: 1,
-            ..FileReport::default()
-        });
-        report.list("a", Rejection::row(2, Some("x".to_owned()), "no"));
-        report.finish(Duration::from_secs(2));
-        assert_eq!(
-            serde_json::to_value(&report).unwrap(),
-            serde_json::json!({
-                "module": "article", "read": 8, "sent": 7, "rejected": 1, "seconds": 2.0, "rowsPerSecond": 4,
-                "files": [
-                    {"file": "a", "read": 3, "sent": 2, "rejected": 1, "truncated": 0, "resumedAfter": 0,
-                     "rejectedBefore": 0},
-                    {"file": "b", "read": 5, "sent": 5, "rejected": 0, "truncated": 1, "resumedAfter": 0,
-                     "rejectedBefore": 0},
-                ],
-                "rejections": [{"file": "a", "line": 2, "id": "x", "reason": "no"}],
-                "error": null,
-            })
-        );
-        assert_eq!(
-            report.summary(),
-            "8 rows read, 7 sent, 1 rejected in 2.0 s (4 rows/s); 1 with their text cut"
-        );
-        assert!(!report.is_complete());
-    }
-
-    #[test]
-    fn list_of_rejections_is_bounded() {
-        let mut report = ImportReport::new("article");
-        for number in 0..2000 {
-            report.list("a", Rejection::row(number, None, "no"));
-        }
-        assert_eq!(report.rejections.len(), MAX_LISTED_REJECTIONS);
-    }
-
-    #[test]
-    fn rejected_row_is_one_line() {
-        let rejection = Rejection::row(2, Some("x".to_owned()), "title: is required");
-        assert_eq!(rejection_line("rows.jsonl", &rejection), "rows.jsonl:2 (id x): title: is required");
-        assert_eq!(rejection_line("-", &Rejection::file("cut off")), "-: cut off");
-    }
+fn rows_per_second(rows: usize, elapsed: Duration) -> u64 {
+    let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+    rows as u64 * 1000 / milliseconds.max(1)
 }

@@ -1,5 +1,7 @@
 //! Imports a file's rows as content items.
 
+use std::collections::HashMap;
+
 use bytes::{Buf, Bytes};
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -15,10 +17,10 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     rows::{
-        batch::{Batch, Batcher, read_batches},
+        batch::{BatchOutcome, RowBatch, batches, body},
         content,
         input::RowReader,
-        row::{RefusedRow, Rejection},
+        row::Rejection,
     },
 };
 
@@ -58,16 +60,17 @@ pub async fn import_contents(
 ) -> Result<ContentImport> {
     service::check_module(state, caller.tenant.id, module).await?;
     let (sender, mut received) = mpsc::channel(1);
-    let batcher = Batcher::new(state.limits.batch_items, state.limits.body_bytes);
+    let (max_rows, max_bytes) = (state.limits.batch_items, state.limits.body_bytes);
     tokio::task::spawn_blocking(move || {
-        let rows = RowReader::with_limit(Box::new(file.reader()), MAX_FILE_BYTES);
-        read_batches(rows, content::prepare, batcher, &sender);
+        let rows = RowReader::new(file.reader(), MAX_FILE_BYTES).prepared(content::prepare);
+        // Ends with the receiver.
+        batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch))
     });
     let mut import = ContentImport::default();
     let mut deed = Some(Deed::new("import", "content", module));
     while let Some(batch) = received.recv().await {
         match write(state, caller, module, &batch, &mut deed).await {
-            Ok(failures) => import.add(batch, failures),
+            Ok(refused) => import.add(batch.outcome(refused)),
             // Earlier batches stay, so the answer has to count them.
             Err(error) if import.written > 0 => {
                 import.error = Some(format!("the following rows were not written: {}", error.message));
@@ -79,19 +82,19 @@ pub async fn import_contents(
     Ok(import)
 }
 
-/// Writes a batch, with the deed of the first one.
+/// Writes a batch, with the deed of the first one; returns the refused ids with reasons.
 async fn write(
     state: &ContentsState,
     caller: &Caller,
     module: &str,
-    batch: &Batch,
+    batch: &RowBatch,
     deed: &mut Option<Deed>,
-) -> Result<Vec<ItemFailure>> {
-    let body = batch.body(&(0..batch.members.len()));
-    let rows: Vec<Box<RawValue>> = serde_json::from_slice(&body).map_err(Error::internal)?;
+) -> Result<HashMap<String, String>> {
+    let rows: Vec<Box<RawValue>> = serde_json::from_slice(&body(&batch.rows)).map_err(Error::internal)?;
     let (contents, failures) = forms::read_batch(&rows);
+    let refused = failures.into_iter().map(|ItemFailure { id, message }| (id, message)).collect();
     if contents.is_empty() {
-        return Ok(failures);
+        return Ok(refused);
     }
     state.bulk.wait_for_room(contents.len()).await?;
     let (actor, tenant) = (Actor::caller(caller), caller.tenant.clone());
@@ -103,24 +106,17 @@ async fn write(
         })
     });
     job.await?;
-    Ok(failures)
+    Ok(refused)
 }
 
 impl ContentImport {
-    fn add(&mut self, mut batch: Batch, failures: Vec<ItemFailure>) {
-        let refused =
-            failures.into_iter().map(|failure| RefusedRow { id: failure.id, reason: failure.message });
-        let mut rejections = batch.locate(refused.collect());
-        self.written += batch.members.len() - rejections.len();
-        self.truncated += batch.truncated;
-        rejections.append(&mut batch.rejections);
-        rejections.sort_by_key(|rejection| rejection.number.unwrap_or(u64::MAX));
-        let (rows, ends): (Vec<_>, Vec<_>) =
-            rejections.into_iter().partition(|rejection| rejection.number.is_some());
-        self.error = self.error.take().or_else(|| ends.into_iter().next().map(|end| end.reason));
-        self.rejected += rows.len();
+    fn add(&mut self, outcome: BatchOutcome) {
+        self.written += outcome.accepted;
+        self.rejected += outcome.rejections.len();
         self.read = self.written + self.rejected;
+        self.truncated += outcome.truncated;
         let room = MAX_LISTED_REJECTIONS.saturating_sub(self.rejections.len());
-        self.rejections.extend(rows.into_iter().take(room));
+        self.rejections.extend(outcome.rejections.into_iter().take(room));
+        self.error = outcome.ending.map(|ending| ending.reason);
     }
 }

@@ -1,16 +1,16 @@
-//! The commands `serve`, `app create` and `import` (decisions 1).
+//! The commands `serve` and `app create`, and wrong usage of all.
 
 use std::{fs, process::Output};
 
 use crate::util::{
     database::write,
-    items::{NEW_YEAR, item, lines, many},
-    paging::{ids_of, walk_by_cursor},
+    items::{NEW_YEAR, item},
+    paging::walk_by_cursor,
     postgres::open_store,
     program::{Server, create_application, run, text, trawl, trawl_over},
     raw::Connection,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
 
@@ -75,6 +75,10 @@ async fn wrong_usage_exits_with_2() {
         ("app create --tenant a --kind application --public".split(' ').collect(), "redirect-uri"),
         (vec!["import", "--module", "article", "--client-id", "x", "missing.jsonl"], "missing.jsonl"),
         (vec!["import", "--module", "article", settings], "--client-id"),
+        (vec!["import", "--module", "article", data], "is a directory"),
+        (vec!["import", "--module", "article", "--batch", "1001", settings], "1001"),
+        (vec!["import", "--module", "article", "--assignee", "mei", settings], "--assignee"),
+        (vec!["import", "--module", "done", settings], "not imported by this version"),
     ] {
         let mut command = trawl(&arguments);
         command.current_dir(directory.path());
@@ -357,50 +361,4 @@ async fn sigterm_under_write_load_loses_no_acknowledged_write() {
     let walk = walk_by_cursor(&server.caller(&application).await, &ARTICLES, 1_000).await;
     let lost: Vec<&String> = acknowledged.iter().filter(|id| !walk.ids.contains(id)).collect();
     assert!(lost.is_empty(), "{lost:?}");
-}
-
-#[tokio::test]
-async fn import_reports_rejected_rows_by_line_and_exits_with_1() {
-    let directory = tempfile::tempdir().unwrap();
-    let server = Server::start(directory.path()).await;
-    let application = create_application(directory.path(), "acme").await;
-    let good = directory.path().join("good.jsonl");
-    let items = many("i", "harbour", 250, 3);
-    fs::write(&good, lines(&items)).unwrap();
-    let bad = directory.path().join("bad.jsonl");
-    fs::write(&bad, "{\"id\":\"b1\",\"title\":\"harbour\"}\n{\"id\":\"b2\"}\nnot json\n{\"id\":\"b4\",\"title\":\"harbour\"}\n").unwrap();
-
-    let (output, report) = import(&server, &application, directory.path(), &[good.to_str().unwrap()]).await;
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert_eq!(
-        (&report["sent"], &report["rejected"], &report["error"]),
-        (&json!(250), &json!(0), &Value::Null)
-    );
-    let (output, report) = import(&server, &application, directory.path(), &[bad.to_str().unwrap()]).await;
-    assert_eq!(output.status.code(), Some(1));
-    assert_eq!((&report["sent"], &report["rejected"]), (&json!(2), &json!(2)), "{report}");
-    let lines: Vec<&Value> =
-        report["rejections"].as_array().unwrap().iter().map(|one| &one["line"]).collect();
-    assert_eq!(lines, [&json!(2), &json!(3)], "{report}");
-    server.wait_for_index().await;
-    let mut expected = ids_of(&items);
-    expected.extend(["b1".to_owned(), "b4".to_owned()]);
-    walk_by_cursor(&server.caller(&application).await, &ARTICLES, 100).await.assert_met(expected);
-}
-
-async fn import(
-    server: &Server,
-    application: &Value,
-    state: &std::path::Path,
-    files: &[&str],
-) -> (Output, Value) {
-    let mut command =
-        trawl(&["import", "--module", "article", "--json", "--batch", "100", "--server", &server.base]);
-    command.args(["--client-id", application["clientId"].as_str().unwrap()]).args(files);
-    command.env("TRAWL_CLIENT_SECRET", application["clientSecret"].as_str().unwrap());
-    command.env("XDG_STATE_HOME", state);
-    let output = run(command).await;
-    let report =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
-    (output, report)
 }

@@ -46,11 +46,7 @@ async fn import_and_page(name: &str, module: &str, word: &str, at_least: usize) 
     let mut command = trawl(&["import", "--module", module, "--json", "--server", &server.base]);
     command.args(["--client-id", application["clientId"].as_str().unwrap()]).arg(&file);
     command.env("TRAWL_CLIENT_SECRET", application["clientSecret"].as_str().unwrap());
-    let output = run({
-        command.env("XDG_STATE_HOME", directory.path());
-        command
-    })
-    .await;
+    let output = run(command).await;
     assert_eq!(output.status.code(), Some(0), "{} {}", text(&output.stdout), text(&output.stderr));
     server.wait_for_index().await;
 
