@@ -1,9 +1,8 @@
-//! Converts a row to a content item (open-interface "Search content item", decisions 4.3).
+//! Converts a row to a content item.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id, wrong_type};
+use super::row::{PreparedRow, Rejection, Row, RowFields, set, truncate, visible_id, wrong_type};
 use super::time;
 
 pub(crate) const MAX_BRIEF_BYTES: usize = 64 * 1024;
@@ -12,32 +11,6 @@ pub(crate) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary"
 
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ContentItem {
-    id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sub_title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    brief: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    image: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    author: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    display_time: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attach_info: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    attach_description: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    visibility: Option<Value>,
-}
-
 pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
     let number = row.number;
     let id = visible_id(&row.fields, &["id"]);
@@ -45,25 +18,24 @@ pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
 }
 
 fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
-    let mut item = ContentItem {
-        id: fields.take_id(&["id"])?,
-        title: fields.take_text(&["title"])?,
-        sub_title: fields.take_text(&["subTitle"])?,
-        brief: fields.take_text(&BRIEF_NAMES)?,
-        image: fields.take_text(&["image"])?,
-        author: fields.take_text(&["author"])?,
-        display_time: take_time(&mut fields)?,
-        action: fields.take_action()?,
-        attach_info: fields.take_text(&["attachInfo"])?,
-        attach_description: fields.take_text(&["attachDescription"])?,
-        visibility: take_visibility(&mut fields)?,
-    };
-    if item.title.is_none() && item.brief.is_none() {
+    let id = fields.take_id(&["id"])?;
+    let title = fields.take_text(&["title"])?;
+    let mut brief = fields.take_text(&BRIEF_NAMES)?;
+    if title.is_none() && brief.is_none() {
         return Err("title or brief: is required".to_owned());
     }
-    let truncated = item.brief.as_mut().is_some_and(|brief| truncate(brief, MAX_BRIEF_BYTES));
-    let json = serde_json::to_vec(&item).map_err(|error| error.to_string())?;
-    Ok(PreparedRow { number, id: item.id, json, truncated })
+    let truncated = brief.as_mut().is_some_and(|brief| truncate(brief, MAX_BRIEF_BYTES));
+    let mut item = Map::new();
+    set(&mut item, "id", Some(id.as_str()));
+    set(&mut item, "title", title);
+    set(&mut item, "brief", brief);
+    for name in ["subTitle", "image", "author", "attachInfo", "attachDescription"] {
+        set(&mut item, name, fields.take_text(&[name])?);
+    }
+    set(&mut item, "displayTime", take_time(&mut fields)?);
+    set(&mut item, "action", fields.take_action()?);
+    set(&mut item, "visibility", take_visibility(&mut fields)?);
+    Ok(PreparedRow { number, id, json: Value::from(item).to_string().into_bytes(), truncated })
 }
 
 fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {

@@ -119,6 +119,13 @@ impl RowFields {
     }
 }
 
+/// Sets a field that has a value.
+pub(crate) fn set(item: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        item.insert(name.to_owned(), value.into());
+    }
+}
+
 pub(crate) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<String> {
     names.iter().find_map(|name| match fields.get(*name)? {
         Value::String(text) => Some(text.clone()),

@@ -1,52 +1,25 @@
-//! Converts a row to a to-do (open-interface "Task", decisions 8.2).
+//! Converts a row to a to-do.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::content::BRIEF_NAMES;
-use super::row::{PreparedRow, Rejection, Row, RowFields, truncate, visible_id};
+use super::row::{PreparedRow, Rejection, Row, RowFields, set, truncate, visible_id};
 
 pub(crate) const MAX_TITLE_BYTES: usize = 512;
 
 const ID_NAMES: [&str; 2] = ["appTaskId", "id"];
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Task {
-    app_task_id: String,
-    title: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    creator_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    creator_name: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    degree: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proc_inst_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proc_inst_title: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proc_inst_status: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proc_creator_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    proc_creator_name: Option<String>,
-    assignee_login_id: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    app_data: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tags: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    action: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quick_deal: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quick_deal_callback: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<i64>,
-}
+/// Fields that are sent as they are.
+const TEXTS: [&str; 8] = [
+    "source",
+    "creatorId",
+    "procInstId",
+    "procInstTitle",
+    "procInstStatus",
+    "procCreatorId",
+    "procCreatorName",
+    "quickDealCallback",
+];
 
 pub(crate) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
     let number = row.number;
@@ -56,28 +29,23 @@ pub(crate) fn prepare(row: Row, assignee: Option<&str>) -> Result<PreparedRow, R
 
 fn map(number: u64, mut fields: RowFields, assignee: Option<&str>) -> Result<PreparedRow, String> {
     let (title, truncated) = take_title(&mut fields)?;
-    let task = Task {
-        app_task_id: fields.take_id(&ID_NAMES)?,
-        title,
-        source: fields.take_text(&["source"])?,
-        creator_id: fields.take_text(&["creatorId"])?,
-        creator_name: fields.take_text(&["creatorName", "author"])?,
-        degree: fields.take_integer("degree")?,
-        proc_inst_id: fields.take_text(&["procInstId"])?,
-        proc_inst_title: fields.take_text(&["procInstTitle"])?,
-        proc_inst_status: fields.take_text(&["procInstStatus"])?,
-        proc_creator_id: fields.take_text(&["procCreatorId"])?,
-        proc_creator_name: fields.take_text(&["procCreatorName"])?,
-        assignee_login_id: take_assignee(&mut fields, assignee)?,
-        app_data: fields.take_json_text("appData")?,
-        tags: fields.take_json_text("tags")?,
-        action: fields.take_action()?,
-        quick_deal: fields.take_boolean("quickDeal")?,
-        quick_deal_callback: fields.take_text(&["quickDealCallback"])?,
-        status: take_status(&mut fields)?,
-    };
-    let json = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
-    Ok(PreparedRow { number, id: task.app_task_id, json, truncated })
+    let id = fields.take_id(&ID_NAMES)?;
+    let mut item = Map::new();
+    set(&mut item, "appTaskId", Some(id.as_str()));
+    set(&mut item, "title", Some(title));
+    set(&mut item, "creatorName", fields.take_text(&["creatorName", "author"])?);
+    for name in TEXTS {
+        set(&mut item, name, fields.take_text(&[name])?);
+    }
+    for name in ["appData", "tags"] {
+        set(&mut item, name, fields.take_json_text(name)?);
+    }
+    set(&mut item, "degree", fields.take_integer("degree")?);
+    set(&mut item, "quickDeal", fields.take_boolean("quickDeal")?);
+    set(&mut item, "assigneeLoginId", Some(take_assignee(&mut fields, assignee)?));
+    set(&mut item, "action", fields.take_action()?);
+    set(&mut item, "status", take_status(&mut fields)?);
+    Ok(PreparedRow { number, id, json: Value::from(item).to_string().into_bytes(), truncated })
 }
 
 /// Falls back to the first line of the text; returns whether it was cut.
