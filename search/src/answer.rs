@@ -5,56 +5,9 @@ use trawl_engine::correction::Correction;
 
 use crate::{
     error::Error,
-    facets::Facets,
     pinned::Pinned,
-    source::{FailureKind, Item},
+    source::{Item, Status},
 };
-
-/// The status of a source in an answer (decisions 5.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Status {
-    /// It answered.
-    Ok,
-    /// It did not answer in time.
-    Timeout,
-    /// Its last answers came too late, so it was asked and not waited for (decisions 12.6).
-    Late,
-    /// It cannot be reached, or takes no calls now.
-    Unavailable,
-    /// It refused our credentials.
-    Unauthorized,
-    /// It broke the contract.
-    Invalid,
-    /// Anything else.
-    Error,
-}
-
-impl From<FailureKind> for Status {
-    fn from(kind: FailureKind) -> Self {
-        match kind {
-            FailureKind::Timeout => Self::Timeout,
-            FailureKind::Unavailable => Self::Unavailable,
-            FailureKind::Unauthorized => Self::Unauthorized,
-            FailureKind::Invalid => Self::Invalid,
-            FailureKind::Error => Self::Error,
-        }
-    }
-}
-
-impl Status {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Timeout => "timeout",
-            Self::Late => "late",
-            Self::Unavailable => "unavailable",
-            Self::Unauthorized => "unauthorized",
-            Self::Invalid => "invalid",
-            Self::Error => "error",
-        }
-    }
-}
 
 /// The report of one source in an answer.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
@@ -149,6 +102,38 @@ impl SearchPage {
         items.append(&mut self.items);
         Self { items, total: self.total.saturating_add(marks.unmatched), ..self }
     }
+}
+
+/// The facets of an answer, each with 20 values at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct Facets {
+    /// Modules by their codes, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<Vec<FacetValue>>,
+    /// Sources by their ids, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<Vec<FacetValue>>,
+    /// Names of authors, in the order of their counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<Vec<FacetValue>>,
+    /// Periods in UTC, the latest first.
+    ///
+    /// Days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`): the shortest of which 20 reach from
+    /// the first match to the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<Vec<FacetValue>>,
+    /// Whether matches are missing in the counts.
+    #[serde(skip)]
+    pub partial: bool,
+}
+
+/// A value of a facet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct FacetValue {
+    /// The value.
+    pub value: String,
+    /// The matches that have it.
+    pub count: u64,
 }
 
 /// Why there is no page.

@@ -17,11 +17,11 @@ use tokio::{
 use trawl_engine::correction::{Correction, UnknownWords};
 
 use crate::{
-    answer::{Failure, Relaxed, SearchPage, Status},
+    answer::{Facets, Failure, Relaxed, SearchPage},
     cursor::{self, Cursor, CursorKey, Rewrite},
     error::{Error, Result},
     explanation,
-    facets::{self, Facets, ModuleTotals},
+    facets::{self, ModuleTotals},
     figures::Figures,
     highlight,
     module::{Module, ModuleDirectory, SearchableModule, TenantModules},
@@ -30,7 +30,7 @@ use crate::{
     relaxation::{Matches, relax},
     request::{ModuleSearch, Order, PageRequest, PageStart, SearchContext, SearchParameters, Viewer},
     rounds::SearchRounds,
-    source::{Item, Source},
+    source::{Item, Source, Status},
     sources::builtin::Spelling,
 };
 
@@ -365,7 +365,7 @@ impl Attempt<'_> {
             None => context.pinned(module, page, &search).await,
         };
         let mut plan = plan(&search.parameters, page, module, opened)?;
-        pinned.leave_out_of(&mut plan);
+        plan.leave_out(&mut pinned);
         let sources: Vec<Arc<dyn Source>> = plan.lanes.iter().map(|lane| Arc::clone(&lane.source)).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         let selection = search.parameters.facets;

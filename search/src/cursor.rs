@@ -15,11 +15,11 @@ use trawl_engine::correction::Correction;
 
 use crate::{
     error::{Error, Result},
-    loop_guard::{Fingerprint, LoopGuard, fingerprint},
+    loop_guard::{Fingerprint, LoopGuard},
     pinned::PinnedMarks,
     relaxation::Relaxation,
     request::{Order, PageRequest, SearchContext},
-    source::Position,
+    source::{Position, SourceKey},
 };
 
 /// The dot distinguishes cursors from digits.
@@ -68,15 +68,6 @@ pub(crate) struct LaneState {
     pub(crate) least_estimate: Option<f32>,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct SourceKey(Fingerprint);
-
-impl SourceKey {
-    pub(crate) fn of(id: &str) -> Self {
-        Self(fingerprint(id))
-    }
 }
 
 impl Rewrite {

@@ -4,74 +4,15 @@
 
 use std::{cmp::Reverse, collections::HashSet, sync::Arc};
 
-use serde::Serialize;
 use tokio::time::timeout_at;
-use trawl_engine::{FacetFields, FieldCounts, MAX_FACET_VALUES, Request};
+use trawl_engine::{FieldCounts, MAX_FACET_VALUES, Request};
 
 use crate::{
-    answer::SearchPage,
+    answer::{FacetValue, Facets, SearchPage},
     module::{Module, SearchableModule},
-    request::{Order, SearchContext},
+    request::{FacetSelection, Order, SearchContext},
     sources::builtin::{self, BuiltinSource},
 };
-
-/// The facets that a search asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
-pub struct FacetSelection {
-    /// By module.
-    pub module: bool,
-    /// By source.
-    pub source: bool,
-    /// By the author's name.
-    pub author: bool,
-    /// By period.
-    pub time: bool,
-}
-
-impl FacetSelection {
-    /// Whether none is asked for.
-    pub fn is_empty(self) -> bool {
-        self == Self::default()
-    }
-
-    fn fields(self) -> Option<FacetFields> {
-        let Self { author, time, .. } = self;
-        (author || time).then_some(FacetFields { author, time })
-    }
-}
-
-/// The facets of an answer, each with 20 values at most.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct Facets {
-    /// Modules by their codes, in the order of their counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub module: Option<Vec<FacetValue>>,
-    /// Sources by their ids, in the order of their counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<Vec<FacetValue>>,
-    /// Names of authors, in the order of their counts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub author: Option<Vec<FacetValue>>,
-    /// Periods in UTC, the latest first.
-    ///
-    /// Days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`): the shortest of which 20 reach from
-    /// the first match to the last.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<Vec<FacetValue>>,
-    /// Whether matches are missing in the counts.
-    #[serde(skip)]
-    pub partial: bool,
-}
-
-/// A value of a facet.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-pub struct FacetValue {
-    /// The value.
-    pub value: String,
-    /// The matches that have it.
-    pub count: u64,
-}
 
 /// Totals of a module and its sources.
 #[derive(Debug)]

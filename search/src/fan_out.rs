@@ -12,8 +12,7 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
-    answer::Status,
-    source::{Position, Source, SourceFailure, SourcePage, SourceRequest},
+    source::{Position, Source, SourceFailure, SourcePage, SourceRequest, Status},
     sources::builtin,
 };
 

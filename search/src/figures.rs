@@ -13,9 +13,10 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    answer::{Failure, SearchPage, Status},
+    answer::{Failure, SearchPage},
     clock::Clock,
     error::Error,
+    source::Status,
 };
 
 /// Milliseconds of an hour.

@@ -36,7 +36,7 @@ mod total;
 mod vocabulary;
 mod weight;
 
-pub use answer::{Failure, Relaxed, SearchPage, SourceCounts, SourceReport, Status};
+pub use answer::{FacetValue, Facets, Failure, Relaxed, SearchPage, SourceCounts, SourceReport};
 pub use coordinator::{
     AllModules, AnswerReservation, Coordinator, FoundItem, ItemKey, ItemRequest, ModuleAnswer, Suggestion,
     SuggestionKind, SuggestionRequest,
@@ -45,11 +45,12 @@ pub use cursor::CursorKey;
 pub use duplicates::Duplicates;
 pub use error::{Error, Result};
 pub use explanation::Explanation;
-pub use facets::{FacetSelection, FacetValue, Facets};
 pub use highlight::Highlight;
 pub use module::{Module, ModuleDirectory, TenantModules, TenantSource};
-pub use request::{Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer};
+pub use request::{
+    FacetSelection, Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer,
+};
 pub use settings::{CacheSettings, SuspensionRule, SuspensionSettings};
-pub use source::{FailureKind, Item};
+pub use source::{FailureKind, Item, Status};
 pub use vocabulary::{PinnedItem, Vocabulary, normalise};
 pub use weight::Weight;

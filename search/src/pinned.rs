@@ -11,10 +11,8 @@ use tokio::time::{Instant, timeout_at};
 use trawl_engine::Hit;
 
 use crate::{
-    cursor::SourceKey,
-    plan::Plan,
     request::SearchContext,
-    source::{Item, Source},
+    source::{Item, Source, SourceKey},
     sources::builtin::BuiltinSource,
     vocabulary::PinnedItem,
 };
@@ -39,7 +37,7 @@ pub(crate) struct PinnedMarks {
 }
 
 impl PinnedMarks {
-    fn ids_of(&self, key: SourceKey) -> HashSet<String> {
+    pub(crate) fn ids_of(&self, key: SourceKey) -> HashSet<String> {
         let own = self.ids.iter().filter(|(source, _)| *source == key);
         own.map(|(_, id)| id.clone()).collect()
     }
@@ -90,16 +88,5 @@ impl Pinned {
             pinned.items.push(item);
         }
         pinned
-    }
-
-    /// Keeps the items from the page below; duplicates among themselves are shown once.
-    pub(crate) fn leave_out_of(&mut self, plan: &mut Plan) {
-        for lane in &mut plan.lanes {
-            lane.left_out = self.marks.ids_of(lane.key);
-        }
-        for (item, (source, _)) in self.items.iter_mut().zip(&self.marks.ids) {
-            item.lane = plan.lanes.iter().position(|lane| lane.key == *source);
-        }
-        self.items.retain(|item| plan.seen.note_above(item));
     }
 }

@@ -8,14 +8,15 @@ use std::{collections::HashSet, sync::Arc};
 use trawl_engine::relevance::Recency;
 
 use crate::{
-    cursor::{Cursor, LaneState, SourceKey},
+    cursor::{Cursor, LaneState},
     duplicates::SeenItems,
     error::{Error, Result},
     loop_guard::LoopGuard,
     merge::PageLength,
     module::{Module, SearchableModule},
+    pinned::Pinned,
     request::{LARGEST_TIE, Order, PageRequest, PageStart, SearchParameters},
-    source::{Position, Source},
+    source::{Position, Source, SourceKey},
 };
 
 #[derive(Clone)]
@@ -41,6 +42,19 @@ pub(crate) struct Plan {
     pub(crate) absent: Vec<LaneState>,
     pub(crate) seen: SeenItems,
     pub(crate) recency: Recency,
+}
+
+impl Plan {
+    /// Keeps pinned items out of the lanes; duplicates among themselves are shown once.
+    pub(crate) fn leave_out(&mut self, pinned: &mut Pinned) {
+        for lane in &mut self.lanes {
+            lane.left_out = pinned.marks.ids_of(lane.key);
+        }
+        for (item, (source, _)) in pinned.items.iter_mut().zip(&pinned.marks.ids) {
+            item.lane = self.lanes.iter().position(|lane| lane.key == *source);
+        }
+        pinned.items.retain(|item| self.seen.note_above(item));
+    }
 }
 
 /// [`Error::NoSuchSource`].

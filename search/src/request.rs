@@ -2,9 +2,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use trawl_connectors::TraceContext;
-use trawl_engine::Query;
+use trawl_engine::{FacetFields, Query};
 
-use crate::facets::FacetSelection;
 use crate::vocabulary::Vocabulary;
 
 /// Items of one time that a page keeps together (decisions 5.3).
@@ -91,6 +90,33 @@ pub struct Filters {
     pub to: Option<i64>,
     /// Author.
     pub author: Option<String>,
+}
+
+/// The facets that a search asks for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
+pub struct FacetSelection {
+    /// By module.
+    pub module: bool,
+    /// By source.
+    pub source: bool,
+    /// By the author's name.
+    pub author: bool,
+    /// By period.
+    pub time: bool,
+}
+
+impl FacetSelection {
+    /// Whether none is asked for.
+    pub fn is_empty(self) -> bool {
+        self == Self::default()
+    }
+
+    /// The facets that the index counts.
+    pub(crate) fn fields(self) -> Option<FacetFields> {
+        let Self { author, time, .. } = self;
+        (author || time).then_some(FacetFields { author, time })
+    }
 }
 
 /// Searching person or application.

@@ -13,7 +13,7 @@ use self::{
     progress::{SourceProgress, report_disabled},
 };
 use crate::{
-    answer::{Failure, SearchPage, SourceReport, Status},
+    answer::{Failure, SearchPage, SourceReport},
     cursor::{Cursor, LaneState},
     duplicates::note_also_in,
     error::Result,
@@ -22,7 +22,9 @@ use crate::{
     pinned::Pinned,
     plan::{Plan, PlannedLane},
     request::{Order, SearchContext},
-    source::{FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest, TimeBound},
+    source::{
+        FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest, Status, TimeBound,
+    },
     total,
 };
 

@@ -9,12 +9,12 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    answer::{Failure, SearchPage, SourceReport, Status},
+    answer::{Facets, Failure, SearchPage, SourceReport},
     clock::now_millis,
     coordinator::{AllModules, ModuleAnswer},
     error::Error,
-    facets::Facets,
     request::{Order, PageRequest, PageStart, SearchParameters},
+    source::Status,
 };
 
 const MAX_OF_TENANT: usize = 64;

@@ -7,10 +7,10 @@ use trawl_engine::{
 };
 
 use crate::{
-    answer::Status,
+    loop_guard::{Fingerprint, fingerprint},
     request::{SearchContext, Viewer},
     sources::builtin::BuiltinSource,
-    weight::Weight,
+    weight::{Relevance, Weight},
 };
 
 /// Source that is searched page by page.
@@ -64,6 +64,16 @@ pub(crate) struct SourceRequest {
 impl SourceRequest {
     pub(crate) fn upper_bound(&self) -> Option<i64> {
         [self.search.parameters.filters.to, self.before].into_iter().flatten().min()
+    }
+}
+
+/// Id of a source in cursors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct SourceKey(Fingerprint);
+
+impl SourceKey {
+    pub(crate) fn of(id: &str) -> Self {
+        Self(fingerprint(id))
     }
 }
 
@@ -140,21 +150,6 @@ pub(crate) struct PositionedItem {
     pub(crate) relevance: Relevance,
 }
 
-/// Relevance of an item, before its source is weighed. Time order has none.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Relevance {
-    /// By the index; `rank` counts from 0 over all sources that are ranked together.
-    Scored { score: f32, rank: usize },
-    /// Estimated for an item in its source's own order.
-    Estimated(f32),
-}
-
-impl Default for Relevance {
-    fn default() -> Self {
-        Self::Estimated(1.0)
-    }
-}
-
 /// Filtered and ordered.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourcePage {
@@ -208,6 +203,52 @@ pub(crate) struct Pause {
     /// Epoch milliseconds.
     pub(crate) retry_at: i64,
     pub(crate) remaining: Duration,
+}
+
+/// The status of a source in an answer (decisions 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It answered.
+    Ok,
+    /// It did not answer in time.
+    Timeout,
+    /// Its last answers came too late, so it was asked and not waited for (decisions 12.6).
+    Late,
+    /// It cannot be reached, or takes no calls now.
+    Unavailable,
+    /// It refused our credentials.
+    Unauthorized,
+    /// It broke the contract.
+    Invalid,
+    /// Anything else.
+    Error,
+}
+
+impl From<FailureKind> for Status {
+    fn from(kind: FailureKind) -> Self {
+        match kind {
+            FailureKind::Timeout => Self::Timeout,
+            FailureKind::Unavailable => Self::Unavailable,
+            FailureKind::Unauthorized => Self::Unauthorized,
+            FailureKind::Invalid => Self::Invalid,
+            FailureKind::Error => Self::Error,
+        }
+    }
+}
+
+impl Status {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Timeout => "timeout",
+            Self::Late => "late",
+            Self::Unavailable => "unavailable",
+            Self::Unauthorized => "unauthorized",
+            Self::Invalid => "invalid",
+            Self::Error => "error",
+        }
+    }
 }
 
 /// The kinds of failure (decisions 5.5).

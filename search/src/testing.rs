@@ -7,9 +7,8 @@ use trawl_engine::relevance::Recency;
 use crate::{
     cursor::CursorKey,
     duplicates::Duplicates,
-    facets::FacetSelection,
     module::{Module, SearchableModule},
-    request::{Filters, Order, SearchContext, SearchParameters, Viewer},
+    request::{FacetSelection, Filters, Order, SearchContext, SearchParameters, Viewer},
     source::{Source, SourceRequest},
 };
 

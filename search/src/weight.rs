@@ -8,10 +8,23 @@ use std::{
     ops::RangeInclusive,
 };
 
-use crate::source::Relevance;
-
 /// Cormack, Clarke and Büttcher, 2009.
 const DAMPING: f64 = 60.0;
+
+/// Relevance of an item, before its source is weighed. Time order has none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Relevance {
+    /// By the index; `rank` counts from 0 over all sources that are ranked together.
+    Scored { score: f32, rank: usize },
+    /// Estimated for an item in its source's own order.
+    Estimated(f32),
+}
+
+impl Default for Relevance {
+    fn default() -> Self {
+        Self::Estimated(1.0)
+    }
+}
 
 /// A source's weight in relevance order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,12 +22,11 @@ use trawl_engine::correction::{Correction, UnknownWords};
 
 use super::{PageContext, facet_counting::FacetCounting, finds_nothing, top::TopSearch};
 use crate::{
-    answer::{Failure, SearchPage, SourceReport},
+    answer::{Facets, Failure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
-    facets::{FacetSelection, Facets},
     module::{Module, SearchableModule},
-    request::PageRequest,
+    request::{FacetSelection, PageRequest},
 };
 
 /// Modules with more sources are searched alone.

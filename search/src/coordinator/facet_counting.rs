@@ -8,9 +8,11 @@ use trawl_engine::FieldCounts;
 
 use super::{ModuleAnswer, PageContext};
 use crate::{
+    answer::Facets,
     cursor::Rewrite,
-    facets::{FacetSelection, Facets, ModuleTotals, count_fields},
+    facets::{ModuleTotals, count_fields},
     module::SearchableModule,
+    request::FacetSelection,
 };
 
 pub(super) struct FacetCounting {

@@ -5,8 +5,8 @@ use trawl_engine::relevance::MatchScore;
 use crate::{
     duplicates::SeenItems,
     loop_guard::Fingerprint,
-    source::{Item, Position, PositionedItem, Relevance, SourcePage, TimeBound},
-    weight::{Score, Weight},
+    source::{Item, Position, PositionedItem, SourcePage, TimeBound},
+    weight::{Relevance, Score, Weight},
 };
 
 #[derive(Clone, Debug)]

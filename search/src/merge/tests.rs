@@ -5,8 +5,8 @@ use proptest::{collection::vec, prelude::*};
 use super::*;
 use crate::{
     duplicates::Duplicates,
-    source::{PositionedItem, Relevance},
-    weight::Weight,
+    source::PositionedItem,
+    weight::{Relevance, Weight},
 };
 
 #[derive(Clone, Debug)]

@@ -2,9 +2,8 @@ use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
-    cursor::SourceKey,
     duplicates::Duplicates,
-    source::{SourceFailure, SourcePage, SourceRequest},
+    source::{SourceFailure, SourceKey, SourcePage, SourceRequest},
     testing::{module, parameters},
 };
 

@@ -6,8 +6,9 @@ use trawl_engine::relevance::{MatchScore, QueryStatistics, Recency, ScoreEstimat
 use super::SearchRounds;
 use crate::{
     clock::this_hour,
-    source::{Item, PositionedItem, Relevance, SourcePage},
+    source::{Item, PositionedItem, SourcePage},
     sources::builtin,
+    weight::Relevance,
 };
 
 /// How items of other systems are estimated beside those of the index.

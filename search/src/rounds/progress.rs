@@ -1,11 +1,11 @@
 use std::time::Duration;
 
 use crate::{
-    answer::{SourceReport, Status},
+    answer::SourceReport,
     fan_out::CallOutcome,
     loop_guard::LoopGuard,
     plan::PlannedLane,
-    source::{Pause, Position, Source, SourceFailure, SourcePage},
+    source::{Pause, Position, Source, SourceFailure, SourcePage, Status},
     total,
 };
 

@@ -11,9 +11,10 @@ use std::{
 use trawl_engine::correction::UnknownWords;
 
 use super::*;
-use crate::facets::FacetSelection;
-use crate::source::{
-    Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest, TimeBound,
+use crate::request::FacetSelection;
+use crate::{
+    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
+    weight::Relevance,
 };
 
 #[derive(Debug, Default)]

@@ -8,8 +8,9 @@ use super::{
     sources::{CursorForm, FakeSource, Fault, Paging},
     *,
 };
-use crate::source::{
-    Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest, TimeBound,
+use crate::{
+    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
+    weight::Relevance,
 };
 
 fn external(page_size: usize) -> Paging {

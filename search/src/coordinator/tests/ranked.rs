@@ -11,8 +11,9 @@ use trawl_index::{EmbeddedEngine, Index, Options};
 use super::*;
 use crate::{
     settings::CacheSettings,
-    source::{Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest},
+    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest},
     sources::builtin::{BuiltinSource, IndexPageCache, ServedIndex},
+    weight::Relevance,
 };
 
 const MODULES: [&str; 3] = ["news", "article", "feed"];

@@ -9,8 +9,7 @@ use super::{
     *,
 };
 use crate::{
-    answer::Status,
-    source::{Position, SourceFailure, SourcePage, SourceRequest},
+    source::{Position, SourceFailure, SourcePage, SourceRequest, Status},
     weight::Weight,
 };
 

@@ -8,7 +8,8 @@ use trawl_engine::{Hit, Page, RankedScope, Start};
 use super::{snapshot::ServedView, source::BuiltinSource};
 use crate::{
     clock::this_hour,
-    source::{Item, Position, PositionedItem, Relevance, SourceFailure, SourcePage, SourceRequest},
+    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest},
+    weight::Relevance,
 };
 
 /// One page of each source, from its position.

@@ -21,9 +21,10 @@ use crate::{
     clock::this_hour,
     request::{Order, SearchContext, Viewer},
     source::{
-        FailureKind, Item, Position, PositionedItem, Relevance, Source, SourceFailure, SourcePage,
-        SourceRequest, TimeBound,
+        FailureKind, Item, Position, PositionedItem, Source, SourceFailure, SourcePage, SourceRequest,
+        TimeBound,
     },
+    weight::Relevance,
 };
 
 /// A larger group of equal times needs a blocking thread.

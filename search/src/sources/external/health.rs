@@ -23,11 +23,10 @@ use super::{
     suspension::{CallEnd, Permission, Suspended, Suspension, Transition},
 };
 use crate::{
-    answer::Status,
     clock::{Clock, now_millis},
     latencies::{Latencies, Latency},
     settings::SuspensionSettings,
-    source::SourceFailure,
+    source::{SourceFailure, Status},
 };
 
 pub use self::{cache_stats::CacheUse, history::MinuteOfCalls};

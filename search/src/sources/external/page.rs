@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     request::Order,
-    source::{ConsumedPart, Position, PositionedItem, Relevance, SourcePage, SourceRequest, TimeBound},
+    source::{ConsumedPart, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
+    weight::Relevance,
 };
 
 /// The cursor and the consumed parts of a position.
