@@ -7,7 +7,7 @@ mod suggestions;
 mod tests;
 mod top;
 
-use std::{collections::HashSet, pin::pin, sync::Arc};
+use std::{pin::pin, sync::Arc};
 
 use futures::future::{Either, join, select};
 use tokio::{
@@ -24,14 +24,14 @@ use crate::{
     facets::{self, ModuleTotals},
     figures::Figures,
     highlight,
-    module::{Module, ModuleDirectory, SearchableModule, TenantModules},
+    module::{Module, ModuleDirectory, ModuleSource, SearchableModule, TenantModules},
     pinned::Pinned,
     plan::plan,
     relaxation::{Matches, relax},
     request::{ModuleSearch, Order, PageRequest, PageStart, SearchContext, SearchParameters, Viewer},
     rounds::SearchRounds,
-    source::{Item, Source, Status},
-    sources::builtin::Spelling,
+    source::{Item, Status},
+    sources::builtin::{BuiltinSource, Spelling},
 };
 
 use self::shown_texts::ShownTexts;
@@ -201,9 +201,9 @@ impl PageContext {
             Some(typed) => typed,
             None => self.answer_as_typed(module, page).await?,
         };
-        let sources: Vec<_> = module.sources(page.source.as_deref()).collect();
+        let sources = module.builtin_sources(page.source.as_deref()).collect();
         if finds_nothing(&typed)
-            && let Some(rewrite) = self.relax(&sources, rewrite).await
+            && let Some(rewrite) = self.relax(sources, rewrite).await
             && let Some(instead) = self.answer_instead(module, page, rewrite).await
         {
             return Ok(instead);
@@ -284,8 +284,7 @@ impl PageContext {
         if pins.is_empty() || page.hides_pinned {
             return Pinned::default();
         }
-        let sources = module.sources(page.source.as_deref());
-        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
+        let sources: Vec<_> = module.builtin_sources(page.source.as_deref()).collect();
         Pinned::find(&sources, search, pins).await
     }
 
@@ -308,30 +307,27 @@ impl PageContext {
         timeout_at(*deadline, looking_up).await.unwrap_or_default()
     }
 
-    /// Leaves out words, by what the sources count. Relevance order requires none.
-    async fn relax(&self, sources: &[&Arc<dyn Source>], corrected: Rewrite) -> Option<Rewrite> {
+    /// Leaves out words, by what the index counts. Relevance order requires none.
+    async fn relax(&self, sources: Vec<&BuiltinSource>, corrected: Rewrite) -> Option<Rewrite> {
         let SearchContext { parameters, deadline, .. } = &*self.search;
         if parameters.order == Order::Relevance {
             return None;
         }
         let keyword = corrected.keyword().unwrap_or(&parameters.keyword);
-        // A source may be in several modules.
-        let mut ids = HashSet::with_capacity(sources.len());
-        let counted = sources.iter().filter(|source| !source.is_disabled() && ids.insert(source.id()));
-        let matches = SourceMatches { search: &self.search, sources: counted.copied().collect() };
+        let matches = IndexMatches { search: &self.search, sources };
         let relaxation = timeout_at(*deadline, relax(keyword, &matches)).await.ok().flatten()?;
         Some(Rewrite { relaxation: Some(relaxation), ..corrected })
     }
 }
 
-/// Matches in sources that count them.
-struct SourceMatches<'a> {
+/// Matches in the index, which alone counts them.
+struct IndexMatches<'a> {
     search: &'a SearchContext,
-    sources: Vec<&'a Arc<dyn Source>>,
+    sources: Vec<&'a BuiltinSource>,
 }
 
 #[async_trait::async_trait]
-impl Matches for SourceMatches<'_> {
+impl Matches for IndexMatches<'_> {
     async fn count(&self, keyword: String) -> u64 {
         let search = self.search.with_keyword(&keyword);
         let mut count = 0;
@@ -366,7 +362,7 @@ impl Attempt<'_> {
         };
         let mut plan = plan(&search.parameters, page, module, opened)?;
         plan.leave_out(&mut pinned);
-        let sources: Vec<Arc<dyn Source>> = plan.lanes.iter().map(|lane| Arc::clone(&lane.source)).collect();
+        let sources: Vec<ModuleSource> = plan.lanes.iter().map(|lane| lane.source.clone()).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), context.source_pages);
         let selection = search.parameters.facets;
         let modules = [module];

@@ -15,8 +15,9 @@ use trawl_engine::{
 
 use crate::{
     answer::SearchPage,
+    module::ModuleSource,
     request::{Order, SearchContext},
-    source::{Item, Source},
+    source::Item,
 };
 
 /// Words that are looked up in texts that items do not show.
@@ -84,7 +85,7 @@ pub(crate) enum MatchKind {
 }
 
 /// Adds `explain` to each item. `sources` are those of the page's lanes.
-pub(crate) async fn add(page: &mut SearchPage, search: &SearchContext, sources: &[Arc<dyn Source>]) {
+pub(crate) async fn add(page: &mut SearchPage, search: &SearchContext, sources: &[ModuleSource]) {
     let words = SearchedWord::all_of(search, page.corrected.as_ref());
     let pinned = page.pinned.items.len();
     let mut found: Vec<Vec<ExplainedWord>> = page.shown().map(|item| shown_words(&words, item)).collect();
@@ -225,14 +226,14 @@ async fn add_hidden_words(
     words: &[SearchedWord],
     page: &SearchPage,
     search: &SearchContext,
-    sources: &[Arc<dyn Source>],
+    sources: &[ModuleSource],
     found: &mut [Vec<ExplainedWord>],
 ) {
     let (mut places, mut requests) = (Vec::new(), Vec::new());
     let mut index = None;
     for (place, item) in page.shown().enumerate() {
-        let source = item.lane.and_then(|lane| sources.get(lane)?.as_builtin());
-        let Some(source) = source else { continue };
+        let source = item.lane.and_then(|lane| sources.get(lane));
+        let Some(ModuleSource::Builtin(source)) = source else { continue };
         index = index.or(Some(source));
         let is_hidden = |word: &&SearchedWord| {
             word.target == Target::Text && !found[place].iter().any(|shown| shown.word == word.word)

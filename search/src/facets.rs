@@ -46,10 +46,8 @@ pub(crate) async fn count_fields(
 ) -> FieldCounts {
     let cut = || FieldCounts { is_cut: true, ..FieldCounts::default() };
     let Some(fields) = selection.fields() else { return FieldCounts::default() };
-    let mut sources = modules.iter().flat_map(|module| module.sources(source));
-    let Some(first) = sources.find_map(|source| source.as_builtin()) else {
-        return FieldCounts::default();
-    };
+    let mut sources = modules.iter().flat_map(|module| module.builtin_sources(source));
+    let Some(first) = sources.next() else { return FieldCounts::default() };
     // Modules may share a source.
     let requests: HashSet<Request> =
         modules.iter().flat_map(|module| requests(search, module, source)).collect();
@@ -61,8 +59,7 @@ pub(crate) async fn count_fields(
 
 /// As the module is searched.
 fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&str>) -> Vec<Request> {
-    let sources: Vec<&BuiltinSource> =
-        module.sources(source).filter_map(|source| source.as_builtin()).collect();
+    let sources: Vec<&BuiltinSource> = module.builtin_sources(source).collect();
     let together = match search.parameters.order {
         Order::Relevance => 1,
         Order::Time => sources.len(),

@@ -12,21 +12,32 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
+    module::ModuleSource,
     source::{Position, Source, SourceFailure, SourcePage, SourceRequest, Status},
-    sources::builtin,
+    sources::builtin::{self, BuiltinSource},
 };
 
-/// A call of one source, or of several that are ranked together.
+/// A call for the next page of each source at these places.
 pub(crate) struct SourceCall {
-    pub(crate) sources: Vec<CalledSource>,
-    /// Ranked with them, and not asked for items.
-    pub(crate) ended: Vec<CalledSource>,
+    pub(crate) places: Vec<usize>,
+    pub(crate) sources: CalledSources,
 }
 
-pub(crate) struct CalledSource {
-    pub(crate) place: usize,
-    pub(crate) source: Arc<dyn Source>,
-    pub(crate) position: Position,
+pub(crate) enum CalledSources {
+    Single(ModuleSource, Position),
+    /// Ranked as one. Those behind the places are at their end.
+    Ranked(Vec<(Arc<BuiltinSource>, Position)>),
+}
+
+impl SourceCall {
+    fn ids(&self) -> Vec<&str> {
+        match &self.sources {
+            CalledSources::Single(source, _) => vec![source.id()],
+            CalledSources::Ranked(sources) => {
+                sources.iter().take(self.places.len()).map(|(source, _)| source.id()).collect()
+            }
+        }
+    }
 }
 
 pub(crate) struct CallOutcome {
@@ -54,7 +65,7 @@ impl FanOut {
 
     pub(crate) fn begin(&mut self, call: SourceCall) {
         let now = Instant::now();
-        self.in_flight.extend(call.sources.iter().map(|called| (called.place, now)));
+        self.in_flight.extend(call.places.iter().map(|place| (*place, now)));
         self.running.push(call_source(Arc::clone(&self.request), call, None).boxed());
     }
 
@@ -122,7 +133,7 @@ async fn ask(
     started: Instant,
     limit: Option<Instant>,
 ) -> Vec<CallOutcome> {
-    let pages = AssertUnwindSafe(pages(&request, &call)).catch_unwind();
+    let pages = AssertUnwindSafe(pages(&request, &call.sources)).catch_unwind();
     let ended = match limit {
         Some(limit) => timeout_at(limit, pages).await,
         None => Ok(pages.await),
@@ -133,7 +144,7 @@ async fn ask(
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
     let took = started.elapsed();
-    let places = call.sources.iter().map(|called| called.place);
+    let places = call.places.into_iter();
     match result {
         Ok(pages) => {
             places.zip(pages).map(|(place, page)| CallOutcome { place, result: Ok(page), took }).collect()
@@ -145,23 +156,23 @@ async fn ask(
 }
 
 /// One page of each source.
-async fn pages(request: &SourceRequest, call: &SourceCall) -> Result<Vec<SourcePage>, SourceFailure> {
-    if let ([CalledSource { source, position, .. }], []) = (call.sources.as_slice(), call.ended.as_slice()) {
-        return Ok(vec![source.page(request, position).await?]);
+async fn pages(request: &SourceRequest, sources: &CalledSources) -> Result<Vec<SourcePage>, SourceFailure> {
+    match sources {
+        CalledSources::Single(source, position) => Ok(vec![source.page(request, position).await?]),
+        CalledSources::Ranked(sources) => {
+            let sources: Vec<_> = sources.iter().map(|(source, position)| (&**source, position)).collect();
+            builtin::ranked_together(request, &sources).await
+        }
     }
-    let called = call.sources.iter().chain(&call.ended);
-    let builtin = called.filter_map(|called| Some((called.source.as_builtin()?, &called.position)));
-    let together: Vec<_> = builtin.collect();
-    builtin::ranked_together(request, &together).await
 }
 
 /// The span omits the keyword.
 fn source_span(call: &SourceCall) -> Span {
-    let ids: Vec<&str> = call.sources.iter().map(|called| called.source.id()).collect();
+    let ids = call.ids();
     tracing::debug_span!(
         "source",
         source = ids.join(","),
-        place = call.sources.first().map(|called| called.place),
+        place = call.places.first(),
         otel.kind = if ids.iter().all(|id| builtin::is_id(id)) { "internal" } else { "client" },
         otel.status_code = Empty,
         status = Empty,

@@ -1,5 +1,6 @@
 use std::{
     collections::{HashMap, HashSet},
+    ops::Deref,
     sync::Arc,
 };
 
@@ -47,18 +48,45 @@ pub struct Module {
     pub recency: Recency,
 }
 
+/// Source of a module.
+#[derive(Clone)]
+pub(crate) enum ModuleSource {
+    /// Content of the index. By relevance, those of a module are ranked together.
+    Builtin(Arc<BuiltinSource>),
+    /// External system, or one that is never asked.
+    External(Arc<dyn Source>),
+}
+
+impl Deref for ModuleSource {
+    type Target = dyn Source;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Builtin(source) => &**source,
+            Self::External(source) => &**source,
+        }
+    }
+}
+
 /// Disabled sources included.
 pub(crate) struct SearchableModule {
     pub(crate) module: Arc<Module>,
-    pub(crate) sources: Vec<Arc<dyn Source>>,
+    pub(crate) sources: Vec<ModuleSource>,
 }
 
 impl SearchableModule {
     /// Each source once, or the one of this id or name.
-    pub(crate) fn sources(&self, chosen: Option<&str>) -> impl Iterator<Item = &Arc<dyn Source>> {
+    pub(crate) fn sources(&self, chosen: Option<&str>) -> impl Iterator<Item = &ModuleSource> {
         let mut ids = HashSet::with_capacity(self.sources.len());
         let each = self.sources.iter().filter(move |source| ids.insert(source.id()));
         each.filter(move |source| chosen.is_none_or(|chosen| [source.id(), source.name()].contains(&chosen)))
+    }
+
+    pub(crate) fn builtin_sources(&self, chosen: Option<&str>) -> impl Iterator<Item = &BuiltinSource> {
+        self.sources(chosen).filter_map(|source| match source {
+            ModuleSource::Builtin(source) => Some(&**source),
+            ModuleSource::External(_) => None,
+        })
     }
 
     /// Whether external systems are asked.
@@ -72,8 +100,8 @@ pub(crate) fn builtin_sources<'a>(
     modules: impl IntoIterator<Item = &'a Arc<SearchableModule>>,
 ) -> impl Iterator<Item = &'a BuiltinSource> {
     let mut scopes = HashSet::new();
-    let sources = modules.into_iter().flat_map(|module| module.sources(None));
-    sources.filter_map(|source| source.as_builtin()).filter(move |source| scopes.insert(source.scope()))
+    let sources = modules.into_iter().flat_map(|module| module.builtin_sources(None));
+    sources.filter(move |source| scopes.insert(source.scope()))
 }
 
 /// A source of a tenant.
@@ -87,11 +115,11 @@ pub enum TenantSource {
 }
 
 impl TenantSource {
-    fn into_source(self) -> Arc<dyn Source> {
+    fn into_source(self) -> ModuleSource {
         match self {
-            Self::Builtin(source) => Arc::new(source),
-            Self::External(source) => source,
-            Self::Inactive(source) => Arc::new(source),
+            Self::Builtin(source) => ModuleSource::Builtin(Arc::new(source)),
+            Self::External(source) => ModuleSource::External(source),
+            Self::Inactive(source) => ModuleSource::External(Arc::new(source)),
         }
     }
 }
@@ -114,10 +142,10 @@ impl TenantModules {
             Some(TenantSource::Builtin(source)) => Some(source),
             _ => None,
         }));
-        let sources: HashMap<String, Arc<dyn Source>> =
+        let sources: HashMap<String, ModuleSource> =
             sources.into_iter().map(|(id, source)| (id, source.into_source())).collect();
         let searchable = |module: Module| {
-            let found = module.sources.iter().filter_map(|id| sources.get(id)).map(Arc::clone).collect();
+            let found = module.sources.iter().filter_map(|id| sources.get(id)).cloned().collect();
             Arc::new(SearchableModule { module: Arc::new(module), sources: found })
         };
         let list: Vec<Arc<SearchableModule>> = modules.into_iter().map(searchable).collect();

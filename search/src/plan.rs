@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use std::{collections::HashSet, sync::Arc};
+use std::collections::HashSet;
 
 use trawl_engine::relevance::Recency;
 
@@ -13,15 +13,15 @@ use crate::{
     error::{Error, Result},
     loop_guard::LoopGuard,
     merge::PageLength,
-    module::{Module, SearchableModule},
+    module::{Module, ModuleSource, SearchableModule},
     pinned::Pinned,
     request::{LARGEST_TIE, Order, PageRequest, PageStart, SearchParameters},
-    source::{Position, Source, SourceKey},
+    source::{Position, SourceKey},
 };
 
 #[derive(Clone)]
 pub(crate) struct PlannedLane {
-    pub(crate) source: Arc<dyn Source>,
+    pub(crate) source: ModuleSource,
     pub(crate) key: SourceKey,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
@@ -35,7 +35,7 @@ pub(crate) struct PlannedLane {
 pub(crate) struct Plan {
     pub(crate) lanes: Vec<PlannedLane>,
     /// Disabled sources with their places among all.
-    pub(crate) disabled: Vec<(usize, Arc<dyn Source>)>,
+    pub(crate) disabled: Vec<(usize, ModuleSource)>,
     pub(crate) length: PageLength,
     pub(crate) before: Option<i64>,
     /// Absent and disabled sources continue here when they return.
@@ -65,7 +65,7 @@ pub(crate) fn plan(
     cursor: Option<Cursor>,
 ) -> Result<Plan> {
     let chosen = page.source.as_deref();
-    let taking_part: Vec<&Arc<dyn Source>> = module.sources(chosen).collect();
+    let taking_part: Vec<&ModuleSource> = module.sources(chosen).collect();
     if let (Some(chosen), []) = (chosen, taking_part.as_slice()) {
         return Err(Error::NoSuchSource(chosen.to_owned()));
     }
@@ -85,17 +85,17 @@ pub(crate) fn plan(
     });
     let (disabled, in_use): (Vec<_>, Vec<_>) =
         taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
-    let disabled = disabled.into_iter().map(|(place, source)| (place, Arc::clone(source))).collect();
+    let disabled = disabled.into_iter().map(|(place, source)| (place, source.clone())).collect();
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
     let Module { duplicates, recency, .. } = *module.module;
     let seen = SeenItems::new(duplicates, seen);
     Ok(Plan { lanes, disabled, length, before, absent: states, seen, recency })
 }
 
-fn continue_lane(source: &Arc<dyn Source>, states: &mut Vec<LaneState>) -> PlannedLane {
+fn continue_lane(source: &ModuleSource, states: &mut Vec<LaneState>) -> PlannedLane {
     let key = SourceKey::of(source.id());
     let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
-    let source = Arc::clone(source);
+    let source = source.clone();
     match known {
         Some(LaneState { position, consumed, least_estimate, total, guard, .. }) => {
             let left_out = HashSet::new();

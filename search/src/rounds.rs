@@ -17,14 +17,14 @@ use crate::{
     cursor::{Cursor, LaneState},
     duplicates::note_also_in,
     error::Result,
-    fan_out::{CallOutcome, CalledSource, FanOut, SourceCall, call_source},
+    fan_out::{CallOutcome, CalledSources, FanOut, SourceCall, call_source},
     merge::{Lane, Merge, MergedPage, ReleasedItem},
+    module::ModuleSource,
     pinned::Pinned,
     plan::{Plan, PlannedLane},
     request::{Order, SearchContext},
-    source::{
-        FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest, Status, TimeBound,
-    },
+    source::{FailureKind, Item, Position, SourceFailure, SourcePage, SourceRequest, Status, TimeBound},
+    sources::builtin::BuiltinSource,
     total,
 };
 
@@ -35,12 +35,12 @@ pub(crate) struct SearchRounds {
     request: Arc<SourceRequest>,
     merge: Merge,
     sources: Vec<SourceProgress>,
-    /// Places of the sources that are ranked as one.
-    together: Vec<usize>,
+    /// The sources that are ranked as one, with their places.
+    together: Vec<(usize, Arc<BuiltinSource>)>,
     estimation: Estimation,
     /// As the index ranked by it.
     ranked_query: Option<Arc<Query>>,
-    disabled: Vec<(usize, Arc<dyn Source>)>,
+    disabled: Vec<(usize, ModuleSource)>,
     absent: Vec<LaneState>,
     source_pages: usize,
 }
@@ -71,8 +71,12 @@ impl SearchRounds {
         let SearchContext { parameters, query, .. } = &*rounds.request.search;
         // Without words, all items are equal.
         if parameters.order == Order::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
-            let places = 0..rounds.sources.len();
-            rounds.together = places.filter(|place| rounds.is_builtin(*place)).collect();
+            let sources = rounds.sources.iter().map(|source| &source.planned.source);
+            let builtin = sources.enumerate().filter_map(|(place, source)| match source {
+                ModuleSource::Builtin(source) => Some((place, Arc::clone(source))),
+                ModuleSource::External(_) => None,
+            });
+            rounds.together = builtin.collect();
             rounds.estimation = Estimation::Waiting;
         }
         rounds
@@ -83,8 +87,8 @@ impl SearchRounds {
         self.ranked_query.as_ref()
     }
 
-    fn is_builtin(&self, place: usize) -> bool {
-        self.sources[place].planned.source.as_builtin().is_some()
+    fn is_ranked(&self, place: usize) -> bool {
+        self.together.iter().any(|(ranked, _)| *ranked == place)
     }
 
     /// The first round asks all sources, later ones those that the page needs.
@@ -192,24 +196,28 @@ impl SearchRounds {
     }
 
     fn next_call(&mut self, place: usize) -> Option<SourceCall> {
-        if !self.together.contains(&place) {
-            return Some(SourceCall { sources: vec![self.next_page(place)?], ended: Vec::new() });
+        if !self.is_ranked(place) {
+            let position = self.next_page(place)?;
+            let source = self.sources[place].planned.source.clone();
+            return Some(SourceCall {
+                places: vec![place],
+                sources: CalledSources::Single(source, position),
+            });
         }
-        let (mut sources, mut ended) = (Vec::new(), Vec::new());
-        for place in self.together.clone() {
-            match self.next_page(place) {
-                Some(called) => sources.push(called),
-                None => ended.push(CalledSource {
-                    place,
-                    source: Arc::clone(&self.sources[place].planned.source),
-                    position: Position::AfterRank(self.merge.known_items(place)),
-                }),
+        let (mut places, mut asked, mut ended) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, source) in self.together.clone() {
+            if let Some(position) = self.next_page(place) {
+                places.push(place);
+                asked.push((source, position));
+            } else {
+                ended.push((source, Position::AfterRank(self.merge.known_items(place))));
             }
         }
-        (!sources.is_empty()).then_some(SourceCall { sources, ended })
+        asked.extend(ended);
+        (!places.is_empty()).then_some(SourceCall { places, sources: CalledSources::Ranked(asked) })
     }
 
-    fn next_page(&mut self, place: usize) -> Option<CalledSource> {
+    fn next_page(&mut self, place: usize) -> Option<Position> {
         let position = self.merge.next_position(place)?;
         let source = &mut self.sources[place];
         if source.pages >= self.source_pages {
@@ -218,7 +226,7 @@ impl SearchRounds {
             return None;
         }
         source.pages += 1;
-        Some(CalledSource { place, source: Arc::clone(&source.planned.source), position })
+        Some(position)
     }
 
     fn give_up(&mut self, place: usize) {
@@ -234,7 +242,7 @@ impl SearchRounds {
         {
             self.ranked_query = Some(Arc::clone(&statistics.query));
         }
-        if matches!(self.estimation, Estimation::Waiting) && self.is_builtin(place) {
+        if matches!(self.estimation, Estimation::Waiting) && self.is_ranked(place) {
             let statistics = result.as_ref().ok().and_then(|page| page.statistics.clone());
             self.estimate_by(statistics.as_deref());
         }

@@ -9,7 +9,6 @@ use trawl_engine::{
 use crate::{
     loop_guard::{Fingerprint, fingerprint},
     request::{SearchContext, Viewer},
-    sources::builtin::BuiltinSource,
     weight::{Relevance, Weight},
 };
 
@@ -27,18 +26,8 @@ pub(crate) trait Source: Send + Sync {
         false
     }
 
-    /// Sources of the index are ranked together.
-    fn as_builtin(&self) -> Option<&BuiltinSource> {
-        None
-    }
-
     fn weight(&self) -> Weight {
         Weight::ONE
-    }
-
-    /// Counts the matches of a keyword, where that takes little.
-    async fn count(&self, _search: SearchContext) -> Option<u64> {
-        None
     }
 
     /// Finds an item that the viewer may see, without a call of an external system.

@@ -7,9 +7,9 @@ use trawl_engine::relevance::Recency;
 use crate::{
     cursor::CursorKey,
     duplicates::Duplicates,
-    module::{Module, SearchableModule},
+    module::{Module, ModuleSource, SearchableModule},
     request::{FacetSelection, Filters, Order, SearchContext, SearchParameters, Viewer},
-    source::{Source, SourceRequest},
+    source::SourceRequest,
 };
 
 /// Its clock moves only when all tasks wait.
@@ -43,7 +43,7 @@ pub(crate) fn source_request(parameters: SearchParameters) -> SourceRequest {
     SourceRequest { search, whole_ties: None, before: None, recency: Recency::default() }
 }
 
-pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[Arc<dyn Source>]) -> SearchableModule {
+pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[ModuleSource]) -> SearchableModule {
     let module = Module {
         id: code.to_owned(),
         name: code.to_owned(),

@@ -25,7 +25,7 @@ use crate::{
     answer::{Facets, Failure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
-    module::{Module, SearchableModule},
+    module::{Module, SearchableModule, builtin_sources},
     request::{FacetSelection, PageRequest},
 };
 
@@ -197,9 +197,9 @@ impl AllModules {
     /// One decision for all modules, as none has found anything.
     async fn relax_all(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
-        let sources: Vec<_> = waiting.iter().flat_map(|answered| answered.searchable.sources(None)).collect();
+        let sources = builtin_sources(waiting.iter().map(|answered| &answered.searchable)).collect();
         let rewrite = match std::mem::replace(&mut self.stage, Stage::Last) {
-            Stage::Decided(decided) => self.shared.context.relax(&sources, Rewrite::clone(&decided)).await,
+            Stage::Decided(decided) => self.shared.context.relax(sources, Rewrite::clone(&decided)).await,
             Stage::Asking(..) | Stage::Last => None,
         };
         self.answers = match rewrite {

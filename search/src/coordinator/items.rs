@@ -10,7 +10,7 @@ use super::Coordinator;
 use crate::{
     error::{Error, Result},
     highlight::Highlight,
-    module::{SearchableModule, TenantModules, builtin_sources},
+    module::{ModuleSource, SearchableModule, TenantModules, builtin_sources},
     request::Viewer,
     source::{Item, Source, SourceFailure},
     sources::builtin::{BuiltinSource, request_of_id},
@@ -69,7 +69,7 @@ impl Coordinator {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let module = modules.find(module).ok_or(Error::NoSuchModule)?;
-        let sources: Vec<&Arc<dyn Source>> = module.sources(source.as_deref()).collect();
+        let sources: Vec<&ModuleSource> = module.sources(source.as_deref()).collect();
         if let Some(source) = source.as_ref().filter(|_| sources.is_empty()) {
             return Err(Error::NoSuchSource(source.clone()));
         }
@@ -164,7 +164,7 @@ fn module_of<'a>(modules: &'a TenantModules, source: &BuiltinSource) -> Option<&
 
 async fn find_in(
     module: &SearchableModule,
-    sources: &[&Arc<dyn Source>],
+    sources: &[&ModuleSource],
     viewer: &Viewer,
     id: &str,
 ) -> Result<Option<FoundItem>, SourceFailure> {
@@ -173,7 +173,10 @@ async fn find_in(
             return Ok(Some(FoundItem {
                 module: module.module.code.clone(),
                 source: source.id().to_owned(),
-                content: source.as_builtin().map(|builtin| builtin.scope().module.clone()),
+                content: match source {
+                    ModuleSource::Builtin(source) => Some(source.scope().module.clone()),
+                    ModuleSource::External(_) => None,
+                },
                 item,
             }));
         }

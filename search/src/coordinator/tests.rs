@@ -68,16 +68,16 @@ impl TestSearch {
     }
 }
 
-fn shared(sources: Vec<impl Source + 'static>) -> Vec<Arc<dyn Source>> {
-    sources.into_iter().map(|source| Arc::new(source) as Arc<dyn Source>).collect()
+fn shared(sources: Vec<impl Source + 'static>) -> Vec<ModuleSource> {
+    sources.into_iter().map(|source| ModuleSource::External(Arc::new(source))).collect()
 }
 
-async fn search(sources: &[Arc<dyn Source>], request: &TestSearch) -> Result<SearchPage, Failure> {
+async fn search(sources: &[ModuleSource], request: &TestSearch) -> Result<SearchPage, Failure> {
     search_reading(sources, request, 10_000).await
 }
 
 async fn search_reading(
-    sources: &[Arc<dyn Source>],
+    sources: &[ModuleSource],
     request: &TestSearch,
     source_pages: usize,
 ) -> Result<SearchPage, Failure> {
@@ -86,7 +86,7 @@ async fn search_reading(
 
 async fn search_module(
     duplicates: Duplicates,
-    sources: &[Arc<dyn Source>],
+    sources: &[ModuleSource],
     request: &TestSearch,
     source_pages: usize,
 ) -> Result<SearchPage, Failure> {
@@ -95,17 +95,13 @@ async fn search_module(
 }
 
 /// Follows the cursor to the end, with `limits` in turn. Requests a page without any answer again.
-async fn follow_cursor(
-    sources: &[Arc<dyn Source>],
-    request: TestSearch,
-    limits: &[usize],
-) -> Vec<SearchPage> {
+async fn follow_cursor(sources: &[ModuleSource], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
     follow_cursor_of(Duplicates::Keep, &mut iter::repeat(sources), request, limits).await
 }
 
 async fn follow_cursor_of(
     duplicates: Duplicates,
-    sources: &mut dyn Iterator<Item = &[Arc<dyn Source>]>,
+    sources: &mut dyn Iterator<Item = &[ModuleSource]>,
     mut request: TestSearch,
     limits: &[usize],
 ) -> Vec<SearchPage> {
@@ -128,13 +124,13 @@ async fn follow_cursor_of(
     panic!("the pages have no end");
 }
 
-async fn follow_time(sources: &[Arc<dyn Source>], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
+async fn follow_time(sources: &[ModuleSource], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
     follow_time_of(Duplicates::Keep, sources, request, limits).await
 }
 
 async fn follow_time_of(
     duplicates: Duplicates,
-    sources: &[Arc<dyn Source>],
+    sources: &[ModuleSource],
     mut request: TestSearch,
     limits: &[usize],
 ) -> Vec<SearchPage> {

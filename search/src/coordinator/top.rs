@@ -28,7 +28,7 @@ pub(super) struct TopSearch {
 
 impl TopSearch {
     pub(super) fn of(modules: &[Arc<SearchableModule>], limit: usize) -> Self {
-        let sources = modules.iter().flat_map(|module| &module.sources).map(Arc::clone).collect();
+        let sources = modules.iter().flat_map(|module| &module.sources).cloned().collect();
         let module = Module {
             id: String::new(),
             name: String::new(),

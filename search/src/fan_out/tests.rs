@@ -109,13 +109,11 @@ type Ends = BTreeMap<String, (String, String)>;
 
 fn spans_of(sources: &[&'static str], given_up: Duration) -> Ends {
     SpanRecorder::start();
-    let call = |(place, id): (usize, &&'static str)| CalledSource {
-        place,
-        source: Arc::new(Named(id)) as Arc<dyn Source>,
-        position: Position::Beginning,
+    let call = |(place, id): (usize, &&'static str)| {
+        let source = ModuleSource::External(Arc::new(Named(id)));
+        SourceCall { places: vec![place], sources: CalledSources::Single(source, Position::Beginning) }
     };
-    let one = |called| SourceCall { sources: vec![called], ended: Vec::new() };
-    let mut calls: Vec<SourceCall> = sources.iter().enumerate().map(call).map(one).collect();
+    let mut calls: Vec<SourceCall> = sources.iter().enumerate().map(call).collect();
     let searching = async {
         let keyword = "unmentionable".to_owned();
         let request = Arc::new(source_request(SearchParameters { keyword, ..parameters() }));

@@ -1,9 +1,11 @@
+use std::sync::Arc;
+
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
     duplicates::Duplicates,
-    source::{SourceFailure, SourceKey, SourcePage, SourceRequest},
+    source::{Source, SourceFailure, SourceKey, SourcePage, SourceRequest},
     testing::{module, parameters},
 };
 
@@ -28,8 +30,8 @@ impl Source for Named {
     }
 }
 
-fn sources(numbers: &[u8]) -> Vec<Arc<dyn Source>> {
-    numbers.iter().map(|number| Arc::new(Named(number.to_string())) as Arc<dyn Source>).collect()
+fn sources(numbers: &[u8]) -> Vec<ModuleSource> {
+    numbers.iter().map(|number| ModuleSource::External(Arc::new(Named(number.to_string())))).collect()
 }
 
 fn plan_of(page: &PageRequest, numbers: &[u8], cursor: Option<Cursor>) -> Result<Plan> {

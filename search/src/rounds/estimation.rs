@@ -23,12 +23,11 @@ pub(super) enum Estimation {
 impl SearchRounds {
     /// At the end of the index, its statistics are asked for alone.
     pub(super) async fn prepare_estimation(&mut self) {
-        let goes_on = |place: &usize| self.merge.next_position(*place).is_some();
+        let goes_on = |(place, _): &(usize, _)| self.merge.next_position(*place).is_some();
         if matches!(self.estimation, Estimation::Unneeded) || self.together.iter().any(goes_on) {
             return;
         }
-        let sources = self.together.iter().map(|place| &self.sources[*place].planned.source);
-        let sources: Vec<_> = sources.filter_map(|source| source.as_builtin()).collect();
+        let sources: Vec<_> = self.together.iter().map(|(_, source)| &**source).collect();
         let asking = builtin::statistics(&self.request, &sources);
         let statistics = timeout_at(self.request.search.deadline, asking).await.ok().flatten();
         self.estimate_by(statistics.as_deref());
@@ -45,7 +44,7 @@ impl SearchRounds {
 
     pub(super) fn estimate(&self, place: usize, page: &mut SourcePage) {
         if let Estimation::By(estimator) = &self.estimation
-            && !self.is_builtin(place)
+            && !self.is_ranked(place)
         {
             for PositionedItem { item, relevance, .. } in &mut page.items {
                 let estimate = score(estimator, self.request.recency, item);

@@ -7,18 +7,18 @@ mod ranked;
 mod snapshot;
 mod source;
 mod spelling;
+mod time_order;
 
 pub use page_cache::IndexPageCache;
-pub(crate) use ranked::{ranked_together, statistics};
 pub use snapshot::{Incompleteness, RebuildProgress, ServedIndex, ServedView};
 pub use source::BuiltinSource;
-pub(crate) use source::request_of_id;
+pub(crate) use source::{ranked_together, request_of_id, statistics};
 pub(crate) use spelling::Spelling;
 
 #[cfg(test)]
 pub(crate) use ranked::{into_pages, skip};
 #[cfg(test)]
-pub(crate) use source::{into_page, start};
+pub(crate) use time_order::{into_page, start};
 
 /// As in `builtin:article` (decisions 4.1).
 const ID_PREFIX: &str = "builtin:";

@@ -118,7 +118,8 @@ fn answer_leaves_at_the_deadline_and_no_round_follows() {
         });
         let endless = Arc::new(Scripted { takes: Duration::from_millis(100), ..endless });
         let slow = failing("b", external(1), [20, 9], &[None, Some(Fault::Hangs)]);
-        let sources: Vec<Arc<dyn Source>> = vec![Arc::clone(&endless) as _, Arc::new(slow)];
+        let sources: Vec<ModuleSource> =
+            vec![ModuleSource::External(Arc::clone(&endless) as _), ModuleSource::External(Arc::new(slow))];
         let started = Instant::now();
         let request = TestSearch { timeout: Duration::from_millis(450), ..request(10) };
         let answer = search(&sources, &request).await.unwrap();
@@ -223,8 +224,7 @@ fn endless_source_stops_at_the_page_limit_and_continues() {
         let next = Some(to(&(number(position) + 1).to_string()));
         SourcePage { next, bound: TimeBound::AtMost(10), ..SourcePage::default() }
     });
-    let sources: Vec<Arc<dyn Source>> =
-        vec![Arc::new(endless), Arc::new(failing("b", external(10), [20, 9], &[]))];
+    let sources = [shared(vec![endless]), shared(vec![failing("b", external(10), [20, 9], &[])])].concat();
     paused_runtime().block_on(async {
         let first = search_reading(&sources, &request(10), 7).await.unwrap();
         assert_eq!(message(&first, 0), "read 7 pages without finishing this one");
@@ -282,8 +282,7 @@ fn repeated_id_is_reported_even_if_it_is_a_duplicate() {
         Position::Beginning => page_of("a000", 8, Some("B")),
         _ => page_of("a000", 8, None),
     });
-    let sources: Vec<Arc<dyn Source>> =
-        vec![Arc::new(failing("a", Paging::Builtin, [9], &[])), Arc::new(repeating)];
+    let sources = [shared(vec![failing("a", Paging::Builtin, [9], &[])]), shared(vec![repeating])].concat();
     let request = request(10);
     let answer = search_module(Duplicates::ById, &sources, &request, 10);
     let answer = paused_runtime().block_on(answer).unwrap();
@@ -297,7 +296,7 @@ fn false_totals_do_not_overflow() {
     let overstating = |id| {
         Scripted::new(id, |_, _: &Position| SourcePage { total: Some(u64::MAX), ..SourcePage::default() })
     };
-    let sources: Vec<Arc<dyn Source>> = vec![Arc::new(overstating("a")), Arc::new(overstating("b"))];
+    let sources = shared(vec![overstating("a"), overstating("b")]);
     assert_eq!(paused_runtime().block_on(search(&sources, &request(1))).unwrap().total, u64::MAX);
 }
 

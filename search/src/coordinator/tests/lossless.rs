@@ -70,7 +70,7 @@ fn any_case(way: Way) -> impl Strategy<Value = Case> {
 struct Server {
     cursor_key: Arc<TestKey>,
     cache: Option<SourcePageCache>,
-    sources: Vec<Arc<dyn Source>>,
+    sources: Vec<ModuleSource>,
 }
 
 impl Server {

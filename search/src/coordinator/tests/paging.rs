@@ -204,7 +204,7 @@ proptest! {
             weigh(&mut sources, weights);
             shared(sources)
         };
-        let by_page: Vec<Vec<Arc<dyn Source>>> = weights.iter().map(weighed).collect();
+        let by_page: Vec<Vec<ModuleSource>> = weights.iter().map(weighed).collect();
         let mut in_turn = by_page.iter().map(Vec::as_slice).cycle();
         let request = TestSearch { order: Order::Relevance, ..request(1) };
         let pages = follow_cursor_of(Duplicates::Keep, &mut in_turn, request, &limits);

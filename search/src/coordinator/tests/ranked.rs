@@ -65,7 +65,7 @@ fn runtime() -> Runtime {
 }
 
 /// A source of the index for each module. Titles go to the modules by number.
-fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<Arc<dyn Source>> {
+fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<ModuleSource> {
     let (index, mut writer) =
         Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
     let put = |(number, (module, title)): (usize, &(usize, &'static str))| {
@@ -90,11 +90,11 @@ fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<Arc<dyn Source>>
     sources_over(ServedIndex::of(Arc::new(EmbeddedEngine::from(index))))
 }
 
-fn sources_over(served: ServedIndex) -> Vec<Arc<dyn Source>> {
+fn sources_over(served: ServedIndex) -> Vec<ModuleSource> {
     let served = Arc::new(served);
     let cache = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
     let source = |module: &&str| BuiltinSource::new(Arc::clone(&served), cache.clone(), 1, module, module);
-    shared(MODULES.iter().map(source).collect())
+    MODULES.iter().map(|module| ModuleSource::Builtin(Arc::new(source(module)))).collect()
 }
 
 /// An index that never answers a search.

@@ -59,7 +59,8 @@ fn search_beside(
     request: &TestSearch,
 ) -> (SearchPage, usize) {
     let first = Arc::new(first);
-    let sources: Vec<Arc<dyn Source>> = vec![Arc::clone(&first) as _, Arc::new(second)];
+    let sources =
+        vec![ModuleSource::External(Arc::clone(&first) as _), ModuleSource::External(Arc::new(second))];
     let answer = paused_runtime().block_on(async {
         let started = Instant::now();
         let answer = search(&sources, request).await.unwrap();
@@ -151,7 +152,7 @@ fn unneeded_call_ahead_delays_no_page() {
     let fails = failing(source("a", 3, 1_000, 20), &[None, Some(Fault::Fails)]);
     let hangs = failing(source("b", 3, 900, 20), &[None, Some(Fault::Hangs)]);
     let late = SlowSource(Duration::from_secs(1), source("late", 10, 950, 5));
-    let sources: Vec<Arc<dyn Source>> = vec![Arc::new(fails), Arc::new(hangs), Arc::new(late)];
+    let sources = [shared(vec![fails]), shared(vec![hangs]), shared(vec![late])].concat();
     paused_runtime().block_on(async {
         let started = Instant::now();
         let answer = search(&sources, &request(10)).await.unwrap();

@@ -1,55 +1,12 @@
-//! Relevance order: sources of the index are ranked as if they were one.
+//! Pages in relevance order: sources of the index are ranked as if they were one.
 
-use std::sync::Arc;
+use trawl_engine::relevance::MatchScore;
+use trawl_engine::{Hit, Page};
 
-use trawl_engine::relevance::{MatchScore, QueryStatistics};
-use trawl_engine::{Hit, Page, RankedScope, Start};
-
-use super::{snapshot::ServedView, source::BuiltinSource};
 use crate::{
-    clock::this_hour,
-    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest},
+    source::{Item, Position, PositionedItem, SourcePage},
     weight::Relevance,
 };
-
-/// One page of each source, from its position.
-pub(crate) async fn ranked_together(
-    request: &SourceRequest,
-    sources: &[(&BuiltinSource, &Position)],
-) -> Result<Vec<SourcePage>, SourceFailure> {
-    let [(first, position), beside @ ..] = sources else { return Ok(Vec::new()) };
-    let ServedView { view, incomplete, degradation } = first.view_of(&request.search)?;
-    let skips: Vec<usize> = sources.iter().map(|(_, position)| skip(position)).collect();
-    let beside = beside
-        .iter()
-        .map(|(source, position)| RankedScope { scope: Arc::clone(&source.scope), skip: skip(position) });
-    let start = Start::Relevance {
-        skip: skip(position),
-        beside: beside.collect(),
-        now: this_hour(),
-        recency: request.recency,
-    };
-    let search = Arc::new(first.request(request, start));
-    let page = first.cache.get(search, view, first.on_failure()).await?;
-    let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);
-    for page in &mut pages {
-        page.incomplete.clone_from(&incomplete);
-        page.note = degradation.as_deref().cloned();
-    }
-    Ok(pages)
-}
-
-/// Statistics of sources that have no more items; `None` if the index fails.
-pub(crate) async fn statistics(
-    request: &SourceRequest,
-    sources: &[&BuiltinSource],
-) -> Option<Arc<QueryStatistics>> {
-    let mut search = (*request.search).clone();
-    search.parameters.limit = 0;
-    let request = SourceRequest { search: Arc::new(search), ..request.clone() };
-    let sources: Vec<_> = sources.iter().map(|source| (*source, &Position::Beginning)).collect();
-    ranked_together(&request, &sources).await.ok()?.into_iter().next()?.statistics
-}
 
 pub(crate) fn skip(position: &Position) -> usize {
     if let Position::AfterRank(skip) = position { *skip } else { 0 }

@@ -5,26 +5,20 @@ mod tests;
 
 use std::sync::Arc;
 
-use trawl_engine::relevance::Recency;
-use trawl_engine::{
-    FacetFields, Failure, FieldCounts, Hit, Page, Query, RankedScope, Request, Scope, Start, TimePosition,
-    View,
-};
+use trawl_engine::relevance::{QueryStatistics, Recency};
+use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, Query, RankedScope, Request, Scope, Start, View};
 
 use super::{
     id_of,
     page_cache::IndexPageCache,
-    ranked::ranked_together,
+    ranked::{into_pages, skip},
     snapshot::{ServedIndex, ServedView},
+    time_order::{into_page, start},
 };
 use crate::{
     clock::this_hour,
     request::{Order, SearchContext, Viewer},
-    source::{
-        FailureKind, Item, Position, PositionedItem, Source, SourceFailure, SourcePage, SourceRequest,
-        TimeBound,
-    },
-    weight::Relevance,
+    source::{FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest},
 };
 
 /// A larger group of equal times needs a blocking thread.
@@ -68,21 +62,6 @@ impl Source for BuiltinSource {
         &self.name
     }
 
-    fn as_builtin(&self) -> Option<&BuiltinSource> {
-        Some(self)
-    }
-
-    async fn count(&self, mut search: SearchContext) -> Option<u64> {
-        search.parameters.limit = 0;
-        let request = SourceRequest {
-            search: Arc::new(search),
-            whole_ties: None,
-            before: None,
-            recency: Recency::default(),
-        };
-        self.page(&request, &Position::Beginning).await.ok()?.total
-    }
-
     async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
         let request = request_of_id(&self.scope, viewer, id);
         let found = self.newest(&[request].into()).await?;
@@ -102,6 +81,18 @@ impl Source for BuiltinSource {
 }
 
 impl BuiltinSource {
+    /// Counts the matches of a keyword in time order.
+    pub(crate) async fn count(&self, mut search: SearchContext) -> Option<u64> {
+        search.parameters.limit = 0;
+        let request = SourceRequest {
+            search: Arc::new(search),
+            whole_ties: None,
+            before: None,
+            recency: Recency::default(),
+        };
+        self.page(&request, &Position::Beginning).await.ok()?.total
+    }
+
     async fn search(
         &self,
         view: Arc<dyn View>,
@@ -245,43 +236,41 @@ pub(crate) fn request_of_id(scope: &Arc<Scope>, viewer: &Viewer, id: &str) -> Re
     Request { limit: 1, ..Request::total_of(scope, &viewer.principals, query) }
 }
 
-/// Start in time order; `None` at the end.
-pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<Start> {
-    let after = match position {
-        Position::End => return None,
-        Position::AfterItem(display_time, id) => {
-            Some(TimePosition { display_time: *display_time, id: Some(id.clone()) })
-        }
-        // The total includes the filter `to`.
-        _ => request.before.map(|display_time| TimePosition { display_time, id: None }),
+/// One page of each source, from its position.
+pub(crate) async fn ranked_together(
+    request: &SourceRequest,
+    sources: &[(&BuiltinSource, &Position)],
+) -> Result<Vec<SourcePage>, SourceFailure> {
+    let [(first, position), beside @ ..] = sources else { return Ok(Vec::new()) };
+    let ServedView { view, incomplete, degradation } = first.view_of(&request.search)?;
+    let skips: Vec<usize> = sources.iter().map(|(_, position)| skip(position)).collect();
+    let beside = beside
+        .iter()
+        .map(|(source, position)| RankedScope { scope: Arc::clone(&source.scope), skip: skip(position) });
+    let start = Start::Relevance {
+        skip: skip(position),
+        beside: beside.collect(),
+        now: this_hour(),
+        recency: request.recency,
     };
-    Some(Start::Time { after, whole_ties: request.whole_ties })
+    let search = Arc::new(first.request(request, start));
+    let page = first.cache.get(search, view, first.on_failure()).await?;
+    let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);
+    for page in &mut pages {
+        page.incomplete.clone_from(&incomplete);
+        page.note = degradation.as_deref().cloned();
+    }
+    Ok(pages)
 }
 
-/// A page in time order.
-pub(crate) fn into_page(page: Page, request: &SourceRequest) -> SourcePage {
-    let items: Vec<PositionedItem> = page
-        .hits
-        .into_iter()
-        .map(|hit| PositionedItem {
-            after: Position::AfterItem(hit.display_time, hit.id.clone()),
-            item: Item::from(hit),
-            relevance: Relevance::default(),
-        })
-        .collect();
-    let last = items.last();
-    let bound = match last.map(|last| last.item.display_time) {
-        // Whole groups leave nothing behind unless cut.
-        Some(time) if request.whole_ties.is_some() && !page.cut => TimeBound::AtMost(time.saturating_sub(1)),
-        Some(time) => TimeBound::AtMost(time),
-        None => TimeBound::AnyTime,
-    };
-    SourcePage {
-        next: page.more.then(|| last.map(|last| last.after.clone())).flatten(),
-        bound,
-        total: Some(page.total),
-        tie_cut: page.cut,
-        items,
-        ..SourcePage::default()
-    }
+/// Statistics of sources that have no more items; `None` if the index fails.
+pub(crate) async fn statistics(
+    request: &SourceRequest,
+    sources: &[&BuiltinSource],
+) -> Option<Arc<QueryStatistics>> {
+    let mut search = (*request.search).clone();
+    search.parameters.limit = 0;
+    let request = SourceRequest { search: Arc::new(search), ..request.clone() };
+    let sources: Vec<_> = sources.iter().map(|source| (*source, &Position::Beginning)).collect();
+    ranked_together(&request, &sources).await.ok()?.into_iter().next()?.statistics
 }
