@@ -21,6 +21,7 @@ use tokio::sync::Semaphore;
 use trawl_search::{
     CacheSettings, ModuleDirectory, SuspensionSettings, TenantModules,
     clock::Clock,
+    panics::CaughtPanic,
     sources::{builtin::ServedIndex, external::SingleFlight},
 };
 
@@ -99,7 +100,8 @@ impl Registry {
         }
         let generation = self.store.generations().now(Cached::Modules(tenant_id));
         let (loader, tenants) = (Arc::clone(&self.loader), self.tenants.clone());
-        let panicked = || Err("loading the modules of a tenant panicked".to_owned());
+        let panicked =
+            |panic: &CaughtPanic| Err(format!("loading the modules of a tenant panicked: {panic}"));
         let (load, _joined) = self.loads.join((tenant_id, generation.number), panicked, async move {
             let modules = Arc::new(loader.load(tenant_id).await.map_err(|error| error.to_string())?);
             tenants.insert(tenant_id, (generation, Arc::clone(&modules)));

@@ -13,6 +13,7 @@ use tracing::Subscriber;
 use tracing_subscriber::{
     EnvFilter, Layer, fmt, layer::SubscriberExt, registry::LookupSpan, util::SubscriberInitExt,
 };
+use trawl_search::panics;
 
 pub use self::export::exports;
 
@@ -34,6 +35,7 @@ pub struct Telemetry {
 /// # Errors
 /// A message that names the setting.
 pub fn start(log: &Log, spans: &config::Telemetry) -> Result<Telemetry, String> {
+    panics::note_places();
     let filter = EnvFilter::try_new(&log.filter)
         .map_err(|_| "log.filter: must be a filter such as info or trawl=debug,warn".to_owned())?;
     let registry = tracing_subscriber::registry();

@@ -13,6 +13,7 @@ use tracing::{Instrument, Span, field::Empty};
 
 use crate::{
     module::ModuleSource,
+    panics::CaughtPanic,
     source::{Position, Source, SourceFailure, SourcePage, SourceRequest, Status},
     sources::builtin::{self, BuiltinSource},
 };
@@ -140,7 +141,7 @@ async fn ask(
     };
     let result = match ended {
         Ok(Ok(result)) => result,
-        Ok(Err(_panic)) => Err(SourceFailure::panicked()),
+        Ok(Err(payload)) => Err(SourceFailure::of_panic(&call.ids().join(","), &CaughtPanic::new(&*payload))),
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
     let took = started.elapsed();

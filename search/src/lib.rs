@@ -21,6 +21,7 @@ pub mod latencies;
 mod loop_guard;
 mod merge;
 mod module;
+pub mod panics;
 mod pinned;
 mod plan;
 mod relaxation;

@@ -8,6 +8,7 @@ use trawl_engine::{
 
 use crate::{
     loop_guard::{Fingerprint, fingerprint},
+    panics::CaughtPanic,
     request::{SearchContext, Viewer},
     weight::{Relevance, Weight},
 };
@@ -293,7 +294,9 @@ impl SourceFailure {
         Self { is_person_refused: true, ..Self::new(FailureKind::Unauthorized, message) }
     }
 
-    pub(crate) fn panicked() -> Self {
+    /// Logs the panic; callers learn no more than that there was one.
+    pub(crate) fn of_panic(source: &str, panic: &CaughtPanic) -> Self {
+        tracing::error!(source, %panic, "a source panicked");
         Self::new(FailureKind::Error, "the source failed inside the server")
     }
 }

@@ -21,7 +21,7 @@ use tower_http::{
     request_id::{MakeRequestUuid, PropagateRequestIdLayer, RequestId, SetRequestIdLayer},
 };
 use tracing::Instrument;
-use trawl_search::SourceCounts;
+use trawl_search::{SourceCounts, panics::CaughtPanic};
 
 use super::access;
 use crate::{app::App, error::Error, http::badge_envelope, pages, telemetry};
@@ -115,12 +115,7 @@ async fn wrong_method(method: Method, uri: Uri) -> Error {
 
 #[allow(clippy::needless_pass_by_value, reason = "the layer hands the payload over")]
 fn into_envelope(panic: Box<dyn Any + Send>) -> Response {
-    let text = panic
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("a panic without a message");
-    Error::internal(text.to_owned()).into_response()
+    Error::internal(CaughtPanic::new(&*panic).to_string()).into_response()
 }
 
 /// Omits the query string: keywords are private.

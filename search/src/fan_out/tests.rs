@@ -1,7 +1,7 @@
 use std::{cell::RefCell, collections::BTreeMap, fmt::Debug, future::pending, sync::OnceLock};
 
 use tracing::{
-    Metadata,
+    Event, Level, Metadata,
     field::{Field, Visit},
     span::{Attributes, Id, Record},
 };
@@ -14,6 +14,7 @@ use tracing_subscriber::{
 
 use super::*;
 use crate::{
+    panics::note_places,
     request::SearchParameters,
     source::FailureKind,
     testing::{parameters, paused_runtime, source_request},
@@ -25,6 +26,7 @@ type Fields = BTreeMap<&'static str, String>;
 
 thread_local! {
     static SEEN: RefCell<(BTreeMap<u64, Fields>, Vec<Fields>)> = RefCell::default();
+    static ERRORS: RefCell<Vec<Fields>> = RefCell::default();
 }
 
 /// One subscriber for all tests: with several, the first decides for all.
@@ -34,12 +36,15 @@ impl SpanRecorder {
     fn start() {
         static STARTED: OnceLock<()> = OnceLock::new();
         STARTED.get_or_init(|| {
-            let is_recorded = |metadata: &Metadata<'_>| ["source", SEARCH].contains(&metadata.name());
+            let is_recorded = |metadata: &Metadata<'_>| {
+                metadata.is_event() || ["source", SEARCH].contains(&metadata.name())
+            };
             let recorder = SpanRecorder.with_filter(filter_fn(is_recorded));
             tracing::subscriber::set_global_default(Registry::default().with(recorder)).unwrap();
             tracing::callsite::rebuild_interest_cache();
         });
         SEEN.take();
+        ERRORS.take();
     }
 }
 
@@ -71,6 +76,14 @@ impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanRec
                 values.record(&mut Reader(fields));
             }
         });
+    }
+
+    fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
+        if *event.metadata().level() == Level::ERROR {
+            let mut fields = Fields::new();
+            event.record(&mut Reader(&mut fields));
+            ERRORS.with_borrow_mut(|errors| errors.push(fields));
+        }
     }
 
     fn on_close(&self, id: Id, _context: Context<'_, S>) {
@@ -168,6 +181,17 @@ fn each_source_has_a_span_with_its_status() {
     for end in all {
         assert_eq!(spans_of(&[end.0], Duration::MAX), ends(&[end]));
     }
+}
+
+#[test]
+fn panic_of_a_source_is_logged_once_with_its_message_and_place() {
+    note_places();
+    spans_of(&["fine", "panics"], Duration::MAX);
+    let errors = ERRORS.take();
+    let [error] = errors.as_slice() else { panic!("{errors:?}") };
+    assert_eq!(error["source"], "panics");
+    let place = error["panic"].strip_prefix("made to panic at ").unwrap();
+    assert!(place.starts_with(file!()), "{place}");
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! One run of a subscription.
 
-use std::{mem, panic::AssertUnwindSafe, time::Duration};
+use std::{any::Any, mem, panic::AssertUnwindSafe, time::Duration};
 
 use futures::FutureExt;
 use tokio::time::sleep;
 use trawl_connectors::FeedClient;
+use trawl_search::panics::CaughtPanic;
 
 use super::{
     SubscriptionsState,
@@ -102,7 +103,9 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
     let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
     let mut run = Run { runner, begun, fence, report, aged: Vec::new() };
     let carried = AssertUnwindSafe(run.carry_out()).catch_unwind().await;
-    let failure = match carried.unwrap_or_else(|_panic| Err(Error::internal("a panic").into())) {
+    let panicked =
+        |payload: Box<dyn Any + Send>| Stop::from(Error::internal(CaughtPanic::new(&*payload).to_string()));
+    let failure = match carried.map_err(panicked).flatten() {
         Ok(()) | Err(Stop::Superseded) => return,
         Err(Stop::Failed(failure)) => failure,
         Err(Stop::Internal(error)) => {

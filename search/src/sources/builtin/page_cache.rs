@@ -10,6 +10,7 @@ use std::{sync::Arc, time::Duration};
 use moka::{ops::compute::Op, sync::Cache};
 use trawl_engine::{Failure, Page, Request, Start, TimePosition, View};
 
+use super::id_of;
 use crate::{
     settings::CacheSettings,
     source::SourceFailure,
@@ -76,7 +77,9 @@ impl IndexPageCache {
             return Ok(cached.page);
         }
         let (cache, flight_key) = (self.clone(), (Arc::clone(&request), generation));
-        let (page, joined) = self.in_flight.join(flight_key, || Err(SourceFailure::panicked()), async move {
+        let source = id_of(&request.scope.module);
+        let panicked = move |panic: &_| Err(SourceFailure::of_panic(&source, panic));
+        let (page, joined) = self.in_flight.join(flight_key, panicked, async move {
             let page = Arc::new(view.search(&request).await.map_err(on_failure)?);
             cache.put(request, generation, &page);
             Ok(page)

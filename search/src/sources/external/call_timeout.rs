@@ -1,7 +1,8 @@
 //! Layer of suspension and the source's timeout: permits, limits and records calls.
 
-use std::{future::pending, mem, pin::Pin, sync::Arc, time::Duration};
+use std::{any::Any, future::pending, mem, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use tokio::{
     runtime::Handle,
     time::{Instant, timeout},
@@ -17,7 +18,10 @@ use super::{
     raw_page::{RawPage, SourcePageKey},
     suspension::{Admission, CallEnd, Permission, Suspended},
 };
-use crate::source::{FailureKind, Pause, SourceFailure};
+use crate::{
+    panics::CaughtPanic,
+    source::{FailureKind, Pause, SourceFailure},
+};
 
 pub(crate) struct PageCall {
     pub(crate) key: Arc<SourcePageKey>,
@@ -98,6 +102,10 @@ impl SourceState {
             Admission::Refused(suspended) => Err(refusal(suspended, now)),
         }
     }
+
+    fn panicked(&self, payload: &(dyn Any + Send)) -> SourceFailure {
+        SourceFailure::of_panic(&self.source_id, &CaughtPanic::new(payload))
+    }
 }
 
 pub(super) struct CallPermit {
@@ -125,7 +133,8 @@ impl CallPermit {
         let call = Box::pin(async move { timeout(source_timeout, call).await.unwrap_or_else(late) });
         async move {
             let mut guard = CallGuard { call, permit: Some(self), started, deadline };
-            let result = guard.call.as_mut().await;
+            let ended = AssertUnwindSafe(guard.call.as_mut()).catch_unwind().await;
+            let result = ended.unwrap_or_else(|payload| Err(state.panicked(&*payload)));
             state.record_end(result.as_deref(), started.elapsed());
             if let Some(permit) = guard.permit.take() {
                 permit.judge(result.as_deref());
@@ -153,8 +162,11 @@ impl CallPermit {
             self.is_follower = true;
         }
         runtime.spawn(async move {
-            let result = call.await;
-            self.judge(result.as_deref());
+            match AssertUnwindSafe(call).catch_unwind().await {
+                Ok(result) => self.judge(result.as_deref()),
+                // Not judged: another call may probe at once.
+                Err(payload) => drop(self.state.panicked(&*payload)),
+            }
         });
     }
 }
@@ -171,7 +183,7 @@ impl Drop for CallPermit {
     }
 }
 
-/// Records a panic, a timeout or a cancellation on drop.
+/// Records a timeout on drop; a call dropped earlier was cancelled.
 struct CallGuard {
     call: BoxedCall,
     permit: Option<CallPermit>,
@@ -183,11 +195,7 @@ impl Drop for CallGuard {
     fn drop(&mut self) {
         let Some(permit) = self.permit.take() else { return };
         let took = self.started.elapsed();
-        if std::thread::panicking() {
-            let failure = SourceFailure::panicked();
-            permit.state.record_end(Err(&failure), took);
-            permit.judge(Err(&failure));
-        } else if Instant::now() >= self.deadline {
+        if Instant::now() >= self.deadline {
             permit.state.record_end(Err(&SourceFailure::timed_out(took)), took);
             permit.follow(mem::replace(&mut self.call, Box::pin(pending())));
         }

@@ -132,7 +132,7 @@ pub struct SourceHealth {
 /// Suspension and statistics, which outlive a registration.
 pub struct SourceState {
     tenant_id: i64,
-    source_id: String,
+    pub(super) source_id: String,
     pub(super) clock: Arc<dyn Clock>,
     /// Made at the first call, since the number of series is bounded.
     seconds: OnceLock<Histogram>,

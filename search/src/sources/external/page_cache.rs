@@ -205,7 +205,9 @@ impl SourcePageCache {
         key: Arc<SourcePageKey>,
         call: impl Future<Output = PageResult> + Send + 'static,
     ) -> SharedCall<PageResult> {
-        let (call, joined) = self.inner.in_flight.join(key, || Err(SourceFailure::panicked()), call);
+        // The layer below catches and logs panics of the source.
+        let panicked = |panic: &_| Err(SourceFailure::of_panic("external", panic));
+        let (call, joined) = self.inner.in_flight.join(key, panicked, call);
         count_page("external", if joined { "coalesced" } else { "miss" });
         call
     }

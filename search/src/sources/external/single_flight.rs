@@ -15,6 +15,8 @@ use futures::{
     future::{BoxFuture, Shared, WeakShared},
 };
 
+use crate::panics::CaughtPanic;
+
 /// Waiter of a call. The last to leave drops it.
 pub type SharedCall<T> = Shared<BoxFuture<'static, T>>;
 
@@ -52,7 +54,7 @@ where
     pub fn join(
         &self,
         key: K,
-        on_panic: impl FnOnce() -> T + Send + 'static,
+        on_panic: impl FnOnce(&CaughtPanic) -> T + Send + 'static,
         call: impl Future<Output = T> + Send + 'static,
     ) -> (SharedCall<T>, bool) {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
@@ -64,7 +66,8 @@ where
         let guard = FlightGuard { in_flight: Arc::clone(&self.in_flight), key: key.clone(), number };
         let waiting = async move {
             let _guard = guard;
-            AssertUnwindSafe(call).catch_unwind().await.unwrap_or_else(|_panic| on_panic())
+            let ended = AssertUnwindSafe(call).catch_unwind().await;
+            ended.unwrap_or_else(|payload| on_panic(&CaughtPanic::new(&*payload)))
         }
         .boxed()
         .shared();

@@ -140,10 +140,8 @@ fn panic_is_counted_as_an_error() {
     run(async {
         let state = state();
         let call = async { panic!("a source that fails inside the server") };
-        let ended =
-            std::panic::AssertUnwindSafe(state.watch(within(1_000), LIMIT, call)).catch_unwind().await;
-        assert!(ended.is_err());
-        assert_eq!(health(&state).calls.error, 1);
+        let failure = state.watch(within(1_000), LIMIT, call).await.unwrap_err();
+        assert_eq!((failure.kind, health(&state).calls.error), (FailureKind::Error, 1));
     });
 }
 
