@@ -19,10 +19,8 @@ use std::sync::Arc;
 use moka::sync::Cache;
 use tokio::sync::Semaphore;
 use trawl_search::{
-    CacheSettings, ModuleDirectory, SuspensionSettings, TenantModules,
-    clock::Clock,
-    panics::CaughtPanic,
-    sources::{builtin::ServedIndex, external::SingleFlight},
+    CacheSettings, ModuleDirectory, SingleFlight, SuspensionSettings, TenantModules, clock::Clock,
+    panics::CaughtPanic, sources::builtin::ServedIndex,
 };
 
 use self::loader::Loader;

@@ -28,6 +28,7 @@ mod relaxation;
 mod request;
 mod rounds;
 mod settings;
+mod single_flight;
 pub mod slow;
 mod source;
 pub mod sources;
@@ -52,6 +53,7 @@ pub use request::{
     FacetSelection, Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer,
 };
 pub use settings::{CacheSettings, SuspensionRule, SuspensionSettings};
+pub use single_flight::{SharedCall, SingleFlight};
 pub use source::{FailureKind, Item, Status};
 pub use vocabulary::{PinnedItem, Vocabulary, normalise};
 pub use weight::Weight;

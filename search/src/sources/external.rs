@@ -29,14 +29,12 @@ mod page_cache;
 mod positions;
 mod raw_page;
 mod resume;
-mod single_flight;
 mod source;
 mod suspension;
 
 pub use client::{ClientSettings, PropagateTrace};
 pub use health::SourceState;
 pub use page_cache::SourcePageCache;
-pub use single_flight::{SharedCall, SingleFlight};
 pub use source::{ExternalSettings, ExternalSource};
 pub use suspension::Suspended;
 

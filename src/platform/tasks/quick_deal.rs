@@ -2,10 +2,10 @@
 //!
 //! No transaction spans the callback. One records the start, a second moves the task from the state it finds.
 
+mod handlings;
 pub(super) mod repo;
 pub mod routes;
 mod rules;
-mod single_flight;
 
 use std::{
     slice::from_ref,
@@ -20,9 +20,9 @@ use trawl_connectors::{AddressRules, CallbackClient, CallbackError, SettingsErro
 use url::Url;
 
 use self::{
+    handlings::{ApplicationPermit, Handlings},
     repo::{HandlingOutcome, StartedHandling},
     rules::{Handling, TaskInfo, sign},
-    single_flight::{ApplicationPermit, SingleFlight},
 };
 use super::{
     forms::Ending,
@@ -52,7 +52,7 @@ pub struct QuickDeals {
     keys: Arc<Keys>,
     callbacks: CallbackClient,
     timeout: Duration,
-    single_flight: SingleFlight<()>,
+    handlings: Handlings<()>,
 }
 
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ impl QuickDeals {
     ) -> Result<Self, SettingsError> {
         let callbacks = CallbackClient::new(addresses)?;
         let timeout = settings.callback_timeout();
-        Ok(Self { store, leases, keys, callbacks, timeout, single_flight: SingleFlight::new(settings) })
+        Ok(Self { store, leases, keys, callbacks, timeout, handlings: Handlings::new(settings) })
     }
 
     /// Handles or joins a task's handling, even if the caller disconnects.
@@ -103,19 +103,19 @@ impl QuickDeals {
         Handling::of(row, &request.actor)?;
         let this = Arc::clone(self);
         let handle = move |permit| this.carry_through(request, permit);
-        let waiting = self.single_flight.join(task_id, &row.application, handle)?;
+        let waiting = self.handlings.join(task_id, &row.application, handle)?;
         waiting.await.map_err(|refusal| refusal.repeated())
     }
 
     /// Rejects new handlings and waits for those in flight.
     pub async fn stop(&self) {
-        self.single_flight.stop().await;
+        self.handlings.stop().await;
     }
 
     async fn carry_through(
         self: Arc<Self>,
         request: QuickDealRequest,
-        permit: Arc<ApplicationPermit<()>>,
+        permit: Arc<ApplicationPermit>,
     ) -> Result<()> {
         let outcome = self.carry_alone(request, permit).await;
         if let Err(refusal) = &outcome {
@@ -126,7 +126,7 @@ impl QuickDeals {
     }
 
     /// One replica at a time calls for a task. Another waits for that call and answers what it led to.
-    async fn carry_alone(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit<()>>) -> Result<()> {
+    async fn carry_alone(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit>) -> Result<()> {
         let name = format!("task:{}:{}", request.tenant_id, request.task_id);
         if let Some(lease) = self.leases.try_acquire(&name).await? {
             let outcome = self.carry(request, lease.fence(), permit).await;
@@ -147,7 +147,7 @@ impl QuickDeals {
         &self,
         request: QuickDealRequest,
         fence: Fence,
-        permit: Arc<ApplicationPermit<()>>,
+        permit: Arc<ApplicationPermit>,
     ) -> Result<()> {
         let due = self.begin(request.clone(), fence).await?;
         let started = Instant::now();
@@ -183,7 +183,7 @@ impl QuickDeals {
         &self,
         request: &QuickDealRequest,
         due: &PendingCallback,
-        permit: Arc<ApplicationPermit<()>>,
+        permit: Arc<ApplicationPermit>,
     ) -> Result<(), CallbackError> {
         let unsendable = |what: &str| CallbackError::Failed(format!("the callback cannot be called: {what}"));
         let info = TaskInfo {

@@ -13,8 +13,9 @@ use trawl_engine::{Failure, Page, Request, Start, TimePosition, View};
 use super::id_of;
 use crate::{
     settings::CacheSettings,
+    single_flight::SingleFlight,
     source::SourceFailure,
-    sources::{cache_shares, count_page, external::SingleFlight},
+    sources::{cache_shares, count_page},
 };
 
 /// By then, most unused pages are of an older generation.

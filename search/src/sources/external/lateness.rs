@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::{health::SourceState, page_cache::PageResult, single_flight::SharedCall};
-use crate::source::SourceFailure;
+use super::{health::SourceState, page_cache::PageResult};
+use crate::{single_flight::SharedCall, source::SourceFailure};
 
 /// So many waits in vain make a source late.
 const IN_A_ROW: u32 = 3;

@@ -11,10 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     positions::TimePositions,
     raw_page::{RawPage, SourcePageKey},
-    single_flight::{SharedCall, SingleFlight},
 };
 use crate::{
     settings::CacheSettings,
+    single_flight::{SharedCall, SingleFlight},
     source::{Item, SourceFailure},
     sources::{cache_shares, count_page},
 };

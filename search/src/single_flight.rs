@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    convert::Infallible,
     hash::Hash,
     panic::AssertUnwindSafe,
     sync::{
@@ -57,11 +58,30 @@ where
         on_panic: impl FnOnce(&CaughtPanic) -> T + Send + 'static,
         call: impl Future<Output = T> + Send + 'static,
     ) -> (SharedCall<T>, bool) {
+        match self.try_join::<_, Infallible>(key, on_panic, || Ok(call)) {
+            Ok(joined) => joined,
+        }
+    }
+
+    /// Joins a call, or begins the one that `begin` permits. No call of any key begins meanwhile.
+    ///
+    /// # Errors
+    /// The refusal of `begin`.
+    pub fn try_join<C, E>(
+        &self,
+        key: K,
+        on_panic: impl FnOnce(&CaughtPanic) -> T + Send + 'static,
+        begin: impl FnOnce() -> Result<C, E>,
+    ) -> Result<(SharedCall<T>, bool), E>
+    where
+        C: Future<Output = T> + Send + 'static,
+    {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let mut in_flight = lock(&self.in_flight);
         if let Some(waiting) = in_flight.get(&key).and_then(|flight| flight.call.upgrade()) {
-            return (waiting, true);
+            return Ok((waiting, true));
         }
+        let call = begin()?;
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
         let guard = FlightGuard { in_flight: Arc::clone(&self.in_flight), key: key.clone(), number };
         let waiting = async move {
@@ -75,7 +95,7 @@ where
         if let Some(call) = waiting.downgrade() {
             in_flight.insert(key, Flight { call, number });
         }
-        (waiting, false)
+        Ok((waiting, false))
     }
 
     #[cfg(test)]

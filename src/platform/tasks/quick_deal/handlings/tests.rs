@@ -1,12 +1,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use super::*;
 use crate::error::Kind;
 
-fn handlings(most: usize, most_per_application: usize) -> SingleFlight<u32> {
-    SingleFlight::new(&Tasks {
+fn handlings(most: usize, most_per_application: usize) -> Handlings<u32> {
+    Handlings::new(&Tasks {
         callbacks_at_once: most,
         callbacks_at_once_per_application: most_per_application,
         ..Tasks::default()
@@ -18,7 +19,7 @@ fn held() -> (oneshot::Sender<u32>, impl Future<Output = Result<u32>> + Send + '
     (end, async move { ended.await.map_err(|_| Error::internal("nobody ended it")) })
 }
 
-fn refusal(joined: Result<SharedOutcome<u32>>) -> Error {
+fn refusal(joined: Result<SharedCall<Outcome<u32>>>) -> Error {
     joined.map(drop).unwrap_err()
 }
 
@@ -98,7 +99,7 @@ async fn panic_reaches_all_waiters_and_releases_permit() {
     let next = handlings.join("t1", "state", |_| handling).unwrap();
     end.send(2).unwrap();
     assert_eq!(next.await.unwrap(), 2);
-    assert!(lock(&handlings.in_flight).by_application.is_empty());
+    assert!(lock(&handlings.by_application).is_empty());
 }
 
 #[tokio::test]
@@ -136,5 +137,5 @@ async fn application_permit_is_held_until_last_clone_drops() {
     drop((second, third));
 
     drop(permit);
-    assert!(!lock(&handlings.in_flight).by_application.contains_key("hangs"));
+    assert!(!lock(&handlings.by_application).contains_key("hangs"));
 }
