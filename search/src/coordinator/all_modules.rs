@@ -20,7 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 use trawl_engine::correction::{Correction, UnknownWords};
 
-use super::{PageContext, facet_counting::FacetCounting, finds_nothing, top::TopSearch};
+use super::{PageContext, facet_counting::FacetCounting, rewriting::finds_nothing, top::TopSearch};
 use crate::{
     answer::{Facets, Failure, SearchPage, SourceReport},
     cursor::Rewrite,
@@ -245,11 +245,11 @@ impl Shared {
         let page = PageRequest::default();
         let context = self.context(*place);
         if rewrite.corrected.is_some()
-            && let Some(instead) = context.answer_instead(module, &page, rewrite.clone()).await
+            && let Some(instead) = context.search_instead(module, &page, rewrite.clone()).await
         {
             return Ok(instead);
         }
-        context.answer_as_typed(module, &page).await
+        context.search_as_typed(module, &page).await
     }
 
     fn context(&self, place: Option<usize>) -> Cow<'_, PageContext> {
@@ -306,7 +306,7 @@ fn answers_instead(
         let task = async move {
             let _permits = permits.await;
             let (place, searchable) = place;
-            shared.context(place).answer_instead(&searchable, &PageRequest::default(), rewrite).await
+            shared.context(place).search_instead(&searchable, &PageRequest::default(), rewrite).await
         };
         let task = AbortOnDropHandle::new(tokio::spawn(task.in_current_span()));
         async move {

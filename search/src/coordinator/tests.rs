@@ -9,13 +9,16 @@ mod sources;
 
 use std::{iter, time::Duration};
 
+use tokio::sync::Semaphore;
+
 use self::sources::MadeItem;
 use super::*;
 use crate::{
     clock::SystemClock,
     duplicates::Duplicates,
-    request::Filters,
-    source::Source,
+    module::{ModuleSource, SearchableModule},
+    request::{Filters, Order, PageRequest, PageStart},
+    source::{Source, Status},
     testing::{TestKey, module, paused_runtime, viewer},
 };
 

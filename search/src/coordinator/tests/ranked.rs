@@ -4,7 +4,8 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use trawl_engine::{
-    Audience, Change, Checkpoint, Document, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope, View,
+    Audience, Change, Checkpoint, Document, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope,
+    View, correction::UnknownWords,
 };
 use trawl_index::{EmbeddedEngine, Index, Options};
 
