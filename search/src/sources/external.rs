@@ -1,16 +1,15 @@
-//! An external system as a source: a stack of layers, cache(single flight(suspension(hedging(client)))).
+//! An external system as a source.
 //!
-//! One page, from top to bottom:
+//! `source` asks for one page in this order:
 //!
-//! 1. `source` finds the key of the page: registration, keyword and the source's own cursor.
-//! 2. `page_cache` answers with a fresh page, else calls the layers below. A stale page stands in for a failure.
-//! 3. `call_timeout` takes the suspension's permission before a call is joined: nobody waits for another's probe. It
-//!    limits the call and records its end. A call given up at the search's deadline runs on to its own limit, to
+//! 1. `page_cache`: a fresh page is the answer. A stale one will stand in for a failure.
+//! 2. `wait`: a source that was late three times in a row is asked and not waited for (`lateness`).
+//! 3. `call_timeout`: the suspension permits the call, before one is joined: nobody waits for another's probe.
+//! 4. `single_flight`: identical calls share one; a call without waiters is dropped.
+//! 5. `call_timeout`: the call is limited and its end recorded. One given up at its search's deadline runs on to its own limit, to
 //!    tell slow from down. A probe always does, else one call of each source.
-//!    A source that answered too late three times in a row is asked and not waited for (`lateness`).
-//! 4. `single_flight` shares the call with identical ones; a call without waiters is dropped.
-//! 5. `hedging` sends a second request if the first is late.
-//! 6. `client` makes the request, `page` reads its answer, and the call caches it, also after its search.
+//! 6. `hedging`: a second request follows if the first is late. `client` makes them, `raw_page` reads the answer.
+//! 7. `page_cache`: the call keeps its page, also after its search.
 //!
 //! Then `page` and `resume` filter and sort the page for one search.
 //!
@@ -31,6 +30,7 @@ mod raw_page;
 mod resume;
 mod source;
 mod suspension;
+mod wait;
 
 pub use client::{ClientSettings, PropagateTrace};
 pub use health::SourceState;

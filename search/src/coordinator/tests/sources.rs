@@ -270,15 +270,18 @@ impl FakeSource {
             keyword: request.search.parameters.keyword.clone(),
             cursor: cursor.map(str::to_owned),
         });
-        let begin = |_| {
-            let (call, cache, key) = (self.call(cursor), cache.clone(), Arc::clone(&key));
-            Ok(async move {
-                let result = call.await;
-                cache.keep(key, &result);
-                result
-            })
+        let cached = match cache.look_up(&key, request.search.deadline) {
+            Ok(cached) => cached,
+            Err(missing) => {
+                let (call, kept_by, fetched) = (self.call(cursor), cache.clone(), Arc::clone(&key));
+                let call = async move {
+                    let result = call.await;
+                    kept_by.keep(fetched, &result);
+                    result
+                };
+                missing.fill(Ok(cache.join(key, call))).await?
+            }
         };
-        let cached = cache.get(Arc::clone(&key), request.search.deadline, begin, |call, _until| call).await?;
         let page = into_page(&cached.page, request, order, cursor, consumed);
         let stale = matches!(cached.origin, Origin::Stale { .. });
         Ok(SourcePage { cached: cached.origin != Origin::Call, stale, ..page })

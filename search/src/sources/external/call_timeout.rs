@@ -1,4 +1,4 @@
-//! Layer of suspension and the source's timeout: permits, limits and records calls.
+//! Permits, limits and records calls: suspension, and the source's timeout.
 
 use std::{any::Any, future::pending, mem, panic::AssertUnwindSafe, pin::Pin, sync::Arc, time::Duration};
 
@@ -7,86 +7,17 @@ use tokio::{
     runtime::Handle,
     time::{Instant, timeout},
 };
-use tracing::{Instrument, Span};
-use trawl_connectors::TraceContext;
 
 use super::{
-    client::PropagateTrace,
     health::SourceState,
-    hedging::HedgedClient,
     page_cache::PageResult,
-    raw_page::{RawPage, SourcePageKey},
+    raw_page::RawPage,
     suspension::{Admission, CallEnd, Permission, Suspended},
 };
 use crate::{
     panics::CaughtPanic,
     source::{FailureKind, Pause, SourceFailure},
 };
-
-pub(crate) struct PageCall {
-    pub(crate) key: Arc<SourcePageKey>,
-    pub(crate) trace: Option<TraceContext>,
-    /// No fault of the source.
-    pub(crate) is_guess: bool,
-    pub(crate) span: Span,
-}
-
-pub(crate) struct GuardedClient {
-    client: Arc<HedgedClient>,
-    state: Arc<SourceState>,
-    source_timeout: Duration,
-    propagate_trace: PropagateTrace,
-}
-
-impl GuardedClient {
-    pub(crate) fn new(
-        client: HedgedClient,
-        state: Arc<SourceState>,
-        source_timeout: Duration,
-        propagate_trace: PropagateTrace,
-    ) -> Self {
-        Self { client: Arc::new(client), state, source_timeout, propagate_trace }
-    }
-
-    pub(crate) fn state(&self) -> &Arc<SourceState> {
-        &self.state
-    }
-
-    /// `keep` gets the outcome, even after `deadline`. Fails if the source is suspended.
-    pub(crate) fn begin<K>(
-        &self,
-        call: PageCall,
-        deadline: Instant,
-        keep: K,
-    ) -> Result<impl Future<Output = PageResult> + Send + use<K>, SourceFailure>
-    where
-        K: FnOnce(Arc<SourcePageKey>, &PageResult) + Send + 'static,
-    {
-        let permit = self.state.admit()?;
-        self.state.count_call();
-        let PageCall { key, trace, is_guess, span } = call;
-        let (client, propagate_trace, call_span) =
-            (Arc::clone(&self.client), self.propagate_trace, span.clone());
-        let call = async move {
-            let trace = propagate_trace(call_span, trace);
-            let result = client.fetch(&key, trace.as_ref()).await.map(Arc::new).map_err(|failure| {
-                SourceFailure { is_cursor_fault: failure.is_cursor_fault || is_guess, ..failure }
-            });
-            keep(key, &result);
-            result
-        };
-        Ok(permit.watch(deadline, self.source_timeout, call).instrument(span))
-    }
-
-    /// Whether a call would not wait for others.
-    pub(crate) fn has_room(&self) -> bool {
-        self.client.has_room()
-    }
-
-    pub(crate) async fn warm(&self) -> Result<(), SourceFailure> {
-        self.client.warm().await
-    }
-}
 
 type BoxedCall = Pin<Box<dyn Future<Output = PageResult> + Send>>;
 

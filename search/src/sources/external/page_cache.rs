@@ -1,4 +1,4 @@
-//! The top layer: pages by registration, keyword and cursor (decisions 6.5).
+//! Cached pages by registration, keyword and cursor.
 
 #[cfg(test)]
 mod tests;
@@ -150,21 +150,12 @@ impl SourcePageCache {
         self.inner.positions.forget(key);
     }
 
-    /// The page: fresh, from a call in flight, or from the call that `begin` permits.
+    /// Finds a fresh page.
     ///
-    /// A stale page stands in for a failed, late or refused call, unless its person is refused. `begin` and `wait` get the end of the wait.
-    pub(crate) async fn get<C, W>(
-        &self,
-        key: Arc<SourcePageKey>,
-        deadline: Instant,
-        begin: impl FnOnce(Instant) -> Result<C, SourceFailure>,
-        wait: impl FnOnce(SharedCall<PageResult>, Instant) -> W,
-    ) -> Result<CachedPage, SourceFailure>
-    where
-        C: Future<Output = PageResult> + Send + 'static,
-        W: Future<Output = PageResult>,
-    {
-        let stored = self.inner.pages.get(&key);
+    /// # Errors
+    /// What is missing, with the stale page that may stand in.
+    pub(crate) fn look_up(&self, key: &SourcePageKey, deadline: Instant) -> Result<CachedPage, MissingPage> {
+        let stored = self.inner.pages.get(key);
         let is_fresh =
             |stored: &&StoredPage| stored.since.elapsed() < self.inner.fresh && !stored.is_overtaken;
         if let Some(stored) = stored.as_ref().filter(is_fresh) {
@@ -172,35 +163,16 @@ impl SourcePageCache {
             return Ok(CachedPage { page: Arc::clone(&stored.page), origin: Origin::Cache });
         }
         let stale = stored.filter(|stored| stored.since.elapsed() < self.inner.stale);
-        let now = Instant::now();
-        let left = deadline.saturating_duration_since(now);
-        let until =
-            if stale.is_some() { now + left.saturating_sub(STALE_LEAD.min(left / 10)) } else { deadline };
-        let (result, was_called) = match begin(until) {
-            Ok(call) => {
-                let call = wait(self.join(key, call), until);
-                let result = if stale.is_some() {
-                    let late = |_elapsed| Err(SourceFailure::timed_out(now.elapsed()));
-                    timeout_at(until, call).await.unwrap_or_else(late)
-                } else {
-                    call.await
-                };
-                (result, true)
-            }
-            Err(failure) => (Err(failure), false),
-        };
-        match (result, stale) {
-            (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
-            (Err(failure), _) if failure.is_person_refused => Err(failure),
-            (Err(failure), Some(stored)) => {
-                count_page("external", "stale");
-                Ok(CachedPage { page: stored.page, origin: Origin::Stale { failure, was_called } })
-            }
-            (Err(failure), None) => Err(failure),
-        }
+        let stale = stale.map(|stored| stored.page);
+        let since = Instant::now();
+        let left = deadline.saturating_duration_since(since);
+        let lead = STALE_LEAD.min(left / 10);
+        let until = if stale.is_some() { since + left.saturating_sub(lead) } else { deadline };
+        Err(MissingPage { stale, since, until })
     }
 
-    fn join(
+    /// Joins the call in flight for a page, or begins this one.
+    pub(crate) fn join(
         &self,
         key: Arc<SourcePageKey>,
         call: impl Future<Output = PageResult> + Send + 'static,
@@ -210,5 +182,39 @@ impl SourcePageCache {
         let (call, joined) = self.inner.in_flight.join(key, panicked, call);
         count_page("external", if joined { "coalesced" } else { "miss" });
         call
+    }
+}
+
+/// A page that a call must fetch.
+pub(crate) struct MissingPage {
+    stale: Option<Arc<RawPage>>,
+    since: Instant,
+    /// End of the wait.
+    pub(crate) until: Instant,
+}
+
+impl MissingPage {
+    /// Waits for a call. A stale page stands in if it is refused, late or fails, unless its person is refused.
+    pub(crate) async fn fill(
+        self,
+        call: Result<impl Future<Output = PageResult>, SourceFailure>,
+    ) -> Result<CachedPage, SourceFailure> {
+        let was_called = call.is_ok();
+        let result = match call {
+            Ok(call) if self.stale.is_some() => {
+                let late = |_elapsed| Err(SourceFailure::timed_out(self.since.elapsed()));
+                timeout_at(self.until, call).await.unwrap_or_else(late)
+            }
+            Ok(call) => call.await,
+            Err(refusal) => Err(refusal),
+        };
+        match (result, self.stale) {
+            (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
+            (Err(failure), Some(page)) if !failure.is_person_refused => {
+                count_page("external", "stale");
+                Ok(CachedPage { page, origin: Origin::Stale { failure, was_called } })
+            }
+            (Err(failure), _) => Err(failure),
+        }
     }
 }

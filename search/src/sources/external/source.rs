@@ -1,4 +1,4 @@
-//! Top of the stack.
+//! One page, layer by layer.
 
 use std::{
     sync::{
@@ -8,23 +8,22 @@ use std::{
     time::Duration,
 };
 
-use futures::future::ready;
 use tokio::time::Instant;
-use tracing::Span;
+use tracing::{Instrument, Span};
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    call_timeout::{GuardedClient, PageCall},
     client::{ClientSettings, LazyClient, PropagateTrace},
     health::SourceState,
     hedging::HedgedClient,
-    lateness::Wait,
     page::{into_page, resume_point},
-    page_cache::{CachedPage, Origin, SourcePageCache},
+    page_cache::{CachedPage, Origin, PageResult, SourcePageCache},
     raw_page::SourcePageKey,
+    wait::Wait,
 };
 use crate::{
     request::{Order, Viewer},
+    single_flight::SharedCall,
     source::{ConsumedPart, Item, Position, Source, SourceFailure, SourcePage, SourceRequest},
     weight::Weight,
 };
@@ -40,7 +39,10 @@ pub struct ExternalSource {
     /// Separates the cached pages of registrations.
     registration: u64,
     cache: SourcePageCache,
-    client: GuardedClient,
+    state: Arc<SourceState>,
+    client: Arc<HedgedClient>,
+    timeout: Duration,
+    propagate_trace: PropagateTrace,
 }
 
 /// Settings of an external source.
@@ -68,12 +70,24 @@ impl ExternalSource {
     ) -> Self {
         static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
         let ExternalSettings { id, name, weight, hedging, client } = settings;
-        let (order, limit): (DeclaredOrder, Duration) = (client.order, client.source.timeout);
+        let (order, timeout) = (client.order, client.source.timeout);
         let is_personal = client.source.identity.is_some();
         let client = HedgedClient::new(LazyClient::new(client), hedging.then(|| Arc::clone(&state)));
-        let client = GuardedClient::new(client, state, limit, propagate_trace);
+        let client = Arc::new(client);
         let registration = REGISTRATIONS.fetch_add(1, Ordering::Relaxed);
-        Self { id, name, weight, order, is_personal, registration, cache, client }
+        Self {
+            id,
+            name,
+            weight,
+            order,
+            is_personal,
+            registration,
+            cache,
+            state,
+            client,
+            timeout,
+            propagate_trace,
+        }
     }
 
     /// Opens a connection and fetches a token. Fails if the client cannot be set up.
@@ -131,25 +145,52 @@ impl ExternalSource {
             return Err(SourceFailure::no_person());
         }
         let key = Arc::new(self.key(request, cursor));
-        let begin = |until| {
-            let (key, trace) = (Arc::clone(&key), request.search.parameters.trace.clone());
-            let call = PageCall { key, trace, is_guess, span: Span::current() };
-            let cache = self.cache.clone();
-            self.client.begin(call, until, move |key, result| cache.keep(key, result))
-        };
         let deadline = request.search.deadline;
-        let state = self.client.state();
-        let cached = if state.is_late(deadline.saturating_duration_since(Instant::now())) {
-            let begin =
-                |until| if self.client.has_room() { begin(until) } else { Err(SourceFailure::late()) };
-            let leave = |call, until| ready(Wait::until(until, state).leave(call));
-            self.cache.get(Arc::clone(&key), deadline, begin, leave).await?
-        } else {
-            let wait = |call, until| Wait::until(until, state).for_answer(call);
-            self.cache.get(Arc::clone(&key), deadline, begin, wait).await?
+        let cached = match self.cache.look_up(&key, deadline) {
+            Ok(cached) => cached,
+            Err(missing) => {
+                let until = missing.until;
+                let is_late = self.state.is_late(deadline.saturating_duration_since(Instant::now()));
+                let call = if is_late && !self.client.has_room() {
+                    Err(SourceFailure::late())
+                } else {
+                    self.call(request, key, until, is_guess)
+                };
+                let answer = call.map(|call| async move {
+                    let wait = Wait::until(until, &self.state);
+                    if is_late { wait.leave(call) } else { wait.for_answer(call).await }
+                });
+                missing.fill(answer).await?
+            }
         };
-        state.count_page(&cached.origin);
+        self.state.count_page(&cached.origin);
         Ok(cached)
+    }
+
+    /// Begins or joins a call; fails if the source is suspended.
+    fn call(
+        &self,
+        request: &SourceRequest,
+        key: Arc<SourcePageKey>,
+        until: Instant,
+        is_guess: bool,
+    ) -> Result<SharedCall<PageResult>, SourceFailure> {
+        let permit = self.state.admit()?;
+        self.state.count_call();
+        let (span, trace) = (Span::current(), request.search.parameters.trace.clone());
+        let (client, cache, propagate_trace) =
+            (Arc::clone(&self.client), self.cache.clone(), self.propagate_trace);
+        let (fetched, fetch_span) = (Arc::clone(&key), span.clone());
+        let fetch = async move {
+            let trace = propagate_trace(fetch_span, trace);
+            let result = client.fetch(&fetched, trace.as_ref()).await.map(Arc::new).map_err(|failure| {
+                SourceFailure { is_cursor_fault: failure.is_cursor_fault || is_guess, ..failure }
+            });
+            cache.keep(fetched, &result);
+            result
+        };
+        let call = permit.watch(until, self.timeout, fetch).instrument(span);
+        Ok(self.cache.join(key, call))
     }
 
     fn key(&self, request: &SourceRequest, cursor: Option<&str>) -> SourcePageKey {

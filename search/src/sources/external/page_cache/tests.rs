@@ -32,8 +32,16 @@ fn failure() -> SourceFailure {
     SourceFailure::new(FailureKind::Unavailable, "down")
 }
 
-async fn waited(call: SharedCall<PageResult>, _until: Instant) -> PageResult {
-    call.await
+async fn ask<C: Future<Output = PageResult> + Send + 'static>(
+    cache: &SourcePageCache,
+    key: Arc<SourcePageKey>,
+    deadline: Instant,
+    call: Result<C, SourceFailure>,
+) -> Result<CachedPage, SourceFailure> {
+    match cache.look_up(&key, deadline) {
+        Ok(cached) => Ok(cached),
+        Err(missing) => missing.fill(call.map(|call| cache.join(key, call))).await,
+    }
 }
 
 async fn get(
@@ -46,7 +54,7 @@ async fn get(
         writer.keep(written, &result);
         result
     };
-    let cached = cache.get(key, later(), |_| Ok(call), waited).await?;
+    let cached = ask(cache, key, later(), Ok(call)).await?;
     Ok((cached.page.note.clone().unwrap(), matches!(cached.origin, Origin::Stale { .. })))
 }
 
@@ -96,13 +104,13 @@ async fn pages_of_a_person_who_is_refused_are_forgotten() {
 async fn stale_page_stands_in_for_a_refused_call() {
     type Never = std::future::Pending<PageResult>;
     let cache = SourcePageCache::new(SETTINGS);
-    let refuse = |_| Err::<Never, _>(failure());
-    assert_eq!(cache.get(key("a"), later(), refuse, waited).await.unwrap_err(), failure());
+    let refused = || Err::<Never, _>(failure());
+    assert_eq!(ask(&cache, key("a"), later(), refused()).await.unwrap_err(), failure());
     get(&cache, key("a"), Ok(page("1"))).await.unwrap();
     advance(FRESH).await;
-    let cached = cache.get(key("a"), later(), refuse, waited).await.unwrap();
-    let refused = Origin::Stale { failure: failure(), was_called: false };
-    assert_eq!((cached.page.note.as_deref(), cached.origin), (Some("1"), refused));
+    let cached = ask(&cache, key("a"), later(), refused()).await.unwrap();
+    let stale = Origin::Stale { failure: failure(), was_called: false };
+    assert_eq!((cached.page.note.as_deref(), cached.origin), (Some("1"), stale));
 }
 
 #[tokio::test(start_paused = true)]
@@ -112,7 +120,7 @@ async fn stale_page_stands_in_shortly_before_the_deadline() {
     advance(FRESH).await;
     for left in [Duration::from_millis(50), Duration::from_secs(2)] {
         let deadline = Instant::now() + left;
-        let cached = timeout_at(deadline, cache.get(key("a"), deadline, |_| Ok(pending()), waited)).await;
+        let cached = timeout_at(deadline, ask(&cache, key("a"), deadline, Ok(pending()))).await;
         let cached = cached.expect("the search is not over").unwrap();
         assert_eq!(cached.page.note.as_deref(), Some("1"));
         let Origin::Stale { failure, was_called: true } = cached.origin else {
@@ -122,15 +130,8 @@ async fn stale_page_stands_in_shortly_before_the_deadline() {
         assert!(cache.inner.in_flight.is_empty());
     }
     let deadline = Instant::now() + Duration::from_secs(2);
-    let waiting = cache.get(
-        key("b"),
-        deadline,
-        |until| {
-            assert_eq!(until, deadline);
-            Ok(pending())
-        },
-        waited,
-    );
+    assert_eq!(cache.look_up(&key("b"), deadline).unwrap_err().until, deadline);
+    let waiting = ask(&cache, key("b"), deadline, Ok(pending()));
     assert!(timeout_at(deadline, waiting).await.is_err());
 }
 
@@ -189,7 +190,7 @@ async fn identical_concurrent_requests_share_one_call() {
             calls.fetch_add(1, Ordering::SeqCst);
             Ok(page("shared"))
         };
-        cache.get(key("a"), later(), |_| Ok(call), waited)
+        ask(&cache, key("a"), later(), Ok(call))
     });
     for cached in join_all(asking).await {
         assert_eq!(cached.unwrap().page.note.as_deref(), Some("shared"));
@@ -210,8 +211,8 @@ async fn call_is_dropped_with_its_last_waiter() {
             Ok(page("late"))
         }
     };
-    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call), waited));
-    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending()), waited));
+    let mut first = Box::pin(ask(&cache, key("a"), later(), Ok(call)));
+    let mut second = Box::pin(ask(&cache, key("a"), later(), Ok(pending())));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
@@ -231,8 +232,8 @@ async fn remaining_waiter_gets_the_page_of_the_first_caller() {
             Ok(page("asked for by the first"))
         }
     };
-    let mut first = Box::pin(cache.get(key("a"), later(), |_| Ok(call), waited));
-    let mut second = Box::pin(cache.get(key("a"), later(), |_| Ok(pending()), waited));
+    let mut first = Box::pin(ask(&cache, key("a"), later(), Ok(call)));
+    let mut second = Box::pin(ask(&cache, key("a"), later(), Ok(pending())));
     assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
     drop(first);
     release.notify_one();
@@ -242,7 +243,7 @@ async fn remaining_waiter_gets_the_page_of_the_first_caller() {
 #[tokio::test(start_paused = true)]
 async fn panicking_call_is_a_failure_and_the_next_begins_anew() {
     let cache = SourcePageCache::new(SETTINGS);
-    let failed = cache.get(key("a"), later(), |_| Ok(async { panic!("inside the source") }), waited).await;
+    let failed = ask(&cache, key("a"), later(), Ok(async { panic!("inside the source") })).await;
     assert_eq!(failed.unwrap_err().kind, FailureKind::Error);
     assert_eq!(get(&cache, key("a"), Ok(page("1"))).await, Ok(found("1", false)));
 }
