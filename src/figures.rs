@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trawl_search::figures::{Counts, Figures, HOUR, HourlyCounts, MAX_SUBJECTS, SubjectKind};
+use trawl_search::figures::{FigureSubject, Figures, HOUR, HourlyCounts, MAX_SUBJECTS, SearchCounts};
 
 use crate::{
     error::Result,
@@ -41,7 +41,7 @@ impl Span {
 }
 
 /// A module or source by its kind and id.
-pub type Subject = (SubjectKind, String);
+pub type Subject = (FigureSubject, String);
 
 #[derive(Debug, FromRow)]
 struct FigureRow {
@@ -53,19 +53,19 @@ struct FigureRow {
 
 impl FigureRow {
     fn subject(&self) -> Subject {
-        let kind = if self.kind == kind_name(SubjectKind::Module) {
-            SubjectKind::Module
+        let kind = if self.kind == kind_name(FigureSubject::Module) {
+            FigureSubject::Module
         } else {
-            SubjectKind::Source
+            FigureSubject::Source
         };
         (kind, self.subject_id.clone())
     }
 }
 
-fn kind_name(kind: SubjectKind) -> &'static str {
+fn kind_name(kind: FigureSubject) -> &'static str {
     match kind {
-        SubjectKind::Module => "module",
-        SubjectKind::Source => "source",
+        FigureSubject::Module => "module",
+        FigureSubject::Source => "source",
     }
 }
 
@@ -75,7 +75,7 @@ pub async fn write_down(store: &Store, figures: &Figures) -> Result<()> {
     if taken.is_empty() {
         return Ok(());
     }
-    let mut hours: BTreeMap<(i64, i64), BTreeMap<Subject, Counts>> = BTreeMap::new();
+    let mut hours: BTreeMap<(i64, i64), BTreeMap<Subject, SearchCounts>> = BTreeMap::new();
     for HourlyCounts { tenant_id, at, kind, id, counts } in &taken {
         hours.entry((*tenant_id, *at)).or_default().insert((*kind, id.clone()), counts.clone());
     }
@@ -99,7 +99,7 @@ async fn add(
     transaction: &Transaction,
     tenant_id: i64,
     (span, at): (Span, i64),
-    added: BTreeMap<Subject, Counts>,
+    added: BTreeMap<Subject, SearchCounts>,
 ) -> store::Result<()> {
     let tenant = sql("SELECT 1 FROM tenants WHERE id = ? AND removed_at IS NULL", [tenant_id.into()]);
     if !tenant.exists(transaction).await? {
@@ -137,10 +137,10 @@ async fn add(
     Ok(())
 }
 
-fn sums(rows: Vec<FigureRow>) -> BTreeMap<Subject, Counts> {
-    let mut sums: BTreeMap<Subject, Counts> = BTreeMap::new();
+fn sums(rows: Vec<FigureRow>) -> BTreeMap<Subject, SearchCounts> {
+    let mut sums: BTreeMap<Subject, SearchCounts> = BTreeMap::new();
     for row in rows {
-        sums.entry(row.subject()).or_default().add(&Counts::unpack(&row.counts));
+        sums.entry(row.subject()).or_default().add(&SearchCounts::unpack(&row.counts));
     }
     sums
 }
@@ -165,15 +165,15 @@ pub async fn list(
     tenant_id: i64,
     span: Span,
     times: std::ops::Range<i64>,
-) -> Result<BTreeMap<Subject, BTreeMap<i64, Counts>>> {
+) -> Result<BTreeMap<Subject, BTreeMap<i64, SearchCounts>>> {
     let mut rows = read(connection, tenant_id, Span::Hour, times.clone()).await?;
     if span == Span::Day {
         rows.append(&mut read(connection, tenant_id, Span::Day, times).await?);
     }
-    let mut found: BTreeMap<Subject, BTreeMap<i64, Counts>> = BTreeMap::new();
+    let mut found: BTreeMap<Subject, BTreeMap<i64, SearchCounts>> = BTreeMap::new();
     for row in rows {
         let points = found.entry(row.subject()).or_default();
-        points.entry(span.start_of(row.at)).or_default().add(&Counts::unpack(&row.counts));
+        points.entry(span.start_of(row.at)).or_default().add(&SearchCounts::unpack(&row.counts));
     }
     Ok(found)
 }

@@ -6,7 +6,7 @@ use trawl_engine::correction::Correction;
 use crate::{
     error::Error,
     pinned::Pinned,
-    source::{Item, Status},
+    source::{ResultItem, Status},
 };
 
 /// The report of one source in an answer.
@@ -64,7 +64,7 @@ pub struct SearchPage {
     /// Items that stand above the others, until [`Self::with_pinned_first`].
     pub(crate) pinned: Pinned,
     /// Items.
-    pub items: Vec<Item>,
+    pub items: Vec<ResultItem>,
     /// Matches on all pages, as far as stated (decisions 5.6).
     pub total: u64,
     /// Cursor of the next page.
@@ -88,11 +88,11 @@ impl SearchPage {
     }
 
     /// All items in their order.
-    pub(crate) fn shown(&self) -> impl Iterator<Item = &Item> {
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &ResultItem> {
         self.pinned.items.iter().chain(&self.items)
     }
 
-    pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut Item> {
+    pub(crate) fn shown_mut(&mut self) -> impl Iterator<Item = &mut ResultItem> {
         self.pinned.items.iter_mut().chain(&mut self.items)
     }
 
@@ -138,7 +138,7 @@ pub struct FacetValue {
 
 /// Why there is no page.
 #[derive(Debug)]
-pub enum Failure {
+pub enum SearchFailure {
     /// The request cannot be served.
     Refused(Error),
     /// No source answered: 504 when all timed out, else 502 (decisions 5.5).
@@ -152,7 +152,7 @@ pub enum Failure {
     },
 }
 
-impl From<Error> for Failure {
+impl From<Error> for SearchFailure {
     fn from(error: Error) -> Self {
         Self::Refused(error)
     }

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    answer::{Failure, SearchPage},
+    answer::{SearchFailure, SearchPage},
     cursor::{CursorKey, Rewrite},
     error::{Error, Result},
     figures::Figures,
@@ -28,7 +28,7 @@ use crate::{
 
 pub use self::{
     all_modules::{AllModules, AnswerReservation, ModuleAnswer},
-    items::{FoundItem, ItemKey, ItemRequest},
+    items::{FoundItem, ItemRequest, ModuleItemKey},
     suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
 };
 
@@ -56,8 +56,8 @@ impl Coordinator {
     /// Answers one page of one module.
     ///
     /// # Errors
-    /// [`Failure::NoSource`] when no source answered, else [`Failure::Refused`].
-    pub async fn search(&self, viewer: Viewer, search: ModuleSearch) -> Result<SearchPage, Failure> {
+    /// [`SearchFailure::NoSource`] when no source answered, else [`SearchFailure::Refused`].
+    pub async fn search(&self, viewer: Viewer, search: ModuleSearch) -> Result<SearchPage, SearchFailure> {
         let ModuleSearch { module, page, parameters } = search;
         let deadline = Instant::now() + parameters.timeout;
         let _permit = self.permit()?;
@@ -138,7 +138,7 @@ struct PageContext {
 }
 
 impl PageContext {
-    fn record(&self, module: &Module, result: &Result<SearchPage, Failure>) {
+    fn record(&self, module: &Module, result: &Result<SearchPage, SearchFailure>) {
         self.figures.record(self.search.viewer.tenant_id, &module.id, self.started.elapsed(), result);
     }
 

@@ -18,8 +18,8 @@ use crate::{
     loop_guard::{Fingerprint, LoopGuard},
     pinned::PinnedMarks,
     relaxation::Relaxation,
-    request::{Order, PageRequest, SearchContext},
-    source::{Position, SourceKey},
+    request::{PageRequest, SearchContext, SearchOrder},
+    source::{Position, SourceFingerprint},
 };
 
 /// The dot distinguishes cursors from digits.
@@ -42,7 +42,7 @@ pub trait CursorKey: Send + Sync {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Cursor {
+pub(crate) struct PageCursor {
     pub(crate) before: Option<i64>,
     pub(crate) lanes: Vec<LaneState>,
     /// Oldest first.
@@ -61,7 +61,7 @@ pub(crate) struct Rewrite {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct LaneState {
-    pub(crate) source: SourceKey,
+    pub(crate) source: SourceFingerprint,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
     /// By relevance: of the consumed items of an external source.
@@ -78,7 +78,7 @@ impl Rewrite {
     }
 }
 
-impl Cursor {
+impl PageCursor {
     /// [`Error::CursorTooLong`] above [`MAX_BYTES`].
     pub(crate) fn seal(&self, key: &dyn CursorKey, binding: &[u8]) -> Result<String> {
         let plain = postcard::to_allocvec(self).map_err(Error::internal)?;
@@ -113,7 +113,7 @@ pub(crate) fn binding(search: &SearchContext, module_id: &str, page: &PageReques
         &viewer.user_id,
         module_id,
         &parameters.keyword,
-        parameters.order == Order::Time,
+        parameters.order == SearchOrder::Time,
         parameters.exact,
         (filters.from, filters.to, &filters.author, &page.source),
     ))

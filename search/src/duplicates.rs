@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::{
     loop_guard::{Fingerprint, fingerprint},
-    source::Item,
+    source::ResultItem,
 };
 
 /// Eight bytes each. Older items may be shown again.
@@ -46,7 +46,7 @@ impl Duplicates {
         }
     }
 
-    fn print_of(self, item: &Item) -> Option<Fingerprint> {
+    fn print_of(self, item: &ResultItem) -> Option<Fingerprint> {
         match self {
             Self::Keep => None,
             Self::ById => Some(fingerprint(&item.id)),
@@ -111,7 +111,7 @@ impl SeenItems {
         Self { duplicates, places, in_order: earlier }
     }
 
-    pub(crate) fn print_of(&self, item: &Item) -> Option<Fingerprint> {
+    pub(crate) fn print_of(&self, item: &ResultItem) -> Option<Fingerprint> {
         self.duplicates.print_of(item)
     }
 
@@ -127,7 +127,7 @@ impl SeenItems {
     }
 
     /// Notes an item above the page. Returns whether no equal one was shown.
-    pub(crate) fn note_above(&mut self, item: &Item) -> bool {
+    pub(crate) fn note_above(&mut self, item: &ResultItem) -> bool {
         let print = self.print_of(item);
         if self.find(print).is_some() {
             return false;
@@ -145,7 +145,7 @@ impl SeenItems {
     }
 }
 
-pub(crate) fn note_also_in(item: &mut Item, sources: &[&str]) {
+pub(crate) fn note_also_in(item: &mut ResultItem, sources: &[&str]) {
     let Ok(sources) = serde_json::to_string(sources) else { return };
     item.add_field("alsoIn", &sources);
 }

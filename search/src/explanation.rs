@@ -16,8 +16,8 @@ use trawl_engine::{
 use crate::{
     answer::SearchPage,
     module::ModuleSource,
-    request::{Order, SearchContext},
-    source::Item,
+    request::{SearchContext, SearchOrder},
+    source::ResultItem,
 };
 
 /// Words that are looked up in texts that items do not show.
@@ -121,7 +121,7 @@ impl SearchedWord {
                 pieces.map(|piece| (clause.target, piece.clone()))
             })
             .collect();
-        if search.parameters.order == Order::Relevance {
+        if search.parameters.order == SearchOrder::Relevance {
             let typed = query.without_stop_words().words;
             pieces.extend(typed.into_iter().map(|word| (Target::Text, Piece::Term(word.term))));
         }
@@ -200,7 +200,7 @@ impl SearchedWord {
 }
 
 /// The words that an item shows.
-fn shown_words(words: &[SearchedWord], item: &Item) -> Vec<ExplainedWord> {
+fn shown_words(words: &[SearchedWord], item: &ResultItem) -> Vec<ExplainedWord> {
     let Texts { title, sub_title, brief } = Texts::read(&item.json);
     let fields = [
         (ExplainedField::Title, title, item.title_is_name),

@@ -10,7 +10,7 @@ use trawl_engine::{FieldCounts, MAX_FACET_VALUES, Request};
 use crate::{
     answer::{FacetValue, Facets, SearchPage},
     module::{Module, SearchableModule},
-    request::{FacetSelection, Order, SearchContext},
+    request::{FacetSelection, SearchContext, SearchOrder},
     sources::builtin::{self, BuiltinSource},
 };
 
@@ -61,8 +61,8 @@ pub(crate) async fn count_fields(
 fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&str>) -> Vec<Request> {
     let sources: Vec<&BuiltinSource> = module.builtin_sources(source).collect();
     let together = match search.parameters.order {
-        Order::Relevance => 1,
-        Order::Time => sources.len(),
+        SearchOrder::Relevance => 1,
+        SearchOrder::Time => sources.len(),
     };
     sources.iter().take(together).map(|first| first.request_of_all(search, &sources)).collect()
 }

@@ -14,7 +14,7 @@ use tracing::{Instrument, Span, field::Empty};
 use crate::{
     module::ModuleSource,
     panics::CaughtPanic,
-    source::{Position, Source, SourceFailure, SourcePage, SourceRequest, Status},
+    source::{PagedSource, Position, SourceFailure, SourcePage, SourceRequest, Status},
     sources::builtin::{self, BuiltinSource},
 };
 

@@ -13,7 +13,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    answer::{Failure, SearchPage},
+    answer::{SearchFailure, SearchPage},
     clock::Clock,
     error::Error,
     source::Status,
@@ -38,7 +38,7 @@ const SLOTS: usize = BUCKETS + STATUSES.len();
 
 /// A module or a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum SubjectKind {
+pub enum FigureSubject {
     /// A module.
     Module,
     /// A source.
@@ -62,9 +62,9 @@ pub struct Errors {
 
 /// Searches by status, and a histogram of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts(BTreeMap<u8, u64>);
+pub struct SearchCounts(BTreeMap<u8, u64>);
 
-impl Counts {
+impl SearchCounts {
     /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         for (slot, count) in &other.0 {
@@ -154,11 +154,11 @@ pub struct HourlyCounts {
     /// The start of the hour, epoch milliseconds.
     pub at: i64,
     /// Whether it is a module or a source.
-    pub kind: SubjectKind,
+    pub kind: FigureSubject,
     /// The id of the module or source.
     pub id: String,
     /// Its counts.
-    pub counts: Counts,
+    pub counts: SearchCounts,
 }
 
 struct Tally([AtomicU32; SLOTS]);
@@ -180,9 +180,9 @@ impl Tally {
         }
     }
 
-    fn counts(&self) -> Counts {
+    fn counts(&self) -> SearchCounts {
         let slots = (0..).zip(&self.0).map(|(slot, count)| (slot, count.load(Relaxed).into()));
-        Counts(slots.filter(|(_, count)| *count > 0).collect())
+        SearchCounts(slots.filter(|(_, count)| *count > 0).collect())
     }
 }
 
@@ -194,28 +194,28 @@ struct Tallies {
 }
 
 impl Tallies {
-    fn of(&self, kind: SubjectKind) -> &HashMap<String, Tally> {
+    fn of(&self, kind: FigureSubject) -> &HashMap<String, Tally> {
         match kind {
-            SubjectKind::Module => &self.modules,
-            SubjectKind::Source => &self.sources,
+            FigureSubject::Module => &self.modules,
+            FigureSubject::Source => &self.sources,
         }
     }
 }
 
 #[derive(Default)]
-struct Recorded {
+struct RecordedHours {
     /// By tenant and start of the hour.
     hours: HashMap<(i64, i64), Tallies>,
     tallies: usize,
 }
 
-impl Recorded {
+impl RecordedHours {
     /// `None` where all bounds are reached.
-    fn tally(&mut self, tenant_id: i64, at: i64, kind: SubjectKind, id: &str) -> Option<&Tally> {
+    fn tally(&mut self, tenant_id: i64, at: i64, kind: FigureSubject, id: &str) -> Option<&Tally> {
         let hour = self.hours.entry((tenant_id, at)).or_default();
         let tallies = match kind {
-            SubjectKind::Module => &mut hour.modules,
-            SubjectKind::Source => &mut hour.sources,
+            FigureSubject::Module => &mut hour.modules,
+            FigureSubject::Source => &mut hour.sources,
         };
         if !tallies.contains_key(id) {
             if tallies.len() >= MAX_SUBJECTS || self.tallies >= MAX_TALLIES {
@@ -230,7 +230,7 @@ impl Recorded {
 /// Figures that are not stored yet. Searches of known modules and sources share a lock and allocate nothing.
 pub struct Figures {
     clock: Arc<dyn Clock>,
-    recorded: RwLock<Recorded>,
+    recorded: RwLock<RecordedHours>,
 }
 
 impl Figures {
@@ -245,25 +245,27 @@ impl Figures {
         tenant_id: i64,
         module: &str,
         took: Duration,
-        result: &Result<SearchPage, Failure>,
+        result: &Result<SearchPage, SearchFailure>,
     ) {
         let (status, sources) = match result {
             Ok(page) => (Status::Ok, &*page.sources),
-            Err(Failure::NoSource { all_timed_out: true, sources, .. }) => (Status::Timeout, &**sources),
-            Err(Failure::NoSource { sources, .. }) => (Status::Unavailable, &**sources),
-            Err(Failure::Refused(Error::Internal(_))) => (Status::Error, &[] as &[_]),
-            Err(Failure::Refused(_)) => return,
+            Err(SearchFailure::NoSource { all_timed_out: true, sources, .. }) => {
+                (Status::Timeout, &**sources)
+            }
+            Err(SearchFailure::NoSource { sources, .. }) => (Status::Unavailable, &**sources),
+            Err(SearchFailure::Refused(Error::Internal(_))) => (Status::Error, &[] as &[_]),
+            Err(SearchFailure::Refused(_)) => return,
         };
         let at = self.clock.now().div_euclid(HOUR) * HOUR;
-        self.add(tenant_id, at, SubjectKind::Module, module, status, took);
+        self.add(tenant_id, at, FigureSubject::Module, module, status, took);
         for source in sources {
             let took = Duration::from_millis(source.took_ms);
             let status = if source.status == Status::Late { Status::Timeout } else { source.status };
-            self.add(tenant_id, at, SubjectKind::Source, &source.id, status, took);
+            self.add(tenant_id, at, FigureSubject::Source, &source.id, status, took);
         }
     }
 
-    fn add(&self, tenant_id: i64, at: i64, kind: SubjectKind, id: &str, status: Status, took: Duration) {
+    fn add(&self, tenant_id: i64, at: i64, kind: FigureSubject, id: &str, status: Status, took: Duration) {
         {
             let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
             let hour = recorded.hours.get(&(tenant_id, at));
@@ -282,8 +284,8 @@ impl Figures {
     pub fn take(&self) -> Vec<HourlyCounts> {
         let recorded = std::mem::take(&mut *self.recorded.write().unwrap_or_else(PoisonError::into_inner));
         let hours = recorded.hours.into_iter().flat_map(|((tenant_id, at), Tallies { modules, sources })| {
-            let modules = modules.into_iter().map(|(id, tally)| (SubjectKind::Module, id, tally));
-            let sources = sources.into_iter().map(|(id, tally)| (SubjectKind::Source, id, tally));
+            let modules = modules.into_iter().map(|(id, tally)| (FigureSubject::Module, id, tally));
+            let sources = sources.into_iter().map(|(id, tally)| (FigureSubject::Source, id, tally));
             modules.chain(sources).map(move |(kind, id, tally)| HourlyCounts {
                 tenant_id,
                 at,
@@ -320,7 +322,7 @@ mod tests {
         Figures::new(Arc::new(SystemClock))
     }
 
-    fn counts(taken: &[HourlyCounts], id: &str) -> Counts {
+    fn counts(taken: &[HourlyCounts], id: &str) -> SearchCounts {
         taken.iter().find(|one| one.id == id).unwrap().counts.clone()
     }
 
@@ -328,7 +330,7 @@ mod tests {
     fn figures_that_were_put_back_add_up_with_new_ones() {
         let figures = figures();
         let add = |status, millis| {
-            figures.add(1, 0, SubjectKind::Source, "x", status, Duration::from_millis(millis));
+            figures.add(1, 0, FigureSubject::Source, "x", status, Duration::from_millis(millis));
         };
         add(Status::Ok, 10);
         add(Status::Unavailable, 5_000);
@@ -346,10 +348,10 @@ mod tests {
     fn sources_of_an_hour_are_bounded() {
         let figures = figures();
         for number in 0..2 * MAX_SUBJECTS {
-            figures.add(1, 0, SubjectKind::Source, &number.to_string(), Status::Ok, Duration::ZERO);
+            figures.add(1, 0, FigureSubject::Source, &number.to_string(), Status::Ok, Duration::ZERO);
         }
-        figures.add(1, 0, SubjectKind::Source, "7", Status::Ok, Duration::ZERO);
-        figures.add(2, 0, SubjectKind::Source, "7", Status::Ok, Duration::ZERO);
+        figures.add(1, 0, FigureSubject::Source, "7", Status::Ok, Duration::ZERO);
+        figures.add(2, 0, FigureSubject::Source, "7", Status::Ok, Duration::ZERO);
         let taken = figures.take();
         assert_eq!(taken.len(), MAX_SUBJECTS + 1);
         let of_first: Vec<_> = taken.into_iter().filter(|one| one.tenant_id == 1).collect();
@@ -360,10 +362,10 @@ mod tests {
     fn all_figures_are_bounded() {
         let figures = figures();
         for tenant_id in 0..50_000 {
-            figures.add(tenant_id, 0, SubjectKind::Module, "m", Status::Ok, Duration::ZERO);
+            figures.add(tenant_id, 0, FigureSubject::Module, "m", Status::Ok, Duration::ZERO);
         }
         assert_eq!(figures.take().len(), MAX_TALLIES);
-        figures.add(1, 0, SubjectKind::Module, "m", Status::Ok, Duration::ZERO);
+        figures.add(1, 0, FigureSubject::Module, "m", Status::Ok, Duration::ZERO);
         assert_eq!(figures.take().len(), 1);
     }
 
@@ -376,10 +378,10 @@ mod tests {
         ) {
             let figures = figures();
             for millis in &took {
-                figures.add(1, 0, SubjectKind::Module, "m", Status::Ok, Duration::from_millis(*millis));
+                figures.add(1, 0, FigureSubject::Module, "m", Status::Ok, Duration::from_millis(*millis));
             }
             let counts = counts(&figures.take(), "m");
-            prop_assert_eq!(&Counts::unpack(&counts.pack()), &counts);
+            prop_assert_eq!(&SearchCounts::unpack(&counts.pack()), &counts);
             prop_assert_eq!(counts.searches(), took.len() as u64);
             let mut sorted: Vec<u64> = took.iter().map(|millis| (*millis).min(MAX_MILLIS as u64)).collect();
             sorted.sort_unstable();

@@ -8,7 +8,7 @@ use trawl_engine::{Extent, Highlighter, Query, Text, Texts};
 use crate::{
     answer::SearchPage,
     error::{Error, Result},
-    source::Item,
+    source::ResultItem,
 };
 
 /// Larger pages are marked on a blocking thread: they take a millisecond.
@@ -47,14 +47,14 @@ pub(crate) async fn add(mut page: SearchPage, query: &Arc<Query>) -> Result<Sear
     marking.await.map_err(Error::internal)
 }
 
-fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut Item>, query: &Query) {
+fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut ResultItem>, query: &Query) {
     let highlighter = Highlighter::new(query);
     for item in items {
         mark(item, &highlighter);
     }
 }
 
-fn mark(item: &mut Item, highlighter: &Highlighter) {
+fn mark(item: &mut ResultItem, highlighter: &Highlighter) {
     // `ContentItem` writes the JSON, so it has no `highlight` yet.
     let highlight = Highlight::of_shown(item, highlighter, Extent::Passage);
     let Ok(highlight) = serde_json::to_string(&highlight) else { return };
@@ -63,12 +63,12 @@ fn mark(item: &mut Item, highlighter: &Highlighter) {
 
 impl Highlight {
     /// Marks a whole item and its text.
-    pub(crate) fn of(item: &Item, text: &str, highlighter: &Highlighter) -> Self {
+    pub(crate) fn of(item: &ResultItem, text: &str, highlighter: &Highlighter) -> Self {
         let text = highlighter.mark(text, Extent::Unbounded);
         Self { text, ..Self::of_shown(item, highlighter, Extent::Unbounded) }
     }
 
-    fn of_shown(item: &Item, highlighter: &Highlighter, brief: Extent) -> Self {
+    fn of_shown(item: &ResultItem, highlighter: &Highlighter, brief: Extent) -> Self {
         let texts = Texts::read(&item.json);
         let html =
             |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));
@@ -100,8 +100,13 @@ mod tests {
 
     fn marked_as(item: &Value, title_is_name: bool, keyword: &str) -> Value {
         let json = item.to_string();
-        let mut items =
-            [Item { id: "1".to_owned(), display_time: 1, json, title_is_name, ..Item::default() }];
+        let mut items = [ResultItem {
+            id: "1".to_owned(),
+            display_time: 1,
+            json,
+            title_is_name,
+            ..ResultItem::default()
+        }];
         mark_all(&mut items, &Query::parse(keyword));
         let mut marked: Value = serde_json::from_str(&items[0].json).unwrap();
         let highlight = marked.as_object_mut().unwrap().remove("highlight").unwrap();

@@ -38,10 +38,10 @@ mod total;
 mod vocabulary;
 mod weight;
 
-pub use answer::{FacetValue, Facets, Failure, Relaxed, SearchPage, SourceCounts, SourceReport};
+pub use answer::{FacetValue, Facets, Relaxed, SearchFailure, SearchPage, SourceCounts, SourceReport};
 pub use coordinator::{
-    AllModules, AnswerReservation, Coordinator, FoundItem, ItemKey, ItemRequest, ModuleAnswer, Suggestion,
-    SuggestionKind, SuggestionRequest,
+    AllModules, AnswerReservation, Coordinator, FoundItem, ItemRequest, ModuleAnswer, ModuleItemKey,
+    Suggestion, SuggestionKind, SuggestionRequest,
 };
 pub use cursor::CursorKey;
 pub use duplicates::Duplicates;
@@ -50,10 +50,10 @@ pub use explanation::Explanation;
 pub use highlight::Highlight;
 pub use module::{Module, ModuleDirectory, TenantModules, TenantSource};
 pub use request::{
-    FacetSelection, Filters, ModuleSearch, Order, PageRequest, PageStart, SearchParameters, Viewer,
+    FacetSelection, Filters, ModuleSearch, PageRequest, PageStart, SearchOrder, SearchParameters, Viewer,
 };
 pub use settings::{CacheSettings, SuspensionRule, SuspensionSettings};
 pub use single_flight::{SharedCall, SingleFlight};
-pub use source::{FailureKind, Item, Status};
+pub use source::{FailureKind, ResultItem, Status};
 pub use vocabulary::{PinnedItem, Vocabulary, normalise};
 pub use weight::Weight;

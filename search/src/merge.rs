@@ -24,8 +24,8 @@ use std::{
 use crate::{
     duplicates::{SeenAt, SeenItems},
     loop_guard::Fingerprint,
-    request::Order,
-    source::{Item, Position, SourcePage, TimeBound},
+    request::SearchOrder,
+    source::{Position, ResultItem, SourcePage, TimeBound},
 };
 
 use self::key::SortKey;
@@ -68,7 +68,7 @@ pub(crate) struct FinishedLane {
 #[derive(Clone, Debug)]
 pub(crate) struct ReleasedItem {
     pub(crate) place: usize,
-    pub(crate) item: Item,
+    pub(crate) item: ResultItem,
     /// Further lanes with the item, ascending.
     pub(crate) also_in: Vec<usize>,
 }
@@ -83,7 +83,7 @@ pub(crate) struct MergedPage {
 
 #[derive(Debug)]
 pub(crate) struct Merge {
-    order: Order,
+    order: SearchOrder,
     length: PageLength,
     lanes: Vec<Lane>,
     heads: BinaryHeap<Reverse<SortKey>>,
@@ -98,7 +98,7 @@ pub(crate) struct Merge {
 }
 
 impl Merge {
-    pub(crate) fn new(order: Order, length: PageLength, lanes: Vec<Lane>, seen: SeenItems) -> Self {
+    pub(crate) fn new(order: SearchOrder, length: PageLength, lanes: Vec<Lane>, seen: SeenItems) -> Self {
         let mut merge = Self {
             order,
             length,
@@ -138,7 +138,7 @@ impl Merge {
     }
 
     /// Estimates the pending items of other systems anew, before any is released.
-    pub(crate) fn estimate(&mut self, score: impl Fn(&Item) -> f32) {
+    pub(crate) fn estimate(&mut self, score: impl Fn(&ResultItem) -> f32) {
         for lane in &mut self.lanes {
             lane.estimate(&score);
         }
@@ -191,7 +191,7 @@ impl Merge {
             self.note_pending_duplicates(place);
         }
         let misses: Vec<bool> = self.places().map(|place| self.misses_items(place)).collect();
-        if self.order == Order::Time && self.length.largest_tie().is_some() {
+        if self.order == SearchOrder::Time && self.length.largest_tie().is_some() {
             // Whole groups are sorted by id, however sources cut them. Split groups keep the source's order, which any page length
             // preserves.
             let order = |released: &ReleasedItem| (Reverse(released.item.display_time), released.place);
@@ -232,8 +232,8 @@ impl Merge {
         let lane = &self.lanes[place];
         let pending = lane.pending.get(ahead)?;
         Some(match self.order {
-            Order::Time => SortKey::Time(Reverse(pending.item.item.display_time), place),
-            Order::Relevance => SortKey::Score(Reverse(lane.score(ahead)), place),
+            SearchOrder::Time => SortKey::Time(Reverse(pending.item.item.display_time), place),
+            SearchOrder::Relevance => SortKey::Score(Reverse(lane.score(ahead)), place),
         })
     }
 
@@ -241,15 +241,15 @@ impl Merge {
     fn bound(&self, place: usize) -> SortKey {
         let lane = &self.lanes[place];
         match (self.order, lane.bound) {
-            (Order::Time, TimeBound::AtMost(time)) => SortKey::Time(Reverse(time), place),
-            (Order::Time, TimeBound::AnyTime) => SortKey::Time(Reverse(i64::MAX), place),
-            (Order::Relevance, _) => SortKey::Score(Reverse(lane.score(lane.pending.len())), place),
+            (SearchOrder::Time, TimeBound::AtMost(time)) => SortKey::Time(Reverse(time), place),
+            (SearchOrder::Time, TimeBound::AnyTime) => SortKey::Time(Reverse(i64::MAX), place),
+            (SearchOrder::Relevance, _) => SortKey::Score(Reverse(lane.score(lane.pending.len())), place),
         }
     }
 
     /// Returns the lanes that may hold more of the last group.
     fn close(&mut self) -> Vec<usize> {
-        let (Some(largest_tie), Order::Time) = (self.length.largest_tie(), self.order) else {
+        let (Some(largest_tie), SearchOrder::Time) = (self.length.largest_tie(), self.order) else {
             return Vec::new();
         };
         let Some((time, _)) = self.tie else { return Vec::new() };
@@ -290,7 +290,7 @@ impl Merge {
         self.line_up(place);
     }
 
-    fn release(&mut self, key: SortKey, item: Item, print: Option<Fingerprint>) {
+    fn release(&mut self, key: SortKey, item: ResultItem, print: Option<Fingerprint>) {
         self.last = self.last.max(Some(key));
         self.tie = match self.tie {
             Some((time, count)) if time == item.display_time => Some((time, count + 1)),

@@ -10,7 +10,7 @@ use trawl_engine::relevance::Recency;
 use crate::{
     duplicates::Duplicates,
     error::Result,
-    source::Source,
+    source::PagedSource,
     sources::{
         InactiveSource,
         builtin::{self, BuiltinSource, Spelling},
@@ -54,11 +54,11 @@ pub(crate) enum ModuleSource {
     /// Content of the index. By relevance, those of a module are ranked together.
     Builtin(Arc<BuiltinSource>),
     /// External system, or one that is never asked.
-    External(Arc<dyn Source>),
+    External(Arc<dyn PagedSource>),
 }
 
 impl Deref for ModuleSource {
-    type Target = dyn Source;
+    type Target = dyn PagedSource;
 
     fn deref(&self) -> &Self::Target {
         match self {

@@ -12,7 +12,7 @@ use trawl_engine::Hit;
 
 use crate::{
     request::SearchContext,
-    source::{Item, Source, SourceKey},
+    source::{PagedSource, ResultItem, SourceFingerprint},
     sources::builtin::BuiltinSource,
     vocabulary::PinnedItem,
 };
@@ -24,20 +24,20 @@ const SEARCH_PART: u32 = 2;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pinned {
     /// In the operator's order; empty on later pages.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<ResultItem>,
     pub(crate) marks: PinnedMarks,
 }
 
 /// Which items the first page showed above its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PinnedMarks {
-    pub(crate) ids: Vec<(SourceKey, String)>,
+    pub(crate) ids: Vec<(SourceFingerprint, String)>,
     /// Those that the words do not match: totals of sources lack them.
     pub(crate) unmatched: u64,
 }
 
 impl PinnedMarks {
-    pub(crate) fn ids_of(&self, key: SourceKey) -> HashSet<String> {
+    pub(crate) fn ids_of(&self, key: SourceFingerprint) -> HashSet<String> {
         let own = self.ids.iter().filter(|(source, _)| *source == key);
         own.map(|(_, id)| id.clone()).collect()
     }
@@ -81,8 +81,8 @@ impl Pinned {
         let mut pinned =
             Self { marks: PinnedMarks { unmatched, ..PinnedMarks::default() }, items: Vec::new() };
         for (source, hit) in found {
-            pinned.marks.ids.push((SourceKey::of(source.id()), hit.id.clone()));
-            let mut item = Item::from(hit);
+            pinned.marks.ids.push((SourceFingerprint::of(source.id()), hit.id.clone()));
+            let mut item = ResultItem::from(hit);
             item.add_field("pinned", "true");
             item.is_pinned = true;
             pinned.items.push(item);

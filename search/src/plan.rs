@@ -8,21 +8,21 @@ use std::collections::HashSet;
 use trawl_engine::relevance::Recency;
 
 use crate::{
-    cursor::{Cursor, LaneState},
+    cursor::{LaneState, PageCursor},
     duplicates::SeenItems,
     error::{Error, Result},
     loop_guard::LoopGuard,
     merge::PageLength,
     module::{Module, ModuleSource, SearchableModule},
     pinned::Pinned,
-    request::{LARGEST_TIE, Order, PageRequest, PageStart, SearchParameters},
-    source::{Position, SourceKey},
+    request::{LARGEST_TIE, PageRequest, PageStart, SearchOrder, SearchParameters},
+    source::{Position, SourceFingerprint},
 };
 
 #[derive(Clone)]
 pub(crate) struct PlannedLane {
     pub(crate) source: ModuleSource,
-    pub(crate) key: SourceKey,
+    pub(crate) key: SourceFingerprint,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
     pub(crate) least_estimate: Option<f32>,
@@ -32,7 +32,7 @@ pub(crate) struct PlannedLane {
     pub(crate) left_out: HashSet<String>,
 }
 
-pub(crate) struct Plan {
+pub(crate) struct PagePlan {
     pub(crate) lanes: Vec<PlannedLane>,
     /// Disabled sources with their places among all.
     pub(crate) disabled: Vec<(usize, ModuleSource)>,
@@ -44,7 +44,7 @@ pub(crate) struct Plan {
     pub(crate) recency: Recency,
 }
 
-impl Plan {
+impl PagePlan {
     /// Keeps pinned items out of the lanes; duplicates among themselves are shown once.
     pub(crate) fn leave_out(&mut self, pinned: &mut Pinned) {
         for lane in &mut self.lanes {
@@ -62,26 +62,26 @@ pub(crate) fn plan(
     parameters: &SearchParameters,
     page: &PageRequest,
     module: &SearchableModule,
-    cursor: Option<Cursor>,
-) -> Result<Plan> {
+    cursor: Option<PageCursor>,
+) -> Result<PagePlan> {
     let chosen = page.source.as_deref();
     let taking_part: Vec<&ModuleSource> = module.sources(chosen).collect();
     if let (Some(chosen), []) = (chosen, taking_part.as_slice()) {
         return Err(Error::NoSuchSource(chosen.to_owned()));
     }
     let is_exact =
-        page.is_exact || parameters.explain || parameters.order == Order::Relevance || cursor.is_some();
+        page.is_exact || parameters.explain || parameters.order == SearchOrder::Relevance || cursor.is_some();
     let length = if is_exact {
         PageLength::Exact(parameters.limit)
     } else {
         PageLength::WholeTies { limit: parameters.limit, largest_tie: LARGEST_TIE }
     };
-    let Cursor { before, lanes: mut states, seen, .. } = cursor.unwrap_or_else(|| Cursor {
+    let PageCursor { before, lanes: mut states, seen, .. } = cursor.unwrap_or_else(|| PageCursor {
         before: match page.start {
             PageStart::Before(time) => Some(time),
             PageStart::Beginning | PageStart::Cursor(_) => None,
         },
-        ..Cursor::default()
+        ..PageCursor::default()
     });
     let (disabled, in_use): (Vec<_>, Vec<_>) =
         taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
@@ -89,11 +89,11 @@ pub(crate) fn plan(
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
     let Module { duplicates, recency, .. } = *module.module;
     let seen = SeenItems::new(duplicates, seen);
-    Ok(Plan { lanes, disabled, length, before, absent: states, seen, recency })
+    Ok(PagePlan { lanes, disabled, length, before, absent: states, seen, recency })
 }
 
 fn continue_lane(source: &ModuleSource, states: &mut Vec<LaneState>) -> PlannedLane {
-    let key = SourceKey::of(source.id());
+    let key = SourceFingerprint::of(source.id());
     let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
     let source = source.clone();
     match known {

@@ -17,7 +17,7 @@ pub(crate) struct Relaxation {
 }
 
 #[async_trait::async_trait]
-pub(crate) trait Matches: Sync {
+pub(crate) trait MatchCounter: Sync {
     /// Matches of a keyword.
     async fn count(&self, keyword: String) -> u64;
 }
@@ -25,7 +25,7 @@ pub(crate) trait Matches: Sync {
 /// Keeps as many words as some item holds, and the rarest rather than others.
 ///
 /// `None` if nothing is found so.
-pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relaxation> {
+pub(crate) async fn relax(keyword: &str, matches: &impl MatchCounter) -> Option<Relaxation> {
     let mut keyword = RelaxableKeyword::read(keyword);
     let is_one_word = keyword.words().count() == 1 && !keyword.has_stop_words() && !keyword.has_fixed_text();
     if is_one_word && keyword.parted(|_| true).is_none() {
@@ -61,7 +61,7 @@ pub(crate) async fn relax(keyword: &str, matches: &impl Matches) -> Option<Relax
 }
 
 /// Matches of each word beside what stays.
-async fn counts(keyword: &RelaxableKeyword, matches: &impl Matches) -> Vec<u64> {
+async fn counts(keyword: &RelaxableKeyword, matches: &impl MatchCounter) -> Vec<u64> {
     let mut counts = Vec::new();
     for word in 0..keyword.words().count().min(MAX_WORDS) {
         counts.push(matches.count(keyword.keeping(|number| number == word)).await);
@@ -73,12 +73,12 @@ async fn counts(keyword: &RelaxableKeyword, matches: &impl Matches) -> Vec<u64> 
 mod tests {
     use futures::FutureExt;
 
-    use super::{Matches, Relaxation, relax};
+    use super::{MatchCounter, Relaxation, relax};
 
     struct Items<'a>(&'a [&'a str]);
 
     #[async_trait::async_trait]
-    impl Matches for Items<'_> {
+    impl MatchCounter for Items<'_> {
         async fn count(&self, keyword: String) -> u64 {
             let holds = |item: &&&str| {
                 keyword.split_whitespace().all(|word| item.split(' ').any(|of_item| of_item == word))

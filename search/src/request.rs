@@ -15,7 +15,7 @@ pub struct SearchParameters {
     /// Search text.
     pub keyword: String,
     /// Order.
-    pub order: Order,
+    pub order: SearchOrder,
     /// Filters.
     pub filters: Filters,
     /// Items of a page, 1 to 1,000.
@@ -74,7 +74,7 @@ pub enum PageStart {
 
 /// An order (decisions 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum SearchOrder {
     /// `displayTime` descending.
     Time,
     /// Best first.
@@ -150,8 +150,8 @@ impl SearchContext {
         let query = match parameters.order {
             _ if parameters.exact => query.exactly(),
             // Words that only ask are not required; relevance order weighs them by itself.
-            Order::Time => query.with_synonyms(&vocabulary.synonyms).without_asking_words(),
-            Order::Relevance => query.with_synonyms(&vocabulary.synonyms),
+            SearchOrder::Time => query.with_synonyms(&vocabulary.synonyms).without_asking_words(),
+            SearchOrder::Relevance => query.with_synonyms(&vocabulary.synonyms),
         };
         Self { viewer, parameters, query: Arc::new(query), vocabulary, deadline }
     }

@@ -13,17 +13,19 @@ use self::{
     progress::{SourceProgress, report_disabled},
 };
 use crate::{
-    answer::{Failure, SearchPage, SourceReport},
-    cursor::{Cursor, LaneState},
+    answer::{SearchFailure, SearchPage, SourceReport},
+    cursor::{LaneState, PageCursor},
     duplicates::note_also_in,
     error::Result,
     fan_out::{CallOutcome, CalledSources, FanOut, SourceCall, call_source},
     merge::{Lane, Merge, MergedPage, ReleasedItem},
     module::ModuleSource,
     pinned::Pinned,
-    plan::{Plan, PlannedLane},
-    request::{Order, SearchContext},
-    source::{FailureKind, Item, Position, SourceFailure, SourcePage, SourceRequest, Status, TimeBound},
+    plan::{PagePlan, PlannedLane},
+    request::{SearchContext, SearchOrder},
+    source::{
+        FailureKind, Position, ResultItem, SourceFailure, SourcePage, SourceRequest, Status, TimeBound,
+    },
     sources::builtin::BuiltinSource,
     total,
 };
@@ -46,8 +48,8 @@ pub(crate) struct SearchRounds {
 }
 
 impl SearchRounds {
-    pub(crate) fn new(plan: Plan, search: Arc<SearchContext>, source_pages: usize) -> Self {
-        let Plan { lanes: planned, disabled, length, before, absent, seen, recency } = plan;
+    pub(crate) fn new(plan: PagePlan, search: Arc<SearchContext>, source_pages: usize) -> Self {
+        let PagePlan { lanes: planned, disabled, length, before, absent, seen, recency } = plan;
         let lane = |lane: &PlannedLane| {
             let weight = lane.source.weight();
             Lane::at(lane.position.clone(), lane.consumed, lane.least_estimate, weight)
@@ -70,7 +72,7 @@ impl SearchRounds {
         };
         let SearchContext { parameters, query, .. } = &*rounds.request.search;
         // Without words, all items are equal.
-        if parameters.order == Order::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
+        if parameters.order == SearchOrder::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
             let sources = rounds.sources.iter().map(|source| &source.planned.source);
             let builtin = sources.enumerate().filter_map(|(place, source)| match source {
                 ModuleSource::Builtin(source) => Some((place, Arc::clone(source))),
@@ -312,8 +314,11 @@ impl SearchRounds {
         }
     }
 
-    /// [`Failure::NoSource`] when no source answered.
-    pub(crate) fn finish(self, seal: impl FnOnce(Cursor) -> Result<String>) -> Result<SearchPage, Failure> {
+    /// [`SearchFailure::NoSource`] when no source answered.
+    pub(crate) fn finish(
+        self,
+        seal: impl FnOnce(PageCursor) -> Result<String>,
+    ) -> Result<SearchPage, SearchFailure> {
         let Self { request, merge, sources, disabled, absent, .. } = self;
         let mut reports: Vec<SourceReport> = sources.iter().map(SourceProgress::report).collect();
         for (place, source) in disabled {
@@ -327,7 +332,7 @@ impl SearchRounds {
             let asked = sources.iter().filter(|source| source.status.is_some());
             // A source without suspension can be asked at once: `None` is the least.
             let retry_after = asked.map(|source| source.pause.map(|pause| pause.remaining)).min().flatten();
-            return Err(Failure::NoSource { all_timed_out, retry_after, sources: reports });
+            return Err(SearchFailure::NoSource { all_timed_out, retry_after, sources: reports });
         }
         let MergedPage { items, lanes, tie_cut, seen } = merge.finish();
         let items = items.into_iter().map(|released| into_item(released, &sources)).collect();
@@ -348,7 +353,7 @@ impl SearchRounds {
         let cursor = if at_end {
             None
         } else {
-            Some(seal(Cursor { before: request.before, lanes, seen, ..Cursor::default() })?)
+            Some(seal(PageCursor { before: request.before, lanes, seen, ..PageCursor::default() })?)
         };
         Ok(SearchPage {
             pinned: Pinned::default(),
@@ -364,7 +369,7 @@ impl SearchRounds {
     }
 }
 
-fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> Item {
+fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> ResultItem {
     let ReleasedItem { mut item, also_in, place } = released;
     item.lane = Some(place);
     if !also_in.is_empty() {

@@ -21,11 +21,11 @@ use crate::panics::CaughtPanic;
 /// Waiter of a call. The last to leave drops it.
 pub type SharedCall<T> = Shared<BoxFuture<'static, T>>;
 
-type InFlight<K, T> = Arc<Mutex<HashMap<K, Flight<T>>>>;
+type Flights<K, T> = Arc<Mutex<HashMap<K, Flight<T>>>>;
 
 /// Calls in flight. Clones share them.
 pub struct SingleFlight<K, T> {
-    in_flight: InFlight<K, T>,
+    in_flight: Flights<K, T>,
 }
 
 struct Flight<T> {
@@ -105,7 +105,7 @@ where
 }
 
 struct FlightGuard<K: Eq + Hash, T> {
-    in_flight: InFlight<K, T>,
+    in_flight: Flights<K, T>,
     key: K,
     number: u64,
 }

@@ -9,11 +9,11 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    answer::{Facets, Failure, SearchPage, SourceReport},
+    answer::{Facets, SearchFailure, SearchPage, SourceReport},
     clock::now_millis,
     coordinator::{AllModules, ModuleAnswer},
     error::Error,
-    request::{Order, PageRequest, PageStart, SearchParameters},
+    request::{PageRequest, PageStart, SearchOrder, SearchParameters},
     source::Status,
 };
 
@@ -97,8 +97,8 @@ impl SlowSearches {
             tenant_id,
             started: Instant::now(),
             order: match parameters.order {
-                Order::Time => "time",
-                Order::Relevance => "relevance",
+                SearchOrder::Time => "time",
+                SearchOrder::Relevance => "relevance",
             },
             words: parameters.keyword.split_whitespace().count(),
             filters: filter_names(parameters, page),
@@ -191,25 +191,25 @@ pub struct SearchOutcome {
 
 impl SearchOutcome {
     /// The outcome of one module.
-    pub fn of(result: &Result<SearchPage, Failure>) -> Self {
+    pub fn of(result: &Result<SearchPage, SearchFailure>) -> Self {
         let mut outcome = Self::default();
         outcome.add(result);
         outcome
     }
 
-    fn add(&mut self, result: &Result<SearchPage, Failure>) {
+    fn add(&mut self, result: &Result<SearchPage, SearchFailure>) {
         match result {
             Ok(page) => {
                 self.has_page = true;
                 self.partial |= page.partial;
                 self.add_sources(&page.sources);
             }
-            Err(Failure::NoSource { sources, .. }) => {
+            Err(SearchFailure::NoSource { sources, .. }) => {
                 self.partial = true;
                 self.add_sources(sources);
             }
             // Internal failures may be slow.
-            Err(Failure::Refused(error)) => {
+            Err(SearchFailure::Refused(error)) => {
                 self.partial = true;
                 self.has_run |= matches!(error, Error::Internal(_));
                 return;
@@ -339,7 +339,7 @@ mod tests {
             sources,
         };
         let mut outcome = SearchOutcome::of(&Ok(page(vec![report("a", 5), report("b", 70)])));
-        outcome.add(&Err(Failure::NoSource {
+        outcome.add(&Err(SearchFailure::NoSource {
             all_timed_out: true,
             retry_after: None,
             sources: vec![report("a", 900)],

@@ -17,7 +17,7 @@ use crate::{
 ///
 /// Implementations suspend, cache and limit their own calls.
 #[async_trait::async_trait]
-pub(crate) trait Source: Send + Sync {
+pub(crate) trait PagedSource: Send + Sync {
     fn id(&self) -> &str;
 
     fn name(&self) -> &str;
@@ -32,7 +32,7 @@ pub(crate) trait Source: Send + Sync {
     }
 
     /// Finds an item that the viewer may see, without a call of an external system.
-    async fn find_item(&self, _viewer: &Viewer, _id: &str) -> Result<Option<Item>, SourceFailure> {
+    async fn find_item(&self, _viewer: &Viewer, _id: &str) -> Result<Option<ResultItem>, SourceFailure> {
         Ok(None)
     }
 
@@ -59,9 +59,9 @@ impl SourceRequest {
 
 /// Id of a source in cursors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(crate) struct SourceKey(Fingerprint);
+pub(crate) struct SourceFingerprint(Fingerprint);
 
-impl SourceKey {
+impl SourceFingerprint {
     pub(crate) fn of(id: &str) -> Self {
         Self(fingerprint(id))
     }
@@ -96,7 +96,7 @@ pub(crate) struct ConsumedPart {
 
 /// Item; its JSON is copied through.
 #[derive(Clone, Debug, Default)]
-pub struct Item {
+pub struct ResultItem {
     /// Id.
     pub id: String,
     /// Epoch milliseconds.
@@ -113,7 +113,7 @@ pub struct Item {
     pub(crate) is_pinned: bool,
 }
 
-impl Item {
+impl ResultItem {
     /// Adds a field that the item does not have yet; `json` is its value.
     pub(crate) fn add_field(&mut self, name: &str, json: &str) {
         if self.json.ends_with('}') {
@@ -127,7 +127,7 @@ impl Item {
     }
 }
 
-impl From<Hit> for Item {
+impl From<Hit> for ResultItem {
     fn from(Hit { id, display_time, item, title_is_name, score, .. }: Hit) -> Self {
         Self { id, display_time, json: item, title_is_name, score, lane: None, is_pinned: false }
     }
@@ -135,7 +135,7 @@ impl From<Hit> for Item {
 
 #[derive(Clone, Debug)]
 pub(crate) struct PositionedItem {
-    pub(crate) item: Item,
+    pub(crate) item: ResultItem,
     pub(crate) after: Position,
     pub(crate) relevance: Relevance,
 }

@@ -8,7 +8,7 @@ use crate::{
     cursor::CursorKey,
     duplicates::Duplicates,
     module::{Module, ModuleSource, SearchableModule},
-    request::{FacetSelection, Filters, Order, SearchContext, SearchParameters, Viewer},
+    request::{FacetSelection, Filters, SearchContext, SearchOrder, SearchParameters, Viewer},
     source::SourceRequest,
 };
 
@@ -24,7 +24,7 @@ pub(crate) fn viewer() -> Viewer {
 pub(crate) fn parameters() -> SearchParameters {
     SearchParameters {
         keyword: "word".to_owned(),
-        order: Order::Time,
+        order: SearchOrder::Time,
         filters: Filters::default(),
         limit: 10,
         highlight: false,

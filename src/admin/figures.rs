@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use trawl_macros::operation;
-use trawl_search::figures::{Counts, Errors, SubjectKind};
+use trawl_search::figures::{Errors, FigureSubject, SearchCounts};
 
 use crate::{
     admin::AdminState,
@@ -92,7 +92,7 @@ pub struct Point {
 }
 
 impl Series {
-    fn new(id: String, points: BTreeMap<i64, Counts>) -> Self {
+    fn new(id: String, points: BTreeMap<i64, SearchCounts>) -> Self {
         let points = points.into_iter().map(|(at, counts)| Point {
             at,
             searches: counts.searches(),
@@ -139,8 +139,8 @@ pub async fn show_figures(
     let (mut modules, mut sources) = (Vec::new(), Vec::new());
     for ((kind, id), points) in found {
         match kind {
-            SubjectKind::Module => modules.push(Series::new(id, points)),
-            SubjectKind::Source => sources.push(Series::new(id, points)),
+            FigureSubject::Module => modules.push(Series::new(id, points)),
+            FigureSubject::Source => sources.push(Series::new(id, points)),
         }
     }
     Ok(Envelope::of(FiguresShown { step, from, to, modules, sources }))

@@ -129,7 +129,7 @@ async fn issue_token(State(register): State<Arc<ContractRegister>>, headers: Hea
 }
 
 #[derive(Deserialize)]
-struct SearchParameters {
+struct ContractQuery {
     #[serde(default)]
     keyword: String,
     limit: Option<usize>,
@@ -140,7 +140,7 @@ struct SearchParameters {
 async fn search(
     State(register): State<Arc<ContractRegister>>,
     headers: HeaderMap,
-    Query(parameters): Query<SearchParameters>,
+    Query(parameters): Query<ContractQuery>,
 ) -> Response {
     let token = headers
         .get(header::AUTHORIZATION)

@@ -22,7 +22,7 @@ use trawl_engine::correction::{Correction, UnknownWords};
 
 use super::{PageContext, facet_counting::FacetCounting, rewriting::finds_nothing, top::TopSearch};
 use crate::{
-    answer::{Facets, Failure, SearchPage, SourceReport},
+    answer::{Facets, SearchFailure, SearchPage, SourceReport},
     cursor::Rewrite,
     error::Error,
     module::{Module, SearchableModule, builtin_sources},
@@ -39,27 +39,27 @@ const UNSENT_KIB: usize = 32 << 10;
 /// A search of all modules. Dropping it ends its calls.
 pub struct AllModules {
     count: usize,
-    shared: Arc<Shared>,
-    answers: BoxStream<'static, Answered>,
+    shared: Arc<SharedSearch>,
+    answers: BoxStream<'static, AnsweredModule>,
     /// Until the correction is decided; then without matches, while no module has any.
-    waiting: Vec<Answered>,
+    waiting: Vec<AnsweredModule>,
     ready: VecDeque<ModuleAnswer>,
-    stage: Stage,
+    stage: KeywordStage,
     /// Words that no built-in content shows, as typed.
     uncorrected: Vec<String>,
     facets: FacetCounting,
     _permit: OwnedSemaphorePermit,
 }
 
-struct Answered {
+struct AnsweredModule {
     searchable: Arc<SearchableModule>,
     answer: ModuleAnswer,
 }
 
 /// How far the decision on the keyword is.
-enum Stage {
+enum KeywordStage {
     /// Until then modules with external sources are searched as typed; the others wait.
-    Asking(Instant, Correction, Vec<Place>),
+    Asking(Instant, Correction, Vec<PlacedModule>),
     /// No module has found anything.
     Decided(Arc<Rewrite>),
     /// No other keyword follows.
@@ -67,7 +67,7 @@ enum Stage {
 }
 
 /// A module and its place by `orderNo`; the best of all modules have none.
-type Place = (Option<usize>, Arc<SearchableModule>);
+type PlacedModule = (Option<usize>, Arc<SearchableModule>);
 
 impl AllModules {
     pub(super) fn start(
@@ -79,11 +79,11 @@ impl AllModules {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let top = top.map(|limit| TopSearch::of(modules, limit));
-        let shared = Arc::new(Shared { context, room: Arc::new(Semaphore::new(UNSENT_KIB)), top });
+        let shared = Arc::new(SharedSearch { context, room: Arc::new(Semaphore::new(UNSENT_KIB)), top });
         let mut facets = FacetCounting::new(facets, modules);
         let places =
             modules.iter().enumerate().map(|(place, searchable)| (Some(place), Arc::clone(searchable)));
-        let (external, builtin): (Vec<Place>, Vec<Place>) =
+        let (external, builtin): (Vec<PlacedModule>, Vec<PlacedModule>) =
             places.partition(|(_, searchable)| searchable.asks_external(None));
         // They are what is looked at first.
         let builtin =
@@ -94,14 +94,14 @@ impl AllModules {
                 let now = Instant::now();
                 let until = now + (shared.context.search.deadline - now) / 2;
                 let typed = answers(external, EXTERNAL_CALLS, Arc::default(), Arc::clone(&shared));
-                (typed.boxed(), Stage::Asking(until, correction, builtin))
+                (typed.boxed(), KeywordStage::Asking(until, correction, builtin))
             }
             corrected => {
                 let rewrite = Arc::new(Rewrite { corrected, relaxation: None });
                 facets.start(&shared.context, &rewrite);
                 let of = |places, calls| answers(places, calls, Arc::clone(&rewrite), Arc::clone(&shared));
                 let answers = stream::select(of(builtin, BUILTIN_CALLS), of(external, EXTERNAL_CALLS));
-                (answers.boxed(), Stage::Decided(rewrite))
+                (answers.boxed(), KeywordStage::Decided(rewrite))
             }
         };
         let (waiting, ready) = (Vec::new(), VecDeque::new());
@@ -142,25 +142,27 @@ impl AllModules {
                 return Some(ModuleAnswer { result, ..answer });
             }
             let next = match &self.stage {
-                Stage::Asking(until, ..) => timeout_at(*until, self.answers.next()).await.unwrap_or_default(),
-                Stage::Decided(_) | Stage::Last => self.answers.next().await,
+                KeywordStage::Asking(until, ..) => {
+                    timeout_at(*until, self.answers.next()).await.unwrap_or_default()
+                }
+                KeywordStage::Decided(_) | KeywordStage::Last => self.answers.next().await,
             };
             match (next, &self.stage) {
-                (Some(answered), Stage::Asking(..)) => {
+                (Some(answered), KeywordStage::Asking(..)) => {
                     let answer = self.shared.reserve(answered.answer);
-                    self.waiting.push(Answered { answer, ..answered });
+                    self.waiting.push(AnsweredModule { answer, ..answered });
                 }
-                (Some(answered), Stage::Decided(_)) if self.shared.may_be_relaxed(&answered) => {
+                (Some(answered), KeywordStage::Decided(_)) if self.shared.may_be_relaxed(&answered) => {
                     self.waiting.push(answered);
                 }
                 (Some(answered), _) => {
                     if answered.answer.result.as_ref().is_ok_and(SearchPage::shows_a_match) {
-                        self.stage = Stage::Last;
+                        self.stage = KeywordStage::Last;
                         self.ready.extend(self.waiting.drain(..).map(|answered| answered.answer));
                     }
                     self.ready.push_back(answered.answer);
                 }
-                (None, Stage::Asking(..)) => self.decide(),
+                (None, KeywordStage::Asking(..)) => self.decide(),
                 (None, _) if self.waiting.is_empty() => return None,
                 (None, _) => self.relax_all().await,
             }
@@ -174,7 +176,9 @@ impl AllModules {
 
     /// One correction for all modules; those that have not answered yet are answered as typed.
     fn decide(&mut self) {
-        let Stage::Asking(_, correction, builtin) = std::mem::replace(&mut self.stage, Stage::Last) else {
+        let KeywordStage::Asking(_, correction, builtin) =
+            std::mem::replace(&mut self.stage, KeywordStage::Last)
+        else {
             return;
         };
         let external = std::mem::take(&mut self.waiting);
@@ -191,16 +195,18 @@ impl AllModules {
         let builtin = answers(builtin, BUILTIN_CALLS, Arc::clone(&rewrite), Arc::clone(&self.shared));
         let late = std::mem::replace(&mut self.answers, stream::empty().boxed());
         self.answers = stream::select(builtin, stream::select(external, late)).boxed();
-        self.stage = Stage::Decided(rewrite);
+        self.stage = KeywordStage::Decided(rewrite);
     }
 
     /// One decision for all modules, as none has found anything.
     async fn relax_all(&mut self) {
         let waiting = std::mem::take(&mut self.waiting);
         let sources = builtin_sources(waiting.iter().map(|answered| &answered.searchable)).collect();
-        let rewrite = match std::mem::replace(&mut self.stage, Stage::Last) {
-            Stage::Decided(decided) => self.shared.context.relax(sources, Rewrite::clone(&decided)).await,
-            Stage::Asking(..) | Stage::Last => None,
+        let rewrite = match std::mem::replace(&mut self.stage, KeywordStage::Last) {
+            KeywordStage::Decided(decided) => {
+                self.shared.context.relax(sources, Rewrite::clone(&decided)).await
+            }
+            KeywordStage::Asking(..) | KeywordStage::Last => None,
         };
         self.answers = match rewrite {
             Some(rewrite) => {
@@ -220,7 +226,7 @@ pub struct ModuleAnswer {
     /// Module.
     pub module: Arc<Module>,
     /// [`Error::AnswerTooLarge`] without room.
-    pub result: Result<SearchPage, Failure>,
+    pub result: Result<SearchPage, SearchFailure>,
     /// Must be held until the page is sent.
     pub reservation: AnswerReservation,
 }
@@ -231,14 +237,18 @@ pub struct AnswerReservation {
     room: Option<OwnedSemaphorePermit>,
 }
 
-struct Shared {
+struct SharedSearch {
     context: PageContext,
     room: Arc<Semaphore>,
     top: Option<TopSearch>,
 }
 
-impl Shared {
-    async fn answer(&self, (place, module): &Place, rewrite: &Rewrite) -> Result<SearchPage, Failure> {
+impl SharedSearch {
+    async fn answer(
+        &self,
+        (place, module): &PlacedModule,
+        rewrite: &Rewrite,
+    ) -> Result<SearchPage, SearchFailure> {
         if self.room.available_permits() == 0 {
             return Err(no_room());
         }
@@ -259,7 +269,7 @@ impl Shared {
         }
     }
 
-    fn may_be_relaxed(&self, answered: &Answered) -> bool {
+    fn may_be_relaxed(&self, answered: &AnsweredModule) -> bool {
         let is_exact = self.context.search.parameters.exact;
         !is_exact && answered.answer.result.as_ref().is_ok_and(finds_nothing)
     }
@@ -277,11 +287,11 @@ impl Shared {
 }
 
 fn answers(
-    modules: Vec<Place>,
+    modules: Vec<PlacedModule>,
     calls: usize,
     rewrite: Arc<Rewrite>,
-    shared: Arc<Shared>,
-) -> impl Stream<Item = Answered> + Send + 'static {
+    shared: Arc<SharedSearch>,
+) -> impl Stream<Item = AnsweredModule> + Send + 'static {
     let permits = Arc::new(Semaphore::new(calls));
     stream::iter(modules)
         .then(move |place| {
@@ -294,12 +304,12 @@ fn answers(
 
 /// Searches modules for another keyword; those without matches keep their answers.
 fn answers_instead(
-    answered: Vec<Answered>,
+    answered: Vec<AnsweredModule>,
     rewrite: Arc<Rewrite>,
-    shared: Arc<Shared>,
-) -> impl Stream<Item = Answered> + Send + 'static {
+    shared: Arc<SharedSearch>,
+) -> impl Stream<Item = AnsweredModule> + Send + 'static {
     let permits = Arc::new(Semaphore::new(EXTERNAL_CALLS));
-    let search = move |answered: Answered| {
+    let search = move |answered: AnsweredModule| {
         let (rewrite, shared) = (Rewrite::clone(&rewrite), Arc::clone(&shared));
         let place = (answered.answer.place, Arc::clone(&answered.searchable));
         let permits = Arc::clone(&permits).acquire_many_owned(count_calls(&place, EXTERNAL_CALLS));
@@ -315,7 +325,7 @@ fn answers_instead(
                     let ModuleAnswer { place, module, .. } = answered.answer;
                     let reservation = AnswerReservation::default();
                     let answer = ModuleAnswer { place, module, result: Ok(page), reservation };
-                    Answered { answer, ..answered }
+                    AnsweredModule { answer, ..answered }
                 }
                 Ok(None) | Err(_) => answered,
             }
@@ -325,18 +335,18 @@ fn answers_instead(
 }
 
 /// One for each source. The best of all modules share the calls of the modules.
-fn count_calls((place, searchable): &Place, most: usize) -> u32 {
+fn count_calls((place, searchable): &PlacedModule, most: usize) -> u32 {
     let calls = place.map_or(1, |_| searchable.sources.len().clamp(1, most));
     u32::try_from(calls).unwrap_or(1)
 }
 
 /// A separate task isolates panics and slow work.
 fn start(
-    place: Place,
+    place: PlacedModule,
     permits: Option<OwnedSemaphorePermit>,
     rewrite: Arc<Rewrite>,
-    shared: Arc<Shared>,
-) -> impl Future<Output = Answered> + Send + 'static {
+    shared: Arc<SharedSearch>,
+) -> impl Future<Output = AnsweredModule> + Send + 'static {
     let searched = place.clone();
     let task = async move {
         let _permits = permits;
@@ -348,23 +358,23 @@ fn start(
         let module = Arc::clone(&searchable.module);
         let result = task.await.unwrap_or_else(|panic| Err(Error::internal(panic).into()));
         let answer = ModuleAnswer { place, module, result, reservation: AnswerReservation::default() };
-        Answered { searchable, answer }
+        AnsweredModule { searchable, answer }
     }
 }
 
-fn no_room() -> Failure {
-    Failure::Refused(Error::AnswerTooLarge(UNSENT_KIB >> 10))
+fn no_room() -> SearchFailure {
+    SearchFailure::Refused(Error::AnswerTooLarge(UNSENT_KIB >> 10))
 }
 
-fn size(result: &Result<SearchPage, Failure>) -> usize {
+fn size(result: &Result<SearchPage, SearchFailure>) -> usize {
     let reports = |sources: &[SourceReport]| -> usize { sources.iter().map(report_size).sum() };
     match result {
         Ok(page) => {
             let items: usize = page.shown().map(|item| item.json.len() + 1).sum();
             items + page.cursor.as_ref().map_or(0, String::len) + reports(&page.sources)
         }
-        Err(Failure::NoSource { sources, .. }) => reports(sources),
-        Err(Failure::Refused(_)) => 0,
+        Err(SearchFailure::NoSource { sources, .. }) => reports(sources),
+        Err(SearchFailure::Refused(_)) => 0,
     }
 }
 

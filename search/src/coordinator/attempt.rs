@@ -6,15 +6,15 @@ use futures::future::join;
 
 use super::PageContext;
 use crate::{
-    answer::{Facets, Failure, Relaxed, SearchPage},
-    cursor::{self, Cursor, Rewrite},
+    answer::{Facets, Relaxed, SearchFailure, SearchPage},
+    cursor::{self, PageCursor, Rewrite},
     explanation,
     facets::{self, ModuleTotals},
     highlight,
     module::{ModuleSource, SearchableModule},
     pinned::Pinned,
     plan::plan,
-    request::{Order, PageRequest, PageStart, SearchContext},
+    request::{PageRequest, PageStart, SearchContext, SearchOrder},
     rounds::SearchRounds,
 };
 
@@ -24,7 +24,7 @@ impl PageContext {
         &self,
         module: &SearchableModule,
         page: &PageRequest,
-    ) -> Result<SearchPage, Failure> {
+    ) -> Result<SearchPage, SearchFailure> {
         self.attempt(module, page, None).await
     }
 
@@ -44,10 +44,10 @@ impl PageContext {
         module: &SearchableModule,
         page: &PageRequest,
         rewrite: Option<Rewrite>,
-    ) -> Result<SearchPage, Failure> {
+    ) -> Result<SearchPage, SearchFailure> {
         let binding = cursor::binding(&self.search, &module.module.id, page)?;
         let opened = match (&page.start, &rewrite) {
-            (PageStart::Cursor(text), None) => Some(Cursor::open(text, &*self.cursor_key, &binding)?),
+            (PageStart::Cursor(text), None) => Some(PageCursor::open(text, &*self.cursor_key, &binding)?),
             _ => None,
         };
         let continued = opened.as_ref().map(|cursor| cursor.rewrite.clone());
@@ -70,7 +70,7 @@ impl PageContext {
             None => search,
         };
         let seal = |cursor| {
-            let cursor = Cursor { rewrite: rewrite.clone(), pinned: pinned.marks.clone(), ..cursor };
+            let cursor = PageCursor { rewrite: rewrite.clone(), pinned: pinned.marks.clone(), ..cursor };
             cursor.seal(&*self.cursor_key, &binding)
         };
         let answer = rounds.finish(seal)?;
@@ -92,8 +92,8 @@ impl PageContext {
             return Ok(answer);
         }
         let marked = match search.parameters.order {
-            Order::Relevance => Arc::new(search.query.without_stop_words()),
-            Order::Time => Arc::clone(&search.query),
+            SearchOrder::Relevance => Arc::new(search.query.without_stop_words()),
+            SearchOrder::Time => Arc::clone(&search.query),
         };
         Ok(highlight::add(answer, &marked).await?)
     }

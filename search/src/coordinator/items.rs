@@ -12,7 +12,7 @@ use crate::{
     highlight::Highlight,
     module::{ModuleSource, SearchableModule, TenantModules, builtin_sources},
     request::Viewer,
-    source::{Item, Source, SourceFailure},
+    source::{PagedSource, ResultItem, SourceFailure},
     sources::builtin::{BuiltinSource, request_of_id},
 };
 
@@ -39,11 +39,11 @@ pub struct FoundItem {
     /// Module code of built-in content; `None` for an external item.
     pub content: Option<String>,
     /// The item.
-    pub item: Item,
+    pub item: ResultItem,
 }
 
 /// A module's code and an item's id.
-pub type ItemKey = (String, String);
+pub type ModuleItemKey = (String, String);
 
 /// Items that are read for each one of an author, as others share words of the name.
 const NAMESAKES: usize = 4;
@@ -83,9 +83,9 @@ impl Coordinator {
     pub async fn find_builtin_items(
         &self,
         viewer: &Viewer,
-        keys: &[ItemKey],
+        keys: &[ModuleItemKey],
         most: Duration,
-    ) -> Result<Vec<Option<(String, Item)>>> {
+    ) -> Result<Vec<Option<(String, ResultItem)>>> {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
@@ -99,7 +99,7 @@ impl Coordinator {
         let mut found = within(most, any.newest(&requests.collect())).await?.into_iter();
         let mut next = |source: &BuiltinSource| {
             let hit = found.next()?.into_iter().next()?;
-            Some((module_of(&modules, source)?.to_owned(), Item::from(hit)))
+            Some((module_of(&modules, source)?.to_owned(), ResultItem::from(hit)))
         };
         Ok(shown_by.into_iter().map(|source| next(source?)).collect())
     }
@@ -114,7 +114,7 @@ impl Coordinator {
         author: &str,
         limit: usize,
         most: Duration,
-    ) -> Result<Vec<(ItemKey, Item)>> {
+    ) -> Result<Vec<(ModuleItemKey, ResultItem)>> {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
@@ -129,9 +129,9 @@ impl Coordinator {
             let module = module_of(&modules, source);
             let stated =
                 hits.into_iter().filter(|hit| Stated::author_of(&hit.item).as_deref() == Some(author));
-            stated.filter_map(move |hit| Some(((module?.to_owned(), hit.id.clone()), Item::from(hit))))
+            stated.filter_map(move |hit| Some(((module?.to_owned(), hit.id.clone()), ResultItem::from(hit))))
         });
-        let mut items: Vec<(ItemKey, Item)> = in_modules.collect();
+        let mut items: Vec<(ModuleItemKey, ResultItem)> = in_modules.collect();
         items.sort_by_key(|(_, item)| Reverse(item.display_time));
         items.truncate(limit);
         Ok(items)
@@ -144,7 +144,7 @@ impl Coordinator {
     pub async fn highlight_item(
         &self,
         viewer: &Viewer,
-        item: &Item,
+        item: &ResultItem,
         text: &str,
         keyword: &str,
     ) -> Result<Highlight> {

@@ -10,12 +10,12 @@ use trawl_engine::correction::{Correction, UnknownWords};
 
 use super::{PageContext, shown_texts::ShownTexts};
 use crate::{
-    answer::{Failure, Relaxed, SearchPage},
+    answer::{Relaxed, SearchFailure, SearchPage},
     cursor::Rewrite,
     module::SearchableModule,
-    relaxation::{Matches, relax},
-    request::{Order, PageRequest, PageStart, SearchContext},
-    source::{Item, Status},
+    relaxation::{MatchCounter, relax},
+    request::{PageRequest, PageStart, SearchContext, SearchOrder},
+    source::{ResultItem, Status},
     sources::builtin::BuiltinSource,
 };
 
@@ -25,7 +25,7 @@ impl PageContext {
         &self,
         module: &SearchableModule,
         page: &PageRequest,
-    ) -> Result<SearchPage, Failure> {
+    ) -> Result<SearchPage, SearchFailure> {
         if matches!(page.start, PageStart::Cursor(_)) || self.search.parameters.exact {
             return self.search_as_typed(module, page).await;
         }
@@ -57,7 +57,7 @@ impl PageContext {
         page: &PageRequest,
         correction: Option<Correction>,
         typed: Option<SearchPage>,
-    ) -> Result<SearchPage, Failure> {
+    ) -> Result<SearchPage, SearchFailure> {
         let asks_external = module.asks_external(page.source.as_deref());
         let corrected = match (correction, &typed) {
             (Some(correction), Some(typed)) if asks_external => {
@@ -105,7 +105,7 @@ impl PageContext {
     pub(super) fn without_words_of<'a>(
         &self,
         correction: &Correction,
-        items: impl IntoIterator<Item = &'a Item>,
+        items: impl IntoIterator<Item = &'a ResultItem>,
     ) -> Option<Correction> {
         let shown = ShownTexts::of(items);
         correction.without(&self.search.parameters.keyword, |word| shown.hold(word))
@@ -114,7 +114,7 @@ impl PageContext {
     /// Names words that nothing holds, which relevance order leaves out by itself.
     pub(super) fn naming_unknown_words(&self, answer: SearchPage, words: &[String]) -> SearchPage {
         let is_complete = words.is_empty() || answer.relaxed.is_some() || !answer.shows_a_match();
-        if is_complete || self.search.parameters.order == Order::Time {
+        if is_complete || self.search.parameters.order == SearchOrder::Time {
             return answer;
         }
         let shown = ShownTexts::of(answer.shown());
@@ -137,7 +137,7 @@ impl PageContext {
     /// Leaves out words, by what the index counts. Relevance order requires none.
     pub(super) async fn relax(&self, sources: Vec<&BuiltinSource>, corrected: Rewrite) -> Option<Rewrite> {
         let SearchContext { parameters, deadline, .. } = &*self.search;
-        if parameters.order == Order::Relevance {
+        if parameters.order == SearchOrder::Relevance {
             return None;
         }
         let keyword = corrected.keyword().unwrap_or(&parameters.keyword);
@@ -154,7 +154,7 @@ struct IndexMatches<'a> {
 }
 
 #[async_trait::async_trait]
-impl Matches for IndexMatches<'_> {
+impl MatchCounter for IndexMatches<'_> {
     async fn count(&self, keyword: String) -> u64 {
         let search = self.search.with_keyword(&keyword);
         let mut count = 0;

@@ -2,12 +2,12 @@
 
 use trawl_engine::{Texts, fold, text::stem};
 
-use crate::source::Item;
+use crate::source::ResultItem;
 
 pub(super) struct ShownTexts(String);
 
 impl ShownTexts {
-    pub(super) fn of<'a>(items: impl IntoIterator<Item = &'a Item>) -> Self {
+    pub(super) fn of<'a>(items: impl IntoIterator<Item = &'a ResultItem>) -> Self {
         let mut shown = String::new();
         for item in items {
             shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));

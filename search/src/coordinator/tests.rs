@@ -17,8 +17,8 @@ use crate::{
     clock::SystemClock,
     duplicates::Duplicates,
     module::{ModuleSource, SearchableModule},
-    request::{Filters, Order, PageRequest, PageStart},
-    source::{Source, Status},
+    request::{Filters, PageRequest, PageStart, SearchOrder},
+    source::{PagedSource, Status},
     testing::{TestKey, module, paused_runtime, viewer},
 };
 
@@ -28,7 +28,7 @@ struct TestSearch {
     source: Option<String>,
     start: PageStart,
     is_exact: bool,
-    order: Order,
+    order: SearchOrder,
     filters: Filters,
     timeout: Duration,
 }
@@ -39,7 +39,7 @@ fn request(limit: usize) -> TestSearch {
         source: None,
         start: PageStart::Beginning,
         is_exact: true,
-        order: Order::Time,
+        order: SearchOrder::Time,
         filters: Filters::default(),
         timeout: Duration::from_secs(2),
     }
@@ -71,11 +71,11 @@ impl TestSearch {
     }
 }
 
-fn shared(sources: Vec<impl Source + 'static>) -> Vec<ModuleSource> {
+fn shared(sources: Vec<impl PagedSource + 'static>) -> Vec<ModuleSource> {
     sources.into_iter().map(|source| ModuleSource::External(Arc::new(source))).collect()
 }
 
-async fn search(sources: &[ModuleSource], request: &TestSearch) -> Result<SearchPage, Failure> {
+async fn search(sources: &[ModuleSource], request: &TestSearch) -> Result<SearchPage, SearchFailure> {
     search_reading(sources, request, 10_000).await
 }
 
@@ -83,7 +83,7 @@ async fn search_reading(
     sources: &[ModuleSource],
     request: &TestSearch,
     source_pages: usize,
-) -> Result<SearchPage, Failure> {
+) -> Result<SearchPage, SearchFailure> {
     search_module(Duplicates::Keep, sources, request, source_pages).await
 }
 
@@ -92,7 +92,7 @@ async fn search_module(
     sources: &[ModuleSource],
     request: &TestSearch,
     source_pages: usize,
-) -> Result<SearchPage, Failure> {
+) -> Result<SearchPage, SearchFailure> {
     let context = request.context(Arc::new(TestKey::new(1)), source_pages);
     context.answer(&module("module", duplicates, sources), &request.page()).await
 }
@@ -114,8 +114,8 @@ async fn follow_cursor_of(
         let sources = sources.next().unwrap();
         let page = match search_module(duplicates, sources, &request, 10_000).await {
             Ok(page) => page,
-            Err(Failure::NoSource { .. }) => continue,
-            Err(Failure::Refused(error)) => panic!("refused: {error}"),
+            Err(SearchFailure::NoSource { .. }) => continue,
+            Err(SearchFailure::Refused(error)) => panic!("refused: {error}"),
         };
         let cursor = page.cursor.clone();
         pages.push(page);

@@ -32,7 +32,7 @@ fn correction(keyword: String) -> Correction {
     Correction { keyword, words: vec![CorrectedWord { from: "v".to_owned(), to: "w".to_owned() }] }
 }
 
-fn any_cursor() -> impl Strategy<Value = Cursor> {
+fn any_cursor() -> impl Strategy<Value = PageCursor> {
     let consumed = (any::<usize>(), prop::option::of(0.0_f32..9.0));
     let lane = (".{0,10}", any_position(), consumed, any::<Option<u64>>(), vec(".{0,4}", 0..4));
     let lane = lane.prop_map(|(source, position, (consumed, least_estimate), total, passed)| {
@@ -40,18 +40,19 @@ fn any_cursor() -> impl Strategy<Value = Cursor> {
         for cursor in &passed {
             guard.pass(cursor);
         }
-        LaneState { source: SourceKey::of(&source), position, consumed, least_estimate, total, guard }
+        LaneState { source: SourceFingerprint::of(&source), position, consumed, least_estimate, total, guard }
     });
     let relaxation =
         (".{0,10}", vec(".{0,4}", 0..4)).prop_map(|(keyword, left_out)| Relaxation { keyword, left_out });
     let rewrite = (prop::option::of(".{0,10}"), prop::option::of(relaxation))
         .prop_map(|(corrected, relaxation)| Rewrite { corrected: corrected.map(correction), relaxation });
     let pinned = (vec((".{0,10}", ".{0,4}"), 0..3), any::<u64>()).prop_map(|(ids, unmatched)| {
-        let ids = ids.into_iter().map(|(source, id)| (SourceKey::of(&source), id)).collect();
+        let ids = ids.into_iter().map(|(source, id)| (SourceFingerprint::of(&source), id)).collect();
         PinnedMarks { ids, unmatched }
     });
-    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite, pinned)
-        .prop_map(|(before, lanes, seen, rewrite, pinned)| Cursor { before, lanes, seen, rewrite, pinned })
+    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite, pinned).prop_map(
+        |(before, lanes, seen, rewrite, pinned)| PageCursor { before, lanes, seen, rewrite, pinned },
+    )
 }
 
 proptest! {
@@ -61,7 +62,7 @@ proptest! {
     fn sealed_cursor_opens_and_is_never_digits(cursor in any_cursor(), context in vec(any::<u8>(), 0..40)) {
         let text = cursor.seal(&TestKey::new(1), &context).unwrap();
         prop_assert!(text.bytes().any(|byte| !byte.is_ascii_digit()));
-        prop_assert_eq!(Cursor::open(&text, &TestKey::new(1), &context).unwrap(), cursor);
+        prop_assert_eq!(PageCursor::open(&text, &TestKey::new(1), &context).unwrap(), cursor);
     }
 
     #[test]
@@ -76,17 +77,17 @@ proptest! {
         prop_assume!(changed[place] != by);
         changed[place] = by;
         let changed: String = changed.into_iter().collect();
-        prop_assert!(Cursor::open(&changed, &TestKey::new(1), b"context").is_err());
-        prop_assert!(Cursor::open(&text[..place], &TestKey::new(1), b"context").is_err());
-        prop_assert!(Cursor::open(&text, &TestKey::new(1), b"other context").is_err());
-        prop_assert!(Cursor::open(&text, &TestKey::new(2), b"context").is_err());
+        prop_assert!(PageCursor::open(&changed, &TestKey::new(1), b"context").is_err());
+        prop_assert!(PageCursor::open(&text[..place], &TestKey::new(1), b"context").is_err());
+        prop_assert!(PageCursor::open(&text, &TestKey::new(1), b"other context").is_err());
+        prop_assert!(PageCursor::open(&text, &TestKey::new(2), b"context").is_err());
     }
 
     #[test]
     fn any_text_is_refused_without_panic(text in ".{0,80}") {
         let given = format!("{VERSION_PREFIX}{text}");
-        prop_assert!(Cursor::open(&text, &TestKey::new(1), b"context").is_err());
-        prop_assert!(Cursor::open(&given, &TestKey::new(1), b"context").is_err());
+        prop_assert!(PageCursor::open(&text, &TestKey::new(1), b"context").is_err());
+        prop_assert!(PageCursor::open(&given, &TestKey::new(1), b"context").is_err());
     }
 }
 
@@ -105,7 +106,7 @@ fn binding_tells_searches_apart() {
         of(Viewer { user_id: Some("mei".to_owned()), ..viewer() }, "module", parameters(), &first),
         of(viewer(), "modul", parameters(), &first),
         with(SearchParameters { keyword: "words".to_owned(), ..parameters() }),
-        with(SearchParameters { order: Order::Relevance, ..parameters() }),
+        with(SearchParameters { order: SearchOrder::Relevance, ..parameters() }),
         with(SearchParameters { exact: true, ..parameters() }),
         filtered(Filters { from: Some(1), ..filters() }),
         filtered(Filters { to: Some(1), ..filters() }),
@@ -131,14 +132,14 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let mut guard = LoopGuard::default();
     guard.pass("a");
     let state = |position| LaneState {
-        source: SourceKey::of("abc"),
+        source: SourceFingerprint::of("abc"),
         position,
         consumed: 2,
         least_estimate: Some(0.5),
         total: Some(300),
         guard: guard.clone(),
     };
-    let cursor = Cursor {
+    let cursor = PageCursor {
         before: Some(-1),
         lanes: vec![
             state(Position::AfterItem(9, "x".to_owned())),
@@ -151,7 +152,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
             corrected: Some(correction("w x".to_owned())),
             relaxation: Some(Relaxation { keyword: "w ".to_owned(), left_out: vec!["x".to_owned()] }),
         },
-        pinned: PinnedMarks { ids: vec![(SourceKey::of("abc"), "p".to_owned())], unmatched: 1 },
+        pinned: PinnedMarks { ids: vec![(SourceFingerprint::of("abc"), "p".to_owned())], unmatched: 1 },
     };
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
@@ -175,21 +176,28 @@ fn lane(position: Position) -> LaneState {
     let mut guard = LoopGuard::default();
     guard.pass("cursor");
     let (total, least_estimate) = (Some(100_000), Some(0.5));
-    LaneState { source: SourceKey::of("source"), position, consumed: 1_000, least_estimate, total, guard }
+    LaneState {
+        source: SourceFingerprint::of("source"),
+        position,
+        consumed: 1_000,
+        least_estimate,
+        total,
+        guard,
+    }
 }
 
 #[test]
 fn forty_usual_sources_fit_in_an_external_cursor() {
     let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
-    let text = Cursor { lanes, ..Cursor::default() }.seal(&TestKey::new(1), b"context").unwrap();
+    let text = PageCursor { lanes, ..PageCursor::default() }.seal(&TestKey::new(1), b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
 
 #[test]
 fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
     let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
-    let cursor = Cursor { lanes, seen: vec![[u8::MAX; 8]; 250], ..Cursor::default() };
+    let cursor = PageCursor { lanes, seen: vec![[u8::MAX; 8]; 250], ..PageCursor::default() };
     let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
     assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
 }
@@ -220,17 +228,23 @@ fn longest_cursor_opens_and_a_longer_one_is_refused() {
         total: Some(u64::MAX),
         ..lane(Position::InPage(Some("c".repeat(trawl_connectors::MAX_CURSOR_BYTES)), vec![part]))
     };
-    let cursor = |sources, seen, pinned| Cursor {
+    let cursor = |sources, seen, pinned| PageCursor {
         before: Some(i64::MIN),
         lanes: vec![longest.clone(); sources],
         seen: vec![[u8::MAX; 8]; seen],
-        pinned: PinnedMarks { ids: vec![(SourceKey::of("s"), "i".repeat(512)); pinned], unmatched: 20 },
-        ..Cursor::default()
+        pinned: PinnedMarks {
+            ids: vec![(SourceFingerprint::of("s"), "i".repeat(512)); pinned],
+            unmatched: 20,
+        },
+        ..PageCursor::default()
     };
     for (fitting, seen, pinned) in [(41, 0, 0), (37, MAX_SEEN, 0), (35, MAX_SEEN, 20)] {
         let text = cursor(fitting, seen, pinned).seal(&TestKey::new(1), b"context").unwrap();
-        assert_eq!(Cursor::open(&text, &TestKey::new(1), b"context").unwrap(), cursor(fitting, seen, pinned));
+        assert_eq!(
+            PageCursor::open(&text, &TestKey::new(1), b"context").unwrap(),
+            cursor(fitting, seen, pinned)
+        );
     }
     assert!(cursor(43, 0, 0).seal(&TestKey::new(1), b"context").is_err());
-    assert!(Cursor::open(&VERSION_PREFIX.repeat(MAX_BYTES), &TestKey::new(1), b"context").is_err());
+    assert!(PageCursor::open(&VERSION_PREFIX.repeat(MAX_BYTES), &TestKey::new(1), b"context").is_err());
 }

@@ -2,16 +2,16 @@ use serde_json::json;
 
 use super::*;
 
-fn with_action(clients: &serde_json::Value) -> Item {
+fn with_action(clients: &serde_json::Value) -> ResultItem {
     let json = json!({"id": "a", "title": "", "displayTime": 1, "action": clients.to_string()}).to_string();
-    Item { id: "a".to_owned(), display_time: 1, json, title_is_name: false, ..Item::default() }
+    ResultItem { id: "a".to_owned(), display_time: 1, json, title_is_name: false, ..ResultItem::default() }
 }
 
-fn web(lines: &str) -> Item {
+fn web(lines: &str) -> ResultItem {
     with_action(&json!({ "web": lines }))
 }
 
-fn print_of(item: &Item) -> Option<Fingerprint> {
+fn print_of(item: &ResultItem) -> Option<Fingerprint> {
     Duplicates::ByAction.print_of(item)
 }
 
@@ -47,13 +47,13 @@ fn items_with_the_same_target_are_duplicates() {
 
 #[test]
 fn item_without_target_has_no_duplicates() {
-    let without = Item {
+    let without = ResultItem {
         id: "a".to_owned(),
         display_time: 1,
         json: json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string(),
-        ..Item::default()
+        ..ResultItem::default()
     };
-    let broken = Item { json: json!({"action": "open"}).to_string(), ..without.clone() };
+    let broken = ResultItem { json: json!({"action": "open"}).to_string(), ..without.clone() };
     let opens_nothing = [
         with_action(&json!({})),
         web(""),
@@ -93,12 +93,12 @@ fn latest_seen_items_are_kept() {
 
 #[test]
 fn item_names_its_other_sources() {
-    let mut item = Item {
+    let mut item = ResultItem {
         id: "a".to_owned(),
         display_time: 1,
         json: r#"{"id":"a"}"#.to_owned(),
         title_is_name: false,
-        ..Item::default()
+        ..ResultItem::default()
     };
     note_also_in(&mut item, &["crm", "say \"x\""]);
     let read: serde_json::Value = serde_json::from_str(&item.json).unwrap();

@@ -22,11 +22,11 @@ use crate::{
 
 const SEARCH: &str = "search of a test";
 
-type Fields = BTreeMap<&'static str, String>;
+type RecordedFields = BTreeMap<&'static str, String>;
 
 thread_local! {
-    static SEEN: RefCell<(BTreeMap<u64, Fields>, Vec<Fields>)> = RefCell::default();
-    static ERRORS: RefCell<Vec<Fields>> = RefCell::default();
+    static SEEN: RefCell<(BTreeMap<u64, RecordedFields>, Vec<RecordedFields>)> = RefCell::default();
+    static ERRORS: RefCell<Vec<RecordedFields>> = RefCell::default();
 }
 
 /// One subscriber for all tests: with several, the first decides for all.
@@ -48,9 +48,9 @@ impl SpanRecorder {
     }
 }
 
-struct Reader<'a>(&'a mut Fields);
+struct FieldReader<'a>(&'a mut RecordedFields);
 
-impl Visit for Reader<'_> {
+impl Visit for FieldReader<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name(), value.to_owned());
     }
@@ -64,8 +64,8 @@ impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanRec
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let parent = context.span(id).and_then(|span| span.parent().map(|parent| parent.name()));
         if parent == Some(SEARCH) {
-            let mut fields = Fields::new();
-            attributes.record(&mut Reader(&mut fields));
+            let mut fields = RecordedFields::new();
+            attributes.record(&mut FieldReader(&mut fields));
             SEEN.with_borrow_mut(|(open, _)| open.insert(id.into_u64(), fields));
         }
     }
@@ -73,15 +73,15 @@ impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanRec
     fn on_record(&self, id: &Id, values: &Record<'_>, _context: Context<'_, S>) {
         SEEN.with_borrow_mut(|(open, _)| {
             if let Some(fields) = open.get_mut(&id.into_u64()) {
-                values.record(&mut Reader(fields));
+                values.record(&mut FieldReader(fields));
             }
         });
     }
 
     fn on_event(&self, event: &Event<'_>, _context: Context<'_, S>) {
         if *event.metadata().level() == Level::ERROR {
-            let mut fields = Fields::new();
-            event.record(&mut Reader(&mut fields));
+            let mut fields = RecordedFields::new();
+            event.record(&mut FieldReader(&mut fields));
             ERRORS.with_borrow_mut(|errors| errors.push(fields));
         }
     }
@@ -91,10 +91,10 @@ impl<S: tracing::Subscriber + for<'span> LookupSpan<'span>> Layer<S> for SpanRec
     }
 }
 
-struct Named(&'static str);
+struct NamedSource(&'static str);
 
 #[async_trait::async_trait]
-impl Source for Named {
+impl PagedSource for NamedSource {
     fn id(&self) -> &str {
         self.0
     }
@@ -123,7 +123,7 @@ type Ends = BTreeMap<String, (String, String)>;
 fn spans_of(sources: &[&'static str], given_up: Duration) -> Ends {
     SpanRecorder::start();
     let call = |(place, id): (usize, &&'static str)| {
-        let source = ModuleSource::External(Arc::new(Named(id)));
+        let source = ModuleSource::External(Arc::new(NamedSource(id)));
         SourceCall { places: vec![place], sources: CalledSources::Single(source, Position::Beginning) }
     };
     let mut calls: Vec<SourceCall> = sources.iter().enumerate().map(call).collect();
@@ -152,8 +152,8 @@ fn spans_of(sources: &[&'static str], given_up: Duration) -> Ends {
     assert!(open.is_empty(), "{open:?}");
     let text = format!("{closed:?}");
     assert!(!text.contains("unmentionable") && !text.contains("secret"), "{text}");
-    let text = |fields: &Fields, name: &str| fields.get(name).cloned().unwrap_or_default();
-    let end = |fields: &Fields| {
+    let text = |fields: &RecordedFields, name: &str| fields.get(name).cloned().unwrap_or_default();
+    let end = |fields: &RecordedFields| {
         assert_eq!(fields.contains_key("status"), fields.contains_key("took_ms"));
         (text(fields, "source"), (text(fields, "status"), text(fields, "otel.status_code")))
     };

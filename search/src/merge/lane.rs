@@ -5,7 +5,7 @@ use trawl_engine::relevance::MatchScore;
 use crate::{
     duplicates::SeenItems,
     loop_guard::Fingerprint,
-    source::{Item, Position, PositionedItem, SourcePage, TimeBound},
+    source::{Position, PositionedItem, ResultItem, SourcePage, TimeBound},
     weight::{Relevance, Score, Weight},
 };
 
@@ -88,7 +88,7 @@ impl Lane {
         }
     }
 
-    pub(super) fn estimate(&mut self, score: impl Fn(&Item) -> f32) {
+    pub(super) fn estimate(&mut self, score: impl Fn(&ResultItem) -> f32) {
         let mut least = self.least_estimate.unwrap_or(f32::MAX);
         for PendingItem { item: PositionedItem { item, relevance, .. }, .. } in &mut self.pending {
             if let Relevance::Estimated(estimate) = relevance {
@@ -117,7 +117,7 @@ impl Lane {
         relevance.map_or(Score::UNKNOWN, |relevance| self.weight.score(relevance, rank_in_source))
     }
 
-    pub(super) fn take(&mut self) -> Option<(Item, Option<Fingerprint>)> {
+    pub(super) fn take(&mut self) -> Option<(ResultItem, Option<Fingerprint>)> {
         let PendingItem { item: PositionedItem { item, after, relevance }, print, .. } =
             self.pending.pop_front()?;
         self.position = after;

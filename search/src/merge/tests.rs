@@ -10,14 +10,14 @@ use crate::{
 };
 
 #[derive(Clone, Debug)]
-struct Feed {
+struct LaneFeed {
     times: Vec<i64>,
     pages: Vec<usize>,
     is_tight: bool,
     fails_at: Option<usize>,
 }
 
-impl Feed {
+impl LaneFeed {
     fn page(&self, place: usize, start: usize, call: usize) -> SourcePage {
         let length = self.pages[call % self.pages.len()];
         let end = (start + length).min(self.times.len());
@@ -47,19 +47,19 @@ fn after(index: usize) -> Position {
     Position::AfterRank(index)
 }
 
-fn item(place: usize, index: usize, display_time: i64) -> Item {
+fn item(place: usize, index: usize, display_time: i64) -> ResultItem {
     // Descending, so that ids sort differently.
     let id = format!("{place}/{:04}", 9_999 - index);
-    Item {
+    ResultItem {
         json: serde_json::to_string(&id).unwrap(),
         id,
         display_time,
         title_is_name: false,
-        ..Item::default()
+        ..ResultItem::default()
     }
 }
 
-fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {
+fn any_feeds() -> impl Strategy<Value = Vec<LaneFeed>> {
     let times = prop_oneof![Just(0i64..2), Just(0i64..9), Just(-500i64..500)];
     times.prop_flat_map(|times| {
         let pages = vec(0usize..9, 0..4).prop_map(|mut pages| {
@@ -70,7 +70,7 @@ fn any_feeds() -> impl Strategy<Value = Vec<Feed>> {
         let feed = (vec(times, 0..40), pages, any::<bool>(), prop::option::weighted(0.15, 0usize..4));
         let feed = feed.prop_map(|(mut times, pages, is_tight, fails_at)| {
             times.sort_by_key(|time| Reverse(*time));
-            Feed { times, pages, is_tight, fails_at }
+            LaneFeed { times, pages, is_tight, fails_at }
         });
         vec(feed, 0..7)
     })
@@ -85,7 +85,12 @@ fn any_length() -> impl Strategy<Value = PageLength> {
 }
 
 /// `picks` selects the pages that come before the next step.
-fn run(order: Order, feeds: &[Feed], length: PageLength, picks: &[usize]) -> (MergedPage, Vec<bool>) {
+fn run(
+    order: SearchOrder,
+    feeds: &[LaneFeed],
+    length: PageLength,
+    picks: &[usize],
+) -> (MergedPage, Vec<bool>) {
     let mut merge = merge(order, length, feeds.len());
     let mut calls = vec![0; feeds.len()];
     let mut failed = vec![false; feeds.len()];
@@ -116,13 +121,13 @@ fn run(order: Order, feeds: &[Feed], length: PageLength, picks: &[usize]) -> (Me
     }
 }
 
-fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
-    let mut all: Vec<(SortKey, Item)> = Vec::new();
+fn in_order(order: SearchOrder, feeds: &[LaneFeed]) -> Vec<ResultItem> {
+    let mut all: Vec<(SortKey, ResultItem)> = Vec::new();
     for (place, feed) in feeds.iter().enumerate() {
         for (index, time) in feed.times.iter().enumerate() {
             let key = match order {
-                Order::Time => SortKey::Time(Reverse(*time), place),
-                Order::Relevance => {
+                SearchOrder::Time => SortKey::Time(Reverse(*time), place),
+                SearchOrder::Relevance => {
                     SortKey::Score(Reverse(Weight::ONE.score(Relevance::default(), index + 1)), place)
                 }
             };
@@ -133,7 +138,7 @@ fn in_order(order: Order, feeds: &[Feed]) -> Vec<Item> {
     all.into_iter().map(|(_, item)| item).collect()
 }
 
-fn expected_length(length: PageLength, all: &[Item]) -> (usize, bool) {
+fn expected_length(length: PageLength, all: &[ResultItem]) -> (usize, bool) {
     let PageLength::WholeTies { limit, largest_tie } = length else {
         return (length.limit().min(all.len()), false);
     };
@@ -147,11 +152,11 @@ fn expected_length(length: PageLength, all: &[Item]) -> (usize, bool) {
     (cut.min(end), cut < end)
 }
 
-fn ids<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<&'a str> {
+fn ids<'a>(items: impl IntoIterator<Item = &'a ResultItem>) -> Vec<&'a str> {
     items.into_iter().map(|item| item.id.as_str()).collect()
 }
 
-fn items_of(finished: &MergedPage) -> impl Iterator<Item = &Item> {
+fn items_of(finished: &MergedPage) -> impl Iterator<Item = &ResultItem> {
     finished.items.iter().map(|released| &released.item)
 }
 
@@ -173,9 +178,9 @@ proptest! {
             feed.fails_at = None;
         }
         let (order, length) = if by_relevance {
-            (Order::Relevance, PageLength::Exact(length.limit()))
+            (SearchOrder::Relevance, PageLength::Exact(length.limit()))
         } else {
-            (Order::Time, length)
+            (SearchOrder::Time, length)
         };
         let all = in_order(order, &feeds);
         let (expected_length, expected_cut) = expected_length(length, &all);
@@ -197,7 +202,7 @@ proptest! {
         length in any_length(),
         picks in vec(0usize..8, 1..9),
     ) {
-        let (finished, failed) = run(Order::Time, &feeds, length, &picks);
+        let (finished, failed) = run(SearchOrder::Time, &feeds, length, &picks);
         for (place, (lane, feed)) in finished.lanes.iter().zip(&feeds).enumerate() {
             let released = finished.items.iter().filter(|released| released.place == place).count();
             prop_assert_eq!(lane.consumed, released);
@@ -219,8 +224,8 @@ proptest! {
         length in any_length(),
         picks in vec(0usize..8, 1..9),
     ) {
-        let (finished, failed) = run(Order::Time, &feeds, length, &picks);
-        let all = in_order(Order::Time, &feeds);
+        let (finished, failed) = run(SearchOrder::Time, &feeds, length, &picks);
+        let all = in_order(SearchOrder::Time, &feeds);
         let (expected_length, _) = expected_length(length, &all);
         let mut expected = ids(&all[..expected_length]);
         let mut found = ids(items_of(&finished));
@@ -246,7 +251,7 @@ fn items(place: usize, times: &[i64]) -> Vec<PositionedItem> {
     times.iter().enumerate().map(positioned).collect()
 }
 
-fn merge(order: Order, length: PageLength, lanes: usize) -> Merge {
+fn merge(order: SearchOrder, length: PageLength, lanes: usize) -> Merge {
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
     Merge::new(order, length, vec![lane; lanes], SeenItems::default())
 }
@@ -254,7 +259,7 @@ fn merge(order: Order, length: PageLength, lanes: usize) -> Merge {
 #[test]
 fn group_cut_behind_the_page_does_not_cut_its_last_one() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
-    let mut merge = merge(Order::Time, length, 2);
+    let mut merge = merge(SearchOrder::Time, length, 2);
     let cut = items(0, &[9, 5, 5, 5, 5]);
     merge.supply(
         0,
@@ -276,7 +281,7 @@ fn group_cut_behind_the_page_does_not_cut_its_last_one() {
 #[test]
 fn source_without_time_order_leaves_other_groups_whole() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 10 };
-    let mut merge = merge(Order::Time, length, 2);
+    let mut merge = merge(SearchOrder::Time, length, 2);
     let unordered = SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() };
     merge.supply(0, unordered);
     merge.supply(1, SourcePage { items: items(1, &[5, 5]), ..SourcePage::default() });
@@ -287,7 +292,7 @@ fn source_without_time_order_leaves_other_groups_whole() {
 #[test]
 fn late_newer_item_does_not_hide_the_last_group() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 10 };
-    let mut merge = merge(Order::Time, length, 2);
+    let mut merge = merge(SearchOrder::Time, length, 2);
     merge.supply(0, SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() });
     merge.supply(1, SourcePage { items: items(1, &[7, 5, 5]), ..SourcePage::default() });
     assert_eq!(merge.advance(), [0]);
@@ -299,7 +304,7 @@ fn late_newer_item_does_not_hide_the_last_group() {
 #[test]
 fn source_is_asked_for_the_last_place_but_not_beyond() {
     let needed = |limit| {
-        let mut merge = merge(Order::Time, PageLength::Exact(limit), 3);
+        let mut merge = merge(SearchOrder::Time, PageLength::Exact(limit), 3);
         let open = |time| SourcePage {
             next: Some(after(1)),
             bound: TimeBound::AtMost(time),
@@ -317,7 +322,7 @@ fn source_is_asked_for_the_last_place_but_not_beyond() {
 #[test]
 fn group_known_to_go_on_is_not_read_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
-    let mut merge = merge(Order::Time, length, 1);
+    let mut merge = merge(SearchOrder::Time, length, 1);
     let cut = items(0, &[5, 5]);
     merge.supply(
         0,
@@ -337,14 +342,14 @@ fn group_known_to_go_on_is_not_read_further() {
 fn pending_duplicate_behind_the_head_is_noted() {
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
     let seen = SeenItems::new(Duplicates::ById, Vec::new());
-    let mut merge = Merge::new(Order::Time, PageLength::Exact(1), vec![lane; 3], seen);
+    let mut merge = Merge::new(SearchOrder::Time, PageLength::Exact(1), vec![lane; 3], seen);
     let page = |items: &[(&str, i64)]| {
         let positioned = |(index, (id, display_time)): (usize, &(&str, i64))| {
-            let item = Item {
+            let item = ResultItem {
                 id: (*id).to_owned(),
                 display_time: *display_time,
                 json: String::new(),
-                ..Item::default()
+                ..ResultItem::default()
             };
             PositionedItem { item, after: after(index + 1), relevance: Relevance::default() }
         };
@@ -369,7 +374,7 @@ fn left_out_items_take_no_place_and_are_passed() {
     let ids: Vec<String> = page().items.into_iter().map(|item| item.item.id).collect();
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE)
         .leaving_out([0, 2, 3].map(|place: usize| ids[place].clone()).into());
-    let mut merge = Merge::new(Order::Time, length, vec![lane], SeenItems::default());
+    let mut merge = Merge::new(SearchOrder::Time, length, vec![lane], SeenItems::default());
     assert_eq!(merge.advance(), [0]);
     merge.supply(0, page());
     assert!(merge.advance().is_empty());

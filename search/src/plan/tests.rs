@@ -5,14 +5,14 @@ use proptest::{collection::vec, prelude::*};
 use super::*;
 use crate::{
     duplicates::Duplicates,
-    source::{Source, SourceFailure, SourceKey, SourcePage, SourceRequest},
+    source::{PagedSource, SourceFailure, SourceFingerprint, SourcePage, SourceRequest},
     testing::{module, parameters},
 };
 
-struct Named(String);
+struct NumberedSource(String);
 
 #[async_trait::async_trait]
-impl Source for Named {
+impl PagedSource for NumberedSource {
     fn id(&self) -> &str {
         &self.0
     }
@@ -31,21 +31,29 @@ impl Source for Named {
 }
 
 fn sources(numbers: &[u8]) -> Vec<ModuleSource> {
-    numbers.iter().map(|number| ModuleSource::External(Arc::new(Named(number.to_string())))).collect()
+    numbers
+        .iter()
+        .map(|number| ModuleSource::External(Arc::new(NumberedSource(number.to_string()))))
+        .collect()
 }
 
-fn plan_of(page: &PageRequest, numbers: &[u8], cursor: Option<Cursor>) -> Result<Plan> {
-    plan_in(Order::Time, page, numbers, cursor)
+fn plan_of(page: &PageRequest, numbers: &[u8], cursor: Option<PageCursor>) -> Result<PagePlan> {
+    plan_in(SearchOrder::Time, page, numbers, cursor)
 }
 
-fn plan_in(order: Order, page: &PageRequest, numbers: &[u8], cursor: Option<Cursor>) -> Result<Plan> {
+fn plan_in(
+    order: SearchOrder,
+    page: &PageRequest,
+    numbers: &[u8],
+    cursor: Option<PageCursor>,
+) -> Result<PagePlan> {
     let parameters = SearchParameters { limit: 7, order, ..parameters() };
     plan(&parameters, page, &module("module", Duplicates::Keep, &sources(numbers)), cursor)
 }
 
 fn state(number: u8) -> LaneState {
     LaneState {
-        source: SourceKey::of(&number.to_string()),
+        source: SourceFingerprint::of(&number.to_string()),
         position: Position::AfterRank(usize::from(number)),
         consumed: usize::from(number),
         least_estimate: None,
@@ -68,7 +76,7 @@ proptest! {
     #[test]
     fn each_source_continues_where_it_stood(present in some(), known in some(), before in any::<Option<i64>>()) {
         let lanes = known.iter().copied().map(state).collect();
-        let cursor = Cursor { before, lanes, ..Cursor::default() };
+        let cursor = PageCursor { before, lanes, ..PageCursor::default() };
         let plan = plan_of(&PageRequest::default(), &present, Some(cursor)).unwrap();
         prop_assert_eq!(plan.before, before);
         prop_assert_eq!(plan.length, PageLength::Exact(7));
@@ -96,9 +104,9 @@ fn pages_are_exact_without_paging_by_time() {
     let before = PageRequest { start: PageStart::Before(3), ..first.clone() };
     assert_eq!(length(&before, None), whole_ties);
     let exact = PageLength::Exact(7);
-    assert_eq!(length(&first, Some(Cursor::default())), exact);
+    assert_eq!(length(&first, Some(PageCursor::default())), exact);
     assert_eq!(length(&PageRequest { is_exact: true, ..first.clone() }, None), exact);
-    assert_eq!(plan_in(Order::Relevance, &first, &[1], None).unwrap().length, exact);
+    assert_eq!(plan_in(SearchOrder::Relevance, &first, &[1], None).unwrap().length, exact);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use trawl_engine::relevance::{MatchScore, QueryStatistics, Recency, ScoreEstimat
 use super::SearchRounds;
 use crate::{
     clock::this_hour,
-    source::{Item, PositionedItem, SourcePage},
+    source::{PositionedItem, ResultItem, SourcePage},
     sources::builtin,
     weight::Relevance,
 };
@@ -55,6 +55,6 @@ impl SearchRounds {
     }
 }
 
-fn score(estimator: &ScoreEstimator, recency: Recency, item: &Item) -> f32 {
+fn score(estimator: &ScoreEstimator, recency: Recency, item: &ResultItem) -> f32 {
     estimator.score(&item.json) * recency.factor(this_hour(), item.display_time)
 }

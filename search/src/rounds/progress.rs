@@ -5,7 +5,7 @@ use crate::{
     fan_out::CallOutcome,
     loop_guard::LoopGuard,
     plan::PlannedLane,
-    source::{Pause, Position, Source, SourceFailure, SourcePage, Status},
+    source::{PagedSource, Pause, Position, SourceFailure, SourcePage, Status},
     total,
 };
 
@@ -98,7 +98,7 @@ impl SourceProgress {
     }
 }
 
-pub(super) fn report_disabled(source: &dyn Source) -> SourceReport {
+pub(super) fn report_disabled(source: &dyn PagedSource) -> SourceReport {
     let SourceFailure { kind, message, .. } = SourceFailure::disabled();
     SourceReport {
         id: source.id().to_owned(),

@@ -41,6 +41,6 @@ pub use suspension::Suspended;
 #[cfg(test)]
 pub(crate) use {
     page::{into_page, resume_point},
-    page_cache::Origin,
+    page_cache::PageOrigin,
     raw_page::{RawPage, SourcePageKey},
 };

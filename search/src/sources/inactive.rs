@@ -1,6 +1,6 @@
 //! Sources that are not asked.
 
-use crate::source::{FailureKind, Position, Source, SourceFailure, SourcePage, SourceRequest};
+use crate::source::{FailureKind, PagedSource, Position, SourceFailure, SourcePage, SourceRequest};
 
 /// Disabled, or with invalid settings.
 pub struct InactiveSource {
@@ -22,7 +22,7 @@ impl InactiveSource {
 }
 
 #[async_trait::async_trait]
-impl Source for InactiveSource {
+impl PagedSource for InactiveSource {
     fn id(&self) -> &str {
         &self.id
     }

@@ -35,7 +35,7 @@ pub(super) fn open_document<W: Write>(content: &[u8], text: &mut Text<W>) -> Res
     Parts::open(content)?.read("content.xml", &OPEN_DOCUMENT, text)
 }
 
-struct Vocabulary {
+struct ElementNames {
     texts: &'static [&'static [u8]],
     lines: &'static [&'static [u8]],
     spaces: &'static [&'static [u8]],
@@ -43,10 +43,14 @@ struct Vocabulary {
     repeated: &'static [&'static [u8]],
 }
 
-const OFFICE: Vocabulary =
-    Vocabulary { texts: &[b"t"], lines: &[b"p", b"br", b"cr"], spaces: &[b"tab"], repeated: &[b"Fallback"] };
+const OFFICE: ElementNames = ElementNames {
+    texts: &[b"t"],
+    lines: &[b"p", b"br", b"cr"],
+    spaces: &[b"tab"],
+    repeated: &[b"Fallback"],
+};
 
-const OPEN_DOCUMENT: Vocabulary = Vocabulary {
+const OPEN_DOCUMENT: ElementNames = ElementNames {
     texts: &[b"p", b"h"],
     lines: &[b"p", b"h", b"line-break"],
     spaces: &[b"s", b"tab"],
@@ -68,7 +72,7 @@ impl<'a> Parts<'a> {
     fn read_numbered<W: Write>(
         &mut self,
         beginning: &str,
-        vocabulary: &Vocabulary,
+        vocabulary: &ElementNames,
         text: &mut Text<W>,
     ) -> Result<(), Stop> {
         let number = |name: &str| {
@@ -87,7 +91,7 @@ impl<'a> Parts<'a> {
     fn read<W: Write>(
         &mut self,
         name: &str,
-        vocabulary: &Vocabulary,
+        vocabulary: &ElementNames,
         text: &mut Text<W>,
     ) -> Result<(), Stop> {
         let part = self.archive.by_name(name).map_err(Stop::unreadable)?;
@@ -103,7 +107,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn read_xml<W: Write>(part: impl Read, vocabulary: &Vocabulary, text: &mut Text<W>) -> Result<(), Stop> {
+fn read_xml<W: Write>(part: impl Read, vocabulary: &ElementNames, text: &mut Text<W>) -> Result<(), Stop> {
     let mut reader = Reader::from_reader(BufReader::new(part));
     // Unclosed elements must not use memory.
     reader.config_mut().check_end_names = false;

@@ -29,7 +29,7 @@ fn cut(text: &str) -> String {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SearchPage {
+pub(super) struct PageSummary {
     pub(super) cursor: Option<String>,
     pub(super) partial: bool,
 }
@@ -59,10 +59,10 @@ struct RejectedItem {
 
 /// # Errors
 /// Another status than 2xx, another code than 200, or no envelope.
-pub(super) fn judge_search(status: StatusCode, body: &[u8]) -> Result<SearchPage, RequestFailure> {
+pub(super) fn judge_search(status: StatusCode, body: &[u8]) -> Result<PageSummary, RequestFailure> {
     let head: SearchHead<'_> = read(status, body)?;
     check(status, head.code, head.message)?;
-    Ok(SearchPage { cursor: head.cursor, partial: head.partial })
+    Ok(PageSummary { cursor: head.cursor, partial: head.partial })
 }
 
 pub(super) fn judge_write(status: StatusCode, body: &[u8]) -> Result<(), RequestFailure> {
@@ -108,12 +108,12 @@ mod tests {
     fn answer_is_parsed_past_its_items() {
         let body = br#"{"code":200,"message":null,"data":[{"cursor":"not this","partial":true}],"total":1,"cursor":"v2.a","partial":false,"sources":[]}"#;
         let page = judge_search(StatusCode::OK, body);
-        assert_eq!(page, Ok(SearchPage { cursor: Some("v2.a".to_owned()), partial: false }));
+        assert_eq!(page, Ok(PageSummary { cursor: Some("v2.a".to_owned()), partial: false }));
         let page = judge_search(
             StatusCode::OK,
             br#"{"code":200,"message":null,"data":[],"cursor":null,"partial":true}"#,
         );
-        assert_eq!(page, Ok(SearchPage { cursor: None, partial: true }));
+        assert_eq!(page, Ok(PageSummary { cursor: None, partial: true }));
     }
 
     #[test]

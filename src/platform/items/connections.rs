@@ -1,7 +1,7 @@
 //! People and items around an item, as far as the caller may see them.
 
 use trawl_engine::{Text, Texts};
-use trawl_search::{FoundItem, Item, ItemKey, Viewer};
+use trawl_search::{FoundItem, ModuleItemKey, ResultItem, Viewer};
 
 use super::{
     ItemsState,
@@ -44,7 +44,7 @@ pub(super) async fn find(
     }
     let people_keys = people.iter().filter_map(|person| Some((PEOPLE.to_owned(), person.user_id.clone()?)));
     let related_keys = related.iter().map(|related| (related.module.to_owned(), related.id.clone()));
-    let keys: Vec<ItemKey> = people_keys.chain(related_keys).collect();
+    let keys: Vec<ModuleItemKey> = people_keys.chain(related_keys).collect();
     let mut items = state.coordinator.find_builtin_items(viewer, &keys, state.timeout).await?.into_iter();
     let people = people.into_iter().filter_map(|person| shown_person(person, &mut items)).collect();
     let mut related: Vec<RelatedItem> =
@@ -56,7 +56,7 @@ pub(super) async fn find(
 /// A person by their name in the directory, where it shows them; takes their item.
 fn shown_person(
     person: ConnectedPerson,
-    items: &mut impl Iterator<Item = Option<(String, Item)>>,
+    items: &mut impl Iterator<Item = Option<(String, ResultItem)>>,
 ) -> Option<ItemPerson> {
     let ConnectedPerson { role, name, user_id } = person;
     let item = user_id.as_ref().and_then(|_| items.next().flatten());
@@ -65,7 +65,10 @@ fn shown_person(
     Some(ItemPerson { role, name, user_id })
 }
 
-fn shown_item(RelatedKey { relation, id, .. }: RelatedKey, (module, item): (String, Item)) -> RelatedItem {
+fn shown_item(
+    RelatedKey { relation, id, .. }: RelatedKey,
+    (module, item): (String, ResultItem),
+) -> RelatedItem {
     RelatedItem { relation, module, id, title: title_of(&item) }
 }
 
@@ -84,13 +87,17 @@ async fn of_author(
     };
     let written = state.coordinator.newest_of_author(viewer, &name, MAX_OF_AUTHOR + 1, state.timeout).await?;
     let others = written.into_iter().filter(|(_, item)| item.json != found.item.json).take(MAX_OF_AUTHOR);
-    let related =
-        |((module, id), item): (ItemKey, Item)| RelatedItem { relation, module, id, title: title_of(&item) };
+    let related = |((module, id), item): (ModuleItemKey, ResultItem)| RelatedItem {
+        relation,
+        module,
+        id,
+        title: title_of(&item),
+    };
     Ok(others.map(related).collect())
 }
 
 /// The title, or the beginning of the summary in its place.
-fn title_of(item: &Item) -> String {
+fn title_of(item: &ResultItem) -> String {
     let Texts { title, brief, .. } = Texts::read(&item.json);
     let Some(Text(text)) = [title, brief].into_iter().flatten().find(|Text(text)| !text.trim().is_empty())
     else {

@@ -10,7 +10,7 @@ use axum::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 use trawl_macros::operation;
-use trawl_search::{Failure, Module, ModuleAnswer, PageRequest, SourceReport, slow::TimedModules};
+use trawl_search::{Module, ModuleAnswer, PageRequest, SearchFailure, SourceReport, slow::TimedModules};
 
 use super::{
     accept::wants_events,
@@ -191,7 +191,7 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
 fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let all_timed_out = failures
         .iter()
-        .all(|answer| matches!(answer.result, Err(Failure::NoSource { all_timed_out: true, .. })));
+        .all(|answer| matches!(answer.result, Err(SearchFailure::NoSource { all_timed_out: true, .. })));
     let mut reports: Vec<SourceReport> = Vec::new();
     let mut seen = HashSet::new();
     let mut refusal = None;
@@ -199,12 +199,12 @@ fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let mut waits = Vec::new();
     for answer in failures {
         match answer.result {
-            Err(Failure::NoSource { sources, retry_after: wait, .. }) => {
+            Err(SearchFailure::NoSource { sources, retry_after: wait, .. }) => {
                 has_asked = true;
                 waits.push(wait);
                 reports.extend(sources.into_iter().filter(|report| seen.insert(report.id.clone())));
             }
-            Err(Failure::Refused(error)) => refusal = refusal.or(Some(error)),
+            Err(SearchFailure::Refused(error)) => refusal = refusal.or(Some(error)),
             Ok(_) => {}
         }
     }

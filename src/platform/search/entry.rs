@@ -1,7 +1,7 @@
 //! A module's part of an answer for all modules, or their best matches (decisions 5.9).
 
 use serde::Serialize;
-use trawl_search::{AnswerReservation, Failure, Module, ModuleAnswer};
+use trawl_search::{AnswerReservation, Module, ModuleAnswer, SearchFailure};
 
 use super::page::{FacetCounts, PageAccount, say_no_source, write_page};
 use crate::error::{Error, Result};
@@ -44,13 +44,13 @@ impl Entry {
 }
 
 /// The `code` distinguishes it from an empty module (decisions 5.5).
-fn write_failed(module: Option<&Module>, failure: Failure) -> Result<String> {
+fn write_failed(module: Option<&Module>, failure: SearchFailure) -> Result<String> {
     let (code, message, sources) = match failure {
-        Failure::NoSource { all_timed_out, sources, .. } => {
+        SearchFailure::NoSource { all_timed_out, sources, .. } => {
             let (status, message) = say_no_source("the module", all_timed_out);
             (status.as_u16(), message, sources)
         }
-        Failure::Refused(error) => {
+        SearchFailure::Refused(error) => {
             let error = Error::from(error);
             error.log();
             (error.kind.status(), error.message, Vec::new())

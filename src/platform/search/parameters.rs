@@ -6,7 +6,7 @@ use axum::{body::Bytes, extract::Request, http::Uri};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use trawl_connectors::TraceContext;
 use trawl_search::{
-    FacetSelection, Filters, Order, PageRequest, PageStart, SearchParameters, SuggestionRequest,
+    FacetSelection, Filters, PageRequest, PageStart, SearchOrder, SearchParameters, SuggestionRequest,
 };
 
 use crate::{
@@ -189,11 +189,11 @@ impl RawParameters {
         })
     }
 
-    pub(super) fn top(&self, order: Order) -> Result<Option<usize>> {
+    pub(super) fn top(&self, order: SearchOrder) -> Result<Option<usize>> {
         let (query, body) = self.read_both::<TopParameter>()?;
         let top = parse("top", query.top.or(body.top), &1, &20)?;
         match order {
-            Order::Time if top.is_some() => Err(Error::bad_request("top: takes `sort=relevance`")),
+            SearchOrder::Time if top.is_some() => Err(Error::bad_request("top: takes `sort=relevance`")),
             _ => Ok(top),
         }
     }
@@ -264,8 +264,8 @@ impl TermParameters {
             keyword.ok_or_else(|| Error::bad_request("keyword: is required and must not be blank"))?;
         check_length("keyword", &keyword, state)?;
         let order = match self.sort.as_deref() {
-            None | Some("" | "time") => Order::Time,
-            Some("relevance") => Order::Relevance,
+            None | Some("" | "time") => SearchOrder::Time,
+            Some("relevance") => SearchOrder::Relevance,
             Some(other) => {
                 return Err(Error::bad_request(format!(
                     "sort: must be `time` or `relevance`, not {other:?}"
@@ -331,7 +331,7 @@ impl SuggestionParameters {
 }
 
 impl PlaceParameters {
-    pub(super) fn check(self, order: Order) -> Result<(String, PageRequest)> {
+    pub(super) fn check(self, order: SearchOrder) -> Result<(String, PageRequest)> {
         let module = self
             .module_id
             .filter(|module| !module.is_empty())
@@ -355,12 +355,12 @@ impl PlaceParameters {
 }
 
 /// Digits are a time condition, other texts cursors (decisions 5.3, 5.4).
-fn start(cursor: Option<String>, order: Order) -> Result<PageStart> {
+fn start(cursor: Option<String>, order: SearchOrder) -> Result<PageStart> {
     let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(PageStart::Beginning) };
     if !cursor.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(PageStart::Cursor(cursor));
     }
-    if order == Order::Relevance {
+    if order == SearchOrder::Relevance {
         return Err(Error::bad_request(
             "cursor: relevance order needs the cursor of the last answer, not a time",
         ));

@@ -6,7 +6,9 @@ use axum::{
     response::Response,
 };
 use trawl_macros::operation;
-use trawl_search::{Failure, Module, ModuleSearch, SourceCounts, Suggestion, Viewer, slow::SearchOutcome};
+use trawl_search::{
+    Module, ModuleSearch, SearchFailure, SourceCounts, Suggestion, Viewer, slow::SearchOutcome,
+};
 
 use crate::{
     auth::{caller::Caller, extract::Identified},
@@ -111,8 +113,8 @@ pub(super) async fn search(
             response.extensions_mut().insert(counts);
             Ok(response)
         }
-        Err(Failure::Refused(error)) => Err(error.into()),
-        Err(Failure::NoSource { all_timed_out, retry_after, sources }) => {
+        Err(SearchFailure::Refused(error)) => Err(error.into()),
+        Err(SearchFailure::NoSource { all_timed_out, retry_after, sources }) => {
             Ok(no_source("the module", all_timed_out, retry_after, sources))
         }
     }

@@ -13,7 +13,7 @@ use trawl_engine::correction::UnknownWords;
 use super::*;
 use crate::request::FacetSelection;
 use crate::{
-    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
+    source::{Position, PositionedItem, ResultItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
     weight::Relevance,
 };
 
@@ -37,7 +37,7 @@ struct LoggedSource {
 }
 
 #[async_trait::async_trait]
-impl Source for LoggedSource {
+impl PagedSource for LoggedSource {
     fn id(&self) -> &str {
         &self.id
     }
@@ -53,12 +53,12 @@ impl Source for LoggedSource {
         let Reaction::Answers(bytes) = self.reaction else { return std::future::pending().await };
         tokio::time::sleep(Duration::from_millis(1)).await;
         in_flight.fetch_sub(1, Relaxed);
-        let item = Item {
+        let item = ResultItem {
             id: self.id.clone(),
             display_time: 1,
             json: "x".repeat(bytes),
             title_is_name: false,
-            ..Item::default()
+            ..ResultItem::default()
         };
         let items = vec![PositionedItem { item, after: Position::End, relevance: Relevance::default() }];
         Ok(SourcePage { items, bound: TimeBound::AtMost(0), total: Some(1), ..SourcePage::default() })
@@ -109,7 +109,7 @@ async fn all(modules: &[Arc<SearchableModule>]) -> Vec<ModuleAnswer> {
 
 fn timed_out(answer: &ModuleAnswer) -> bool {
     match &answer.result {
-        Err(Failure::NoSource { all_timed_out: true, sources, .. }) => {
+        Err(SearchFailure::NoSource { all_timed_out: true, sources, .. }) => {
             assert!(!sources.is_empty());
             sources.iter().all(|report| report.status == Status::Timeout)
         }
@@ -200,7 +200,7 @@ fn top_results_wait_for_an_eighth_of_the_time() {
 #[test]
 fn unsent_answers_are_bounded_and_the_rest_refused() {
     let refused = |answer: &ModuleAnswer| match &answer.result {
-        Err(Failure::Refused(error)) => matches!(error, Error::AnswerTooLarge(32)),
+        Err(SearchFailure::Refused(error)) => matches!(error, Error::AnswerTooLarge(32)),
         _ => false,
     };
     paused_runtime().block_on(async {

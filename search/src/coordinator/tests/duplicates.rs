@@ -7,11 +7,14 @@ use trawl_connectors::DeclaredOrder;
 
 use super::{
     paging::{ANY_ORDER, BY_TIME, any_weight, by_relevance, by_time, faults, weigh},
-    sources::{CursorForm, FakeSource, Paging, any_limits, any_sources},
+    sources::{FakeCursor, FakePaging, FakeSource, any_limits, any_sources},
     *,
 };
 
-fn any_overlapping(orders: Vec<DeclaredOrder>, ordered: Order) -> impl Strategy<Value = Vec<FakeSource>> {
+fn any_overlapping(
+    orders: Vec<DeclaredOrder>,
+    ordered: SearchOrder,
+) -> impl Strategy<Value = Vec<FakeSource>> {
     let pool = prop_oneof![Just(4u32), Just(25), Just(10_000)];
     (any_sources(orders, ordered), pool).prop_map(|(mut sources, pool)| {
         for source in &mut sources {
@@ -38,7 +41,7 @@ fn follow(sources: Vec<FakeSource>, request: TestSearch, limits: &[usize]) -> Ve
     paused_runtime().block_on(follow_cursor_of(Duplicates::ById, &mut same, request, limits))
 }
 
-fn also_in(item: &crate::Item) -> Vec<String> {
+fn also_in(item: &crate::ResultItem) -> Vec<String> {
     let item: serde_json::Value = serde_json::from_str(&item.json).unwrap();
     item.get("alsoIn").map_or_else(Vec::new, |also_in| serde_json::from_value(also_in.clone()).unwrap())
 }
@@ -84,7 +87,7 @@ proptest! {
 
     #[test]
     fn duplicates_by_time_are_shown_once_at_their_first_place(
-        sources in any_overlapping(BY_TIME.to_vec(), Order::Time),
+        sources in any_overlapping(BY_TIME.to_vec(), SearchOrder::Time),
         limits in any_limits(),
     ) {
         let expected = once(by_time(&sources, &Filters::default()));
@@ -100,19 +103,19 @@ proptest! {
 
     #[test]
     fn duplicates_by_relevance_are_shown_once_at_their_best_score(
-        mut sources in any_overlapping(ANY_ORDER.to_vec(), Order::Relevance),
+        mut sources in any_overlapping(ANY_ORDER.to_vec(), SearchOrder::Relevance),
         weights in vec(any_weight(), 8),
         limits in any_limits(),
     ) {
         weigh(&mut sources, &weights);
         let expected = once(by_relevance(&sources, &Filters::default()));
-        let request = TestSearch { order: Order::Relevance, ..request(1) };
+        let request = TestSearch { order: SearchOrder::Relevance, ..request(1) };
         prop_assert_eq!(ids(&follow(sources, request, &limits)), expected);
     }
 
     #[test]
     fn page_below_a_time_shows_duplicates_once(
-        sources in any_overlapping(BY_TIME.to_vec(), Order::Time),
+        sources in any_overlapping(BY_TIME.to_vec(), SearchOrder::Time),
         limits in any_limits(),
     ) {
         let expected = expect_whole_ties(&sources, &limits);
@@ -124,7 +127,7 @@ proptest! {
 
     #[test]
     fn duplicates_are_shown_once_despite_failures(
-        mut sources in any_overlapping(ANY_ORDER.to_vec(), Order::Time),
+        mut sources in any_overlapping(ANY_ORDER.to_vec(), SearchOrder::Time),
         faults in faults(),
         limits in any_limits(),
         is_exact in any::<bool>(),
@@ -139,11 +142,11 @@ proptest! {
 
     #[test]
     fn item_names_the_other_sources_that_have_it(
-        sources in any_overlapping(ANY_ORDER.to_vec(), Order::Time),
+        sources in any_overlapping(ANY_ORDER.to_vec(), SearchOrder::Time),
         limits in any_limits(),
         by_relevance in any::<bool>(),
     ) {
-        let order = if by_relevance { Order::Relevance } else { Order::Time };
+        let order = if by_relevance { SearchOrder::Relevance } else { SearchOrder::Time };
         let request = TestSearch { order, ..request(1) };
         for item in follow(sources.clone(), request.clone(), &limits).iter().flat_map(|page| &page.items) {
             let (named, known) = (also_in(item), sources_of(&sources, &item.id));
@@ -159,10 +162,10 @@ proptest! {
 }
 
 fn numbered(id: &str, newest: i64, numbers: impl Iterator<Item = usize>) -> FakeSource {
-    let paging = Paging::External {
+    let paging = FakePaging::External {
         order: DeclaredOrder::Time,
         page_size: 50,
-        cursor: CursorForm::Offset,
+        cursor: FakeCursor::Offset,
         empty_pages: 0,
     };
     let made = |(age, number): (i64, usize)| MadeItem {

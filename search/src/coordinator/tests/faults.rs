@@ -5,16 +5,21 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    sources::{CursorForm, FakeSource, Fault, Paging},
+    sources::{FakeCursor, FakePaging, FakeSource, SourceFault},
     *,
 };
 use crate::{
-    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
+    source::{Position, PositionedItem, ResultItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
     weight::Relevance,
 };
 
-fn external(page_size: usize) -> Paging {
-    Paging::External { order: DeclaredOrder::Time, page_size, cursor: CursorForm::PageNumber, empty_pages: 0 }
+fn external(page_size: usize) -> FakePaging {
+    FakePaging::External {
+        order: DeclaredOrder::Time,
+        page_size,
+        cursor: FakeCursor::PageNumber,
+        empty_pages: 0,
+    }
 }
 
 fn items(source: &str, times: impl IntoIterator<Item = i64>) -> Vec<MadeItem> {
@@ -31,9 +36,9 @@ fn items(source: &str, times: impl IntoIterator<Item = i64>) -> Vec<MadeItem> {
 
 fn failing(
     id: &str,
-    paging: Paging,
+    paging: FakePaging,
     times: impl IntoIterator<Item = i64>,
-    faults: &[Option<Fault>],
+    faults: &[Option<SourceFault>],
 ) -> FakeSource {
     FakeSource { faults: faults.to_vec(), ..FakeSource::new(id, paging, items(id, times)) }
 }
@@ -60,7 +65,7 @@ impl<F: Fn(usize, &Position) -> SourcePage + Send + Sync> Scripted<F> {
 }
 
 #[async_trait::async_trait]
-impl<F: Fn(usize, &Position) -> SourcePage + Send + Sync> Source for Scripted<F> {
+impl<F: Fn(usize, &Position) -> SourcePage + Send + Sync> PagedSource for Scripted<F> {
     fn id(&self) -> &str {
         self.id
     }
@@ -84,7 +89,8 @@ fn to(cursor: &str) -> Position {
 fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
-    let item = Item { id: id.to_owned(), display_time, json, title_is_name: false, ..Item::default() };
+    let item =
+        ResultItem { id: id.to_owned(), display_time, json, title_is_name: false, ..ResultItem::default() };
     let after = next.clone().unwrap_or(Position::End);
     let items = vec![PositionedItem { item, after, relevance: Relevance::default() }];
     SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
@@ -94,10 +100,10 @@ fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
 fn failures_cost_their_own_source_only() {
     let fault = |fault| vec![Some(fault)];
     let sources = shared(vec![
-        failing("a", Paging::Builtin, [5, 3], &fault(Fault::Hangs)),
+        failing("a", FakePaging::Builtin, [5, 3], &fault(SourceFault::Hangs)),
         failing("b", external(10), [9, 4], &[]),
-        failing("c", external(10), [8], &fault(Fault::Panics)),
-        failing("d", external(10), [7], &fault(Fault::Fails)),
+        failing("c", external(10), [8], &fault(SourceFault::Panics)),
+        failing("d", external(10), [7], &fault(SourceFault::Fails)),
     ]);
     let first = paused_runtime().block_on(search(&sources, &request(10))).unwrap();
     assert_eq!(statuses(&first), [Status::Timeout, Status::Ok, Status::Error, Status::Unavailable]);
@@ -117,7 +123,7 @@ fn answer_leaves_at_the_deadline_and_no_round_follows() {
             ..SourcePage::default()
         });
         let endless = Arc::new(Scripted { takes: Duration::from_millis(100), ..endless });
-        let slow = failing("b", external(1), [20, 9], &[None, Some(Fault::Hangs)]);
+        let slow = failing("b", external(1), [20, 9], &[None, Some(SourceFault::Hangs)]);
         let sources: Vec<ModuleSource> =
             vec![ModuleSource::External(Arc::clone(&endless) as _), ModuleSource::External(Arc::new(slow))];
         let started = Instant::now();
@@ -134,7 +140,7 @@ fn answer_leaves_at_the_deadline_and_no_round_follows() {
 #[test]
 fn call_ends_at_its_own_limit_or_at_the_deadline() {
     let waited = |timeout| {
-        let sources = shared(vec![failing("a", external(1), [1], &[Some(Fault::Hangs)])]);
+        let sources = shared(vec![failing("a", external(1), [1], &[Some(SourceFault::Hangs)])]);
         let request = TestSearch { timeout: Duration::from_millis(timeout), ..request(1) };
         paused_runtime().block_on(async {
             let started = Instant::now();
@@ -148,32 +154,32 @@ fn call_ends_at_its_own_limit_or_at_the_deadline() {
 
 #[test]
 fn search_without_any_answer_fails() {
-    let failure = |faults: [Fault; 2]| {
+    let failure = |faults: [SourceFault; 2]| {
         let [first, second] = faults.map(|fault| failing("x", external(10), [1], &[Some(fault)]));
         let sources = shared(vec![FakeSource { id: "y".to_owned(), ..first }, second]);
         match paused_runtime().block_on(search(&sources, &request(10))) {
-            Err(Failure::NoSource { all_timed_out, retry_after: None, sources }) => {
+            Err(SearchFailure::NoSource { all_timed_out, retry_after: None, sources }) => {
                 (all_timed_out, sources.len())
             }
             other => panic!("{other:?}"),
         }
     };
-    assert_eq!(failure([Fault::Hangs, Fault::Hangs]), (true, 2));
-    assert_eq!(failure([Fault::Hangs, Fault::Fails]), (false, 2));
+    assert_eq!(failure([SourceFault::Hangs, SourceFault::Hangs]), (true, 2));
+    assert_eq!(failure([SourceFault::Hangs, SourceFault::Fails]), (false, 2));
 }
 
 #[test]
 fn source_at_its_end_does_not_count_as_an_answer() {
     let sources = shared(vec![
         failing("a", external(10), [9], &[]),
-        failing("b", external(1), [8, 7], &[None, Some(Fault::Hangs)]),
+        failing("b", external(1), [8, 7], &[None, Some(SourceFault::Hangs)]),
     ]);
     paused_runtime().block_on(async {
         let first = search(&sources, &request(2)).await.unwrap();
         assert_eq!(ids(std::slice::from_ref(&first)), ["a000", "b000"]);
         let next = TestSearch { start: PageStart::Cursor(first.cursor.unwrap()), ..request(2) };
         let failure = search(&sources, &next).await.unwrap_err();
-        assert!(matches!(failure, Failure::NoSource { all_timed_out: true, .. }), "{failure:?}");
+        assert!(matches!(failure, SearchFailure::NoSource { all_timed_out: true, .. }), "{failure:?}");
         let second = search(&sources, &next).await.unwrap();
         assert_eq!(second.total, 3, "the source at its end still counts");
         assert_eq!((ids(&[second]), first.total), (vec!["b001".to_owned()], 3));
@@ -185,13 +191,13 @@ fn deadline_before_any_call_is_a_failure() {
     let sources = shared(vec![failing("a", external(10), [9], &[])]);
     let request = TestSearch { timeout: Duration::ZERO, ..request(2) };
     let failure = paused_runtime().block_on(search(&sources, &request)).unwrap_err();
-    assert!(matches!(failure, Failure::NoSource { all_timed_out: true, .. }), "{failure:?}");
+    assert!(matches!(failure, SearchFailure::NoSource { all_timed_out: true, .. }), "{failure:?}");
 }
 
 #[test]
 fn module_without_sources_is_a_failure() {
     let failure = paused_runtime().block_on(search(&[], &request(10))).unwrap_err();
-    let Failure::NoSource { all_timed_out: false, retry_after: None, sources } = failure else {
+    let SearchFailure::NoSource { all_timed_out: false, retry_after: None, sources } = failure else {
         panic!("{failure:?}")
     };
     assert!(sources.is_empty());
@@ -201,14 +207,14 @@ fn module_without_sources_is_a_failure() {
 fn failure_behind_the_page_does_not_make_it_partial() {
     let sources = shared(vec![
         failing("a", external(2), [9, 8, 7, 6], &[]),
-        failing("b", external(1), [9, 3], &[None, Some(Fault::Fails)]),
+        failing("b", external(1), [9, 3], &[None, Some(SourceFault::Fails)]),
     ]);
     let answer = paused_runtime().block_on(search(&sources, &request(4))).unwrap();
     assert_eq!(ids(std::slice::from_ref(&answer)), ["a000", "b000", "a001", "a002"]);
     assert_eq!((answer.partial, statuses(&answer)[1]), (true, Status::Unavailable), "b could have sent 8");
     let sources = shared(vec![
         failing("a", external(2), [9, 8, 7, 6], &[]),
-        failing("b", external(2), [9, 3, 2], &[None, Some(Fault::Fails)]),
+        failing("b", external(2), [9, 3, 2], &[None, Some(SourceFault::Fails)]),
     ]);
     let answer = paused_runtime().block_on(search(&sources, &request(5))).unwrap();
     assert!(!answer.partial, "the page does not need the rest of b");
@@ -282,7 +288,8 @@ fn repeated_id_is_reported_even_if_it_is_a_duplicate() {
         Position::Beginning => page_of("a000", 8, Some("B")),
         _ => page_of("a000", 8, None),
     });
-    let sources = [shared(vec![failing("a", Paging::Builtin, [9], &[])]), shared(vec![repeating])].concat();
+    let sources =
+        [shared(vec![failing("a", FakePaging::Builtin, [9], &[])]), shared(vec![repeating])].concat();
     let request = request(10);
     let answer = search_module(Duplicates::ById, &sources, &request, 10);
     let answer = paused_runtime().block_on(answer).unwrap();
@@ -304,7 +311,7 @@ fn false_totals_do_not_overflow() {
 fn absent_source_continues_where_it_stood() {
     let both = shared(vec![
         failing("a", external(2), [9, 7, 5, 3], &[]),
-        failing("b", Paging::Builtin, [8, 6, 4, 2], &[]),
+        failing("b", FakePaging::Builtin, [8, 6, 4, 2], &[]),
     ]);
     paused_runtime().block_on(async {
         let first = search(&both, &request(2)).await.unwrap();

@@ -12,7 +12,7 @@ use super::{
 use crate::{settings::CacheSettings, sources::external::SourcePageCache};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum PagingWay {
     Cursor,
     Time,
     Relevance,
@@ -32,8 +32,8 @@ enum Between {
 const BETWEEN: [Between; 4] = [Between::Nothing, Between::Moment, Between::Reload, Between::Restart];
 
 #[derive(Clone, Debug)]
-struct Case {
-    way: Way,
+struct LosslessCase {
+    way: PagingWay,
     sources: Vec<FakeSource>,
     filters: Filters,
     limits: Vec<usize>,
@@ -43,9 +43,13 @@ struct Case {
     has_cache: bool,
 }
 
-fn any_case(way: Way) -> impl Strategy<Value = Case> {
-    let orders = if matches!(way, Way::Cursor | Way::Time) { BY_TIME.to_vec() } else { ANY_ORDER.to_vec() };
-    let ordered = if way == Way::Relevance { Order::Relevance } else { Order::Time };
+fn any_case(way: PagingWay) -> impl Strategy<Value = LosslessCase> {
+    let orders = if matches!(way, PagingWay::Cursor | PagingWay::Time) {
+        BY_TIME.to_vec()
+    } else {
+        ANY_ORDER.to_vec()
+    };
+    let ordered = if way == PagingWay::Relevance { SearchOrder::Relevance } else { SearchOrder::Time };
     let lengths = prop_oneof![1 => Just(Vec::new()), 3 => vec(prop_oneof![1usize..4, 1usize..50], 1..6)];
     let before = prop::option::weighted(0.3, prop_oneof![0i64..8, 0i64..1_000]);
     (
@@ -61,41 +65,43 @@ fn any_case(way: Way) -> impl Strategy<Value = Case> {
             weigh(&mut sources, &weights);
             for (source, (lengths, faults)) in sources.iter_mut().zip(lengths.into_iter().zip(faults)) {
                 source.lengths = source.page_lengths(lengths);
-                source.faults = if way == Way::Unordered { faults } else { Vec::new() };
+                source.faults = if way == PagingWay::Unordered { faults } else { Vec::new() };
             }
-            Case { way, sources, filters, limits, first, between, has_cache }
+            LosslessCase { way, sources, filters, limits, first, between, has_cache }
         })
 }
 
-struct Server {
+struct SearchedServer {
     cursor_key: Arc<TestKey>,
     cache: Option<SourcePageCache>,
     sources: Vec<ModuleSource>,
 }
 
-impl Server {
-    fn start(case: &Case) -> Self {
+impl SearchedServer {
+    fn start(case: &LosslessCase) -> Self {
         let settings = CacheSettings { fresh_ms: 1_000, stale_ms: 60_000, bytes: 10 << 20 };
         let cache = case.has_cache.then(|| SourcePageCache::new(settings));
         Self { cursor_key: Arc::new(TestKey::new(1)), cache, sources: Vec::new() }.reload(case)
     }
 
-    fn reload(self, case: &Case) -> Self {
+    fn reload(self, case: &LosslessCase) -> Self {
         let source = |source: &FakeSource| FakeSource { cache: self.cache.clone(), ..source.clone() };
         Self { sources: shared(case.sources.iter().map(source).collect()), ..self }
     }
 
-    async fn answer(&self, request: &TestSearch) -> Result<SearchPage, Failure> {
+    async fn answer(&self, request: &TestSearch) -> Result<SearchPage, SearchFailure> {
         let context = request.context(Arc::clone(&self.cursor_key) as Arc<dyn CursorKey>, 10_000);
         context.answer(&module("module", Duplicates::Keep, &self.sources), &request.page()).await
     }
 }
 
-impl Case {
+impl LosslessCase {
     fn first_request(&self) -> TestSearch {
-        let order = if self.way == Way::Relevance { Order::Relevance } else { Order::Time };
+        let order = if self.way == PagingWay::Relevance { SearchOrder::Relevance } else { SearchOrder::Time };
         let (is_exact, start) = match (self.way, self.first) {
-            (Way::Relevance, _) | (Way::Cursor | Way::Unordered, Ok(())) => (true, PageStart::Beginning),
+            (PagingWay::Relevance, _) | (PagingWay::Cursor | PagingWay::Unordered, Ok(())) => {
+                (true, PageStart::Beginning)
+            }
             (_, Err(Some(time))) => (false, PageStart::Before(time)),
             (_, Ok(()) | Err(None)) => (false, PageStart::Beginning),
         };
@@ -103,7 +109,7 @@ impl Case {
     }
 
     async fn follow(&self) -> Vec<SearchPage> {
-        let mut server = Server::start(self);
+        let mut server = SearchedServer::start(self);
         let mut request = self.first_request();
         let mut pages: Vec<SearchPage> = Vec::new();
         let mut turns = self.between.iter().cycle();
@@ -111,12 +117,12 @@ impl Case {
             request.limit = *limit;
             let answer = match server.answer(&request).await {
                 Ok(answer) => answer,
-                Err(Failure::NoSource { .. }) if self.way == Way::Unordered => continue,
+                Err(SearchFailure::NoSource { .. }) if self.way == PagingWay::Unordered => continue,
                 Err(failure) => panic!("{failure:?}"),
             };
             let last = answer.items.last().map(|item| item.display_time);
             let next = match self.way {
-                Way::Time => last.map(PageStart::Before),
+                PagingWay::Time => last.map(PageStart::Before),
                 _ => answer.cursor.clone().map(PageStart::Cursor),
             };
             pages.push(answer);
@@ -126,7 +132,7 @@ impl Case {
                 Between::Nothing => {}
                 Between::Moment => tokio::time::advance(Duration::from_millis(1_500)).await,
                 Between::Reload => server = server.reload(self),
-                Between::Restart => server = Server::start(self),
+                Between::Restart => server = SearchedServer::start(self),
             }
         }
         panic!("the pages have no end");
@@ -184,29 +190,29 @@ fn whole_ties(mut rest: &[PlacedItem], limits: &[usize]) -> Vec<Vec<String>> {
     pages
 }
 
-fn check(case: &Case) -> Result<(), TestCaseError> {
+fn check(case: &LosslessCase) -> Result<(), TestCaseError> {
     let pages = paused_runtime().block_on(case.follow());
     let reference = case.reference();
     match case.way {
-        Way::Cursor => prop_assert_eq!(placed(&pages), reference),
-        Way::Time => {
+        PagingWay::Cursor => prop_assert_eq!(placed(&pages), reference),
+        PagingWay::Time => {
             let found: Vec<Vec<String>> = pages.iter().map(|page| ids(std::slice::from_ref(page))).collect();
             prop_assert_eq!(found, whole_ties(&reference, &case.limits));
         }
-        Way::Relevance => {
+        PagingWay::Relevance => {
             let ranked = by_relevance(&case.sources, &case.filters);
             prop_assert_eq!(ids(&pages), made_ids(ranked.iter().map(|(_, item)| item)));
         }
-        Way::Unordered => {
+        PagingWay::Unordered => {
             let mut found = placed(&pages);
             found.sort();
             prop_assert_eq!(found, reference);
         }
     }
-    if case.way != Way::Unordered {
+    if case.way != PagingWay::Unordered {
         for (number, page) in pages.iter().enumerate() {
             let limit = case.limits[number % case.limits.len()];
-            let is_exact = case.way != Way::Time && (number > 0 || case.first_request().is_exact);
+            let is_exact = case.way != PagingWay::Time && (number > 0 || case.first_request().is_exact);
             prop_assert!(!page.partial);
             prop_assert!(page.items.len() >= limit || page.cursor.is_none());
             prop_assert!(page.items.len() <= limit || !is_exact);
@@ -219,22 +225,22 @@ proptest! {
     #![proptest_config(trawl_seeds::cases(200))]
 
     #[test]
-    fn pages_by_cursor_equal_the_list(case in any_case(Way::Cursor)) {
+    fn pages_by_cursor_equal_the_list(case in any_case(PagingWay::Cursor)) {
         check(&case)?;
     }
 
     #[test]
-    fn pages_by_time_of_the_last_item_equal_the_list(case in any_case(Way::Time)) {
+    fn pages_by_time_of_the_last_item_equal_the_list(case in any_case(PagingWay::Time)) {
         check(&case)?;
     }
 
     #[test]
-    fn pages_by_relevance_equal_the_list(case in any_case(Way::Relevance)) {
+    fn pages_by_relevance_equal_the_list(case in any_case(PagingWay::Relevance)) {
         check(&case)?;
     }
 
     #[test]
-    fn unordered_pages_with_failures_hold_the_whole_list(case in any_case(Way::Unordered)) {
+    fn unordered_pages_with_failures_hold_the_whole_list(case in any_case(PagingWay::Unordered)) {
         check(&case)?;
     }
 }

@@ -7,7 +7,9 @@ use proptest::{collection::vec, prelude::*};
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    sources::{CursorForm, FakeSource, Fault, MadeItem, Paging, any_filters, any_limits, any_sources},
+    sources::{
+        FakeCursor, FakePaging, FakeSource, MadeItem, SourceFault, any_filters, any_limits, any_sources,
+    },
     *,
 };
 use crate::{Weight, request::LARGEST_TIE};
@@ -26,7 +28,7 @@ pub(super) fn by_time(sources: &[FakeSource], filters: &Filters) -> Vec<(usize, 
         .iter()
         .enumerate()
         .flat_map(|(place, source)| {
-            source.in_order(Order::Time, filters).into_iter().map(move |item| (place, item))
+            source.in_order(SearchOrder::Time, filters).into_iter().map(move |item| (place, item))
         })
         .collect();
     items.sort_by_key(|(place, item)| (Reverse(item.display_time), *place));
@@ -59,11 +61,11 @@ fn expect_whole_ties(sources: &[FakeSource], filters: &Filters, limits: &[usize]
     pages
 }
 
-pub(super) fn faults() -> impl Strategy<Value = Vec<Vec<Option<Fault>>>> {
+pub(super) fn faults() -> impl Strategy<Value = Vec<Vec<Option<SourceFault>>>> {
     let fault = prop_oneof![
         3 => Just(None),
-        2 => Just(Some(Fault::Fails)),
-        1 => Just(Some(Fault::Hangs)),
+        2 => Just(Some(SourceFault::Fails)),
+        1 => Just(Some(SourceFault::Hangs)),
     ];
     vec(vec(fault, 0..12), 8)
 }
@@ -73,7 +75,7 @@ pub(super) fn by_relevance(sources: &[FakeSource], filters: &Filters) -> Vec<(us
     let mut items: Vec<((u128, u128), usize, MadeItem)> = Vec::new();
     for (place, source) in sources.iter().enumerate() {
         let weight = u128::try_from(source.weight.thousandths()).unwrap();
-        let ranked = (1..).zip(source.in_order(Order::Relevance, filters));
+        let ranked = (1..).zip(source.in_order(SearchOrder::Relevance, filters));
         items.extend(ranked.map(|(rank, item)| ((weight, 60 + rank), place, item)));
     }
     items.sort_by(|((left, left_under), left_place, _), ((right, right_under), right_place, _)| {
@@ -102,14 +104,14 @@ fn group_too_large_for_a_page_is_cut_and_the_cursor_continues() {
         let group = (0..count).map(|number| made(source, number, 5));
         group.chain([made(source, 99_999, older)]).collect::<Vec<_>>()
     };
-    let external = Paging::External {
+    let external = FakePaging::External {
         order: DeclaredOrder::Time,
         page_size: 50,
-        cursor: CursorForm::Offset,
+        cursor: FakeCursor::Offset,
         empty_pages: 0,
     };
     let fakes = [
-        FakeSource::new("a", Paging::Builtin, of("a", 3, 9_900)),
+        FakeSource::new("a", FakePaging::Builtin, of("a", 3, 9_900)),
         FakeSource::new("b", external, of("b", 4, 140)),
     ];
     let expected = expect_exact(&fakes, &Filters::default());
@@ -134,7 +136,7 @@ proptest! {
 
     #[test]
     fn opaque_cursor_pages_exactly(
-        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        sources in any_sources(BY_TIME.to_vec(), SearchOrder::Time),
         filters in any_filters(),
         limits in any_limits(),
     ) {
@@ -150,7 +152,7 @@ proptest! {
 
     #[test]
     fn time_condition_pages_exactly(
-        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        sources in any_sources(BY_TIME.to_vec(), SearchOrder::Time),
         filters in any_filters(),
         limits in any_limits(),
     ) {
@@ -164,7 +166,7 @@ proptest! {
 
     #[test]
     fn opaque_cursor_continues_after_a_page_of_whole_ties(
-        sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        sources in any_sources(BY_TIME.to_vec(), SearchOrder::Time),
         before in prop::option::of(0i64..1_000),
         limits in any_limits(),
     ) {
@@ -180,7 +182,7 @@ proptest! {
 
     #[test]
     fn opaque_cursor_pages_by_relevance(
-        mut sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        mut sources in any_sources(ANY_ORDER.to_vec(), SearchOrder::Relevance),
         weights in vec(any_weight(), 8),
         filters in any_filters(),
         limits in any_limits(),
@@ -188,14 +190,14 @@ proptest! {
         weigh(&mut sources, &weights);
         let expected = by_relevance(&sources, &filters).into_iter().map(|(_, item)| item.id);
         let expected: Vec<String> = expected.collect();
-        let request = TestSearch { filters, order: Order::Relevance, ..request(1) };
+        let request = TestSearch { filters, order: SearchOrder::Relevance, ..request(1) };
         let pages = paused_runtime().block_on(follow_cursor(&shared(sources), request, &limits));
         prop_assert_eq!(ids(&pages), expected);
     }
 
     #[test]
     fn weights_that_change_between_pages_lose_no_item(
-        sources in any_sources(ANY_ORDER.to_vec(), Order::Relevance),
+        sources in any_sources(ANY_ORDER.to_vec(), SearchOrder::Relevance),
         weights in vec(vec(any_weight(), 8), 1..4),
         limits in any_limits(),
     ) {
@@ -206,7 +208,7 @@ proptest! {
         };
         let by_page: Vec<Vec<ModuleSource>> = weights.iter().map(weighed).collect();
         let mut in_turn = by_page.iter().map(Vec::as_slice).cycle();
-        let request = TestSearch { order: Order::Relevance, ..request(1) };
+        let request = TestSearch { order: SearchOrder::Relevance, ..request(1) };
         let pages = follow_cursor_of(Duplicates::Keep, &mut in_turn, request, &limits);
         let mut found = ids(&paused_runtime().block_on(pages));
         let mut expected = made_ids(sources.iter().flat_map(|source| &source.items));
@@ -217,7 +219,7 @@ proptest! {
 
     #[test]
     fn sources_without_time_order_are_paged_completely(
-        sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        sources in any_sources(ANY_ORDER.to_vec(), SearchOrder::Time),
         filters in any_filters(),
         limits in any_limits(),
     ) {
@@ -232,7 +234,7 @@ proptest! {
 
     #[test]
     fn sources_without_time_order_cost_others_no_item(
-        sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        sources in any_sources(ANY_ORDER.to_vec(), SearchOrder::Time),
         limits in any_limits(),
     ) {
         let ordered = sources.iter().filter(|source| source.is_ordered_by_time());
@@ -247,7 +249,7 @@ proptest! {
 
     #[test]
     fn items_of_failed_calls_are_delivered_later_once(
-        mut sources in any_sources(ANY_ORDER.to_vec(), Order::Time),
+        mut sources in any_sources(ANY_ORDER.to_vec(), SearchOrder::Time),
         faults in faults(),
         limits in any_limits(),
         is_exact in any::<bool>(),
@@ -266,7 +268,7 @@ proptest! {
 
     #[test]
     fn page_with_missing_items_is_partial(
-        mut sources in any_sources(BY_TIME.to_vec(), Order::Time),
+        mut sources in any_sources(BY_TIME.to_vec(), SearchOrder::Time),
         faults in faults(),
         limit in 1usize..30,
         is_exact in any::<bool>(),

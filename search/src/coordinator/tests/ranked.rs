@@ -12,7 +12,7 @@ use trawl_index::{EmbeddedEngine, Index, Options};
 use super::*;
 use crate::{
     settings::CacheSettings,
-    source::{Item, Position, PositionedItem, SourceFailure, SourcePage, SourceRequest},
+    source::{Position, PositionedItem, ResultItem, SourceFailure, SourcePage, SourceRequest},
     sources::builtin::{BuiltinSource, IndexPageCache, ServedIndex},
     weight::Relevance,
 };
@@ -31,7 +31,7 @@ struct RankedSystem {
 }
 
 #[async_trait::async_trait]
-impl Source for RankedSystem {
+impl PagedSource for RankedSystem {
     fn id(&self) -> &str {
         self.id
     }
@@ -47,7 +47,7 @@ impl Source for RankedSystem {
             let id = format!("{}{rank}", self.id);
             let json = json!({"id": id, "title": self.titles[rank]}).to_string();
             PositionedItem {
-                item: Item { id, display_time: 0, json, title_is_name: false, ..Item::default() },
+                item: ResultItem { id, display_time: 0, json, title_is_name: false, ..ResultItem::default() },
                 after: Position::AfterRank(rank + 1),
                 relevance: Relevance::default(),
             }
@@ -149,7 +149,7 @@ impl View for SilentIndex {
 }
 
 fn by_relevance(limit: usize) -> TestSearch {
-    TestSearch { order: Order::Relevance, timeout: Duration::from_mins(1), ..request(limit) }
+    TestSearch { order: SearchOrder::Relevance, timeout: Duration::from_mins(1), ..request(limit) }
 }
 
 #[test]

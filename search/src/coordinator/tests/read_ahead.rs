@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    sources::{CursorForm, FakeSource, Fault, Paging},
+    sources::{FakeCursor, FakePaging, FakeSource, SourceFault},
     *,
 };
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     weight::Weight,
 };
 
-fn external(page_size: usize) -> Paging {
-    Paging::External { order: DeclaredOrder::Time, page_size, cursor: CursorForm::Offset, empty_pages: 0 }
+fn external(page_size: usize) -> FakePaging {
+    FakePaging::External { order: DeclaredOrder::Time, page_size, cursor: FakeCursor::Offset, empty_pages: 0 }
 }
 
 fn source(id: &str, page_size: usize, newest: i64, count: i64) -> FakeSource {
@@ -23,14 +23,14 @@ fn source(id: &str, page_size: usize, newest: i64, count: i64) -> FakeSource {
     FakeSource::new(id, external(page_size), (0..count).map(made).collect())
 }
 
-fn failing(fake: FakeSource, faults: &[Option<Fault>]) -> FakeSource {
+fn failing(fake: FakeSource, faults: &[Option<SourceFault>]) -> FakeSource {
     FakeSource { faults: faults.to_vec(), ..fake }
 }
 
-struct SlowSource(Duration, FakeSource);
+struct DelayedSource(Duration, FakeSource);
 
 #[async_trait::async_trait]
-impl Source for SlowSource {
+impl PagedSource for DelayedSource {
     fn id(&self) -> &str {
         &self.1.id
     }
@@ -49,13 +49,13 @@ impl Source for SlowSource {
     }
 }
 
-fn hanging() -> SlowSource {
-    SlowSource(Duration::from_hours(1), source("late", 10, 2_000, 100))
+fn hanging() -> DelayedSource {
+    DelayedSource(Duration::from_hours(1), source("late", 10, 2_000, 100))
 }
 
 fn search_beside(
     first: FakeSource,
-    second: impl Source + 'static,
+    second: impl PagedSource + 'static,
     request: &TestSearch,
 ) -> (SearchPage, usize) {
     let first = Arc::new(first);
@@ -83,7 +83,7 @@ fn sources_with_several_pages_are_complete_beside_a_hanging_one() {
     for request in [
         request(100),
         whole_ties(100),
-        TestSearch { order: Order::Relevance, ..request(100) },
+        TestSearch { order: SearchOrder::Relevance, ..request(100) },
         TestSearch { timeout: Duration::from_millis(50), ..request(100) },
     ] {
         let (answer, calls) = search_beside(source("good", 3, 1_000, 20), hanging(), &request);
@@ -111,7 +111,7 @@ fn page_that_may_continue_the_last_group_is_read_ahead() {
 
 #[test]
 fn nothing_is_read_ahead_while_sources_are_in_time() {
-    let soon = SlowSource(Duration::from_millis(199), source("soon", 100, 9_000, 100));
+    let soon = DelayedSource(Duration::from_millis(199), source("soon", 100, 9_000, 100));
     let (answer, calls) = search_beside(source("good", 3, 1_000, 20), soon, &request(100));
     assert_eq!(
         (status(&answer, 0), status(&answer, 1), answer.items.len(), calls),
@@ -121,10 +121,10 @@ fn nothing_is_read_ahead_while_sources_are_in_time() {
 
 #[test]
 fn failure_ahead_counts_once_its_page_is_needed() {
-    let fails = |call: usize| -> Vec<Option<Fault>> {
-        (0..=call).map(|number| (number == call).then_some(Fault::Fails)).collect()
+    let fails = |call: usize| -> Vec<Option<SourceFault>> {
+        (0..=call).map(|number| (number == call).then_some(SourceFault::Fails)).collect()
     };
-    let later = SlowSource(Duration::from_secs(1), source("later", 100, 9_000, 100));
+    let later = DelayedSource(Duration::from_secs(1), source("later", 100, 9_000, 100));
     let (answer, calls) =
         search_beside(failing(source("good", 3, 1_000, 20), &fails(1)), later, &request(100));
     assert_eq!((status(&answer, 0), answer.partial, calls), (Status::Ok, false, 2));
@@ -138,9 +138,9 @@ fn failure_ahead_counts_once_its_page_is_needed() {
 fn silent_source_is_not_ok_when_the_page_is_full_without_it() {
     for first_after in [100, 300] {
         let weighed = FakeSource { weight: Weight::from_thousandths(2_000), ..source("good", 10, 1_000, 30) };
-        let first = SlowSource(Duration::from_millis(first_after), weighed);
+        let first = DelayedSource(Duration::from_millis(first_after), weighed);
         let sources = shared(vec![first, hanging()]);
-        let request = TestSearch { order: Order::Relevance, ..request(1) };
+        let request = TestSearch { order: SearchOrder::Relevance, ..request(1) };
         let answer = paused_runtime().block_on(search(&sources, &request)).unwrap();
         assert_eq!((status(&answer, 0), status(&answer, 1)), (Status::Ok, Status::Timeout));
         assert_eq!(answer.items.len(), 1);
@@ -149,9 +149,9 @@ fn silent_source_is_not_ok_when_the_page_is_full_without_it() {
 
 #[test]
 fn unneeded_call_ahead_delays_no_page() {
-    let fails = failing(source("a", 3, 1_000, 20), &[None, Some(Fault::Fails)]);
-    let hangs = failing(source("b", 3, 900, 20), &[None, Some(Fault::Hangs)]);
-    let late = SlowSource(Duration::from_secs(1), source("late", 10, 950, 5));
+    let fails = failing(source("a", 3, 1_000, 20), &[None, Some(SourceFault::Fails)]);
+    let hangs = failing(source("b", 3, 900, 20), &[None, Some(SourceFault::Hangs)]);
+    let late = DelayedSource(Duration::from_secs(1), source("late", 10, 950, 5));
     let sources = [shared(vec![fails]), shared(vec![hangs]), shared(vec![late])].concat();
     paused_runtime().block_on(async {
         let started = Instant::now();

@@ -16,11 +16,11 @@ use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
 use trawl_engine::{Hit, Page, Start, TimePosition};
 
 use crate::{
-    request::{Filters, Order},
-    source::{FailureKind, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    request::{Filters, SearchOrder},
+    source::{FailureKind, PagedSource, Position, SourceFailure, SourcePage, SourceRequest},
     sources::{
         builtin,
-        external::{Origin, RawPage, SourcePageCache, SourcePageKey, into_page, resume_point},
+        external::{PageOrigin, RawPage, SourcePageCache, SourcePageKey, into_page, resume_point},
     },
     weight::Weight,
 };
@@ -55,20 +55,20 @@ static EMPTY: LazyLock<ContentItem> = LazyLock::new(|| {
 });
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Paging {
+pub(super) enum FakePaging {
     Builtin,
-    External { order: DeclaredOrder, page_size: usize, cursor: CursorForm, empty_pages: usize },
+    External { order: DeclaredOrder, page_size: usize, cursor: FakeCursor, empty_pages: usize },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CursorForm {
+pub(super) enum FakeCursor {
     PageNumber,
     Offset,
     Token,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum SourceFault {
     Fails,
     Hangs,
     Panics,
@@ -79,8 +79,8 @@ const CALL_LIMIT: Duration = Duration::from_secs(1);
 pub(super) struct FakeSource {
     pub(super) id: String,
     pub(super) items: Vec<MadeItem>,
-    pub(super) paging: Paging,
-    pub(super) faults: Vec<Option<Fault>>,
+    pub(super) paging: FakePaging,
+    pub(super) faults: Vec<Option<SourceFault>>,
     pub(super) weight: Weight,
     pub(super) lengths: Vec<usize>,
     pub(super) cache: Option<SourcePageCache>,
@@ -118,7 +118,7 @@ impl fmt::Debug for FakeSource {
 }
 
 impl FakeSource {
-    pub(super) fn new(id: &str, paging: Paging, items: Vec<MadeItem>) -> Self {
+    pub(super) fn new(id: &str, paging: FakePaging, items: Vec<MadeItem>) -> Self {
         Self {
             id: id.to_owned(),
             items,
@@ -132,15 +132,15 @@ impl FakeSource {
     }
 
     pub(super) fn is_ordered_by_time(&self) -> bool {
-        !matches!(self.paging, Paging::External { order: DeclaredOrder::Relevance, .. })
+        !matches!(self.paging, FakePaging::External { order: DeclaredOrder::Relevance, .. })
     }
 
-    pub(super) fn in_order(&self, order: Order, filters: &Filters) -> Vec<MadeItem> {
+    pub(super) fn in_order(&self, order: SearchOrder, filters: &Filters) -> Vec<MadeItem> {
         let mut items = self.items.clone();
-        if order == Order::Time {
+        if order == SearchOrder::Time {
             let page_size = match self.paging {
-                Paging::Builtin => items.len().max(1),
-                Paging::External { page_size, .. } => page_size,
+                FakePaging::Builtin => items.len().max(1),
+                FakePaging::External { page_size, .. } => page_size,
             };
             for page in items.chunks_mut(page_size) {
                 page.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
@@ -158,7 +158,7 @@ impl FakeSource {
         let matches = self.in_order(parameters.order, &parameters.filters);
         let total = matches.len() as u64;
         let (page, more, cut) = match parameters.order {
-            Order::Time => {
+            SearchOrder::Time => {
                 let Some(Start::Time { after, whole_ties }) = builtin::start(request, position) else {
                     unreachable!("it is not at the end");
                 };
@@ -176,7 +176,7 @@ impl FakeSource {
                     && behind[length].display_time == behind[length - 1].display_time;
                 (behind[..length].to_vec(), length < behind.len(), cut)
             }
-            Order::Relevance => {
+            SearchOrder::Relevance => {
                 let behind = matches.into_iter().skip(builtin::skip(position));
                 (behind.take(parameters.limit).collect(), false, false)
             }
@@ -191,15 +191,15 @@ impl FakeSource {
         });
         let page = Page { hits: hits.collect(), total, more, cut, ..Page::default() };
         match parameters.order {
-            Order::Time => builtin::into_page(page, request),
-            Order::Relevance => builtin::into_pages(page, &[builtin::skip(position)]).remove(0),
+            SearchOrder::Time => builtin::into_page(page, request),
+            SearchOrder::Relevance => builtin::into_pages(page, &[builtin::skip(position)]).remove(0),
         }
     }
 
     /// Cursors that count pages need pages of equal length.
     pub(super) fn page_lengths(&self, lengths: Vec<usize>) -> Vec<usize> {
         match self.paging {
-            Paging::External { page_size, cursor: CursorForm::Offset | CursorForm::Token, .. } => {
+            FakePaging::External { page_size, cursor: FakeCursor::Offset | FakeCursor::Token, .. } => {
                 lengths.into_iter().map(|length| length.min(page_size)).collect()
             }
             _ => Vec::new(),
@@ -208,14 +208,14 @@ impl FakeSource {
 
     /// A built-in source sorts ties by id.
     pub(super) fn order_by_time(&mut self) {
-        if self.paging == Paging::Builtin {
+        if self.paging == FakePaging::Builtin {
             self.items.sort_by(|left, right| by_time(left).cmp(&by_time(right)));
         } else if self.is_ordered_by_time() {
             self.items.sort_by_key(|item| Reverse(item.display_time));
         }
     }
 
-    fn next_call(&self) -> (Option<Fault>, Option<usize>) {
+    fn next_call(&self) -> (Option<SourceFault>, Option<usize>) {
         let call = self.calls.fetch_add(1, Relaxed);
         let length = self.lengths.get(call % self.lengths.len().max(1)).copied();
         (self.faults.get(call).copied().flatten(), length)
@@ -234,7 +234,7 @@ impl FakeSource {
     }
 
     fn read(&self, cursor: Option<&str>, length: Option<usize>) -> Result<RawPage, SourceFailure> {
-        let Paging::External { order, page_size, cursor: form, empty_pages } = self.paging else {
+        let FakePaging::External { order, page_size, cursor: form, empty_pages } = self.paging else {
             unreachable!("only for external sources");
         };
         // `empty_pages` empty pages come before each page with items.
@@ -283,16 +283,16 @@ impl FakeSource {
             }
         };
         let page = into_page(&cached.page, request, order, cursor, consumed);
-        let stale = matches!(cached.origin, Origin::Stale { .. });
-        Ok(SourcePage { cached: cached.origin != Origin::Call, stale, ..page })
+        let stale = matches!(cached.origin, PageOrigin::Stale { .. });
+        Ok(SourcePage { cached: cached.origin != PageOrigin::Call, stale, ..page })
     }
 }
 
-async fn raise(fault: Option<Fault>) -> Result<(), SourceFailure> {
+async fn raise(fault: Option<SourceFault>) -> Result<(), SourceFailure> {
     match fault {
-        Some(Fault::Fails) => Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),
-        Some(Fault::Hangs) => std::future::pending().await,
-        Some(Fault::Panics) => panic!("made to panic"),
+        Some(SourceFault::Fails) => Err(SourceFailure::new(FailureKind::Unavailable, "made to fail")),
+        Some(SourceFault::Hangs) => std::future::pending().await,
+        Some(SourceFault::Panics) => panic!("made to panic"),
         None => Ok(()),
     }
 }
@@ -309,7 +309,7 @@ pub(super) fn by_time(item: &MadeItem) -> (Reverse<i64>, &String) {
     (Reverse(item.display_time), &item.id)
 }
 
-impl CursorForm {
+impl FakeCursor {
     fn write(self, step: usize, begin: usize, page_size: usize) -> String {
         match self {
             Self::PageNumber => format!("{step}.{}", begin / page_size),
@@ -326,7 +326,7 @@ impl CursorForm {
 }
 
 #[async_trait::async_trait]
-impl Source for FakeSource {
+impl PagedSource for FakeSource {
     fn id(&self) -> &str {
         &self.id
     }
@@ -342,32 +342,32 @@ impl Source for FakeSource {
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let page = async {
             match self.paging {
-                Paging::Builtin => {
+                FakePaging::Builtin => {
                     raise(self.next_call().0).await?;
                     Ok(self.builtin_page(request, position))
                 }
-                Paging::External { order, .. } => self.external_page(order, request, position).await,
+                FakePaging::External { order, .. } => self.external_page(order, request, position).await,
             }
         };
         timeout(CALL_LIMIT, page).await.unwrap_or_else(|_| Err(SourceFailure::timed_out(CALL_LIMIT)))
     }
 }
 
-fn any_paging(orders: Vec<DeclaredOrder>) -> impl Strategy<Value = Paging> {
-    let forms = [CursorForm::PageNumber, CursorForm::Offset, CursorForm::Token];
+fn any_paging(orders: Vec<DeclaredOrder>) -> impl Strategy<Value = FakePaging> {
+    let forms = [FakeCursor::PageNumber, FakeCursor::Offset, FakeCursor::Token];
     let external = (
         prop::sample::select(orders),
         prop_oneof![1usize..5, 1usize..51],
         prop::sample::select(forms.to_vec()),
         prop_oneof![3 => Just(0usize), 1 => 1usize..3],
     )
-        .prop_map(|(order, page_size, cursor, empty_pages)| Paging::External {
+        .prop_map(|(order, page_size, cursor, empty_pages)| FakePaging::External {
             order,
             page_size,
             cursor,
             empty_pages,
         });
-    prop_oneof![1 => Just(Paging::Builtin), 2 => external]
+    prop_oneof![1 => Just(FakePaging::Builtin), 2 => external]
 }
 
 type DrawnItem = (i64, &'static str, u16);
@@ -377,7 +377,7 @@ type DrawnItem = (i64, &'static str, u16);
 /// `ordered` external sources keep ties in any order.
 pub(super) fn any_sources(
     orders: Vec<DeclaredOrder>,
-    ordered: Order,
+    ordered: SearchOrder,
 ) -> impl Strategy<Value = Vec<FakeSource>> {
     let times = prop_oneof![Just(1i64..2), Just(1i64..6), Just(-20i64..1_000)];
     times.prop_flat_map(move |times| {
@@ -389,7 +389,7 @@ pub(super) fn any_sources(
         ];
         let source = (any_paging(orders.clone()), items).boxed();
         prop_oneof![2 => vec(source.clone(), 1..4), 1 => vec(source, 1..9)].prop_map(move |sources| {
-            let place = |(place, (paging, items)): (usize, (Paging, Vec<DrawnItem>))| {
+            let place = |(place, (paging, items)): (usize, (FakePaging, Vec<DrawnItem>))| {
                 let made =
                     items.into_iter().enumerate().map(|(number, (display_time, author, random))| MadeItem {
                         // Random: an order by id differs from one by number.
@@ -398,7 +398,7 @@ pub(super) fn any_sources(
                         author,
                     });
                 let mut fake = FakeSource::new(&format!("source {place}"), paging, made.collect());
-                if ordered == Order::Time {
+                if ordered == SearchOrder::Time {
                     fake.order_by_time();
                 }
                 fake

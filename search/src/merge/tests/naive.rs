@@ -8,7 +8,7 @@ use super::*;
 struct NaiveLane {
     weight: Weight,
     consumed: usize,
-    pending: VecDeque<Item>,
+    pending: VecDeque<ResultItem>,
     has_next: bool,
     bound: TimeBound,
     /// By relevance, nothing is known before the first.
@@ -21,10 +21,10 @@ type NaiveKey = (Reverse<(u128, u128)>, usize);
 
 #[derive(Debug)]
 struct NaiveMerge {
-    order: Order,
+    order: SearchOrder,
     length: PageLength,
     lanes: Vec<NaiveLane>,
-    released: Vec<(usize, Item)>,
+    released: Vec<(usize, ResultItem)>,
     tie_cut: bool,
 }
 
@@ -51,8 +51,8 @@ impl NaiveMerge {
         let lane = &self.lanes[place];
         let item = lane.pending.get(ahead)?;
         let fraction = match self.order {
-            Order::Time => time_fraction(item.display_time),
-            Order::Relevance => rank_fraction(lane.weight, lane.consumed + ahead + 1),
+            SearchOrder::Time => time_fraction(item.display_time),
+            SearchOrder::Relevance => rank_fraction(lane.weight, lane.consumed + ahead + 1),
         };
         Some((Reverse(fraction), place))
     }
@@ -60,10 +60,10 @@ impl NaiveMerge {
     fn bound(&self, place: usize) -> NaiveKey {
         let lane = &self.lanes[place];
         let fraction = match (self.order, lane.bound) {
-            (Order::Time, TimeBound::AtMost(time)) => time_fraction(time),
-            (Order::Time, TimeBound::AnyTime) => time_fraction(i64::MAX),
-            (Order::Relevance, _) if lane.supplied == 0 => (1 << 60, 1),
-            (Order::Relevance, _) => rank_fraction(lane.weight, lane.consumed + lane.pending.len() + 1),
+            (SearchOrder::Time, TimeBound::AtMost(time)) => time_fraction(time),
+            (SearchOrder::Time, TimeBound::AnyTime) => time_fraction(i64::MAX),
+            (SearchOrder::Relevance, _) if lane.supplied == 0 => (1 << 60, 1),
+            (SearchOrder::Relevance, _) => rank_fraction(lane.weight, lane.consumed + lane.pending.len() + 1),
         };
         (Reverse(fraction), place)
     }
@@ -104,7 +104,7 @@ impl NaiveMerge {
     }
 
     fn close(&mut self) -> Vec<usize> {
-        let (Some(largest_tie), Order::Time) = (self.length.largest_tie(), self.order) else {
+        let (Some(largest_tie), SearchOrder::Time) = (self.length.largest_tie(), self.order) else {
             return Vec::new();
         };
         let time = self.released.iter().map(|(_, item)| item.display_time).min().unwrap();
@@ -193,7 +193,7 @@ proptest! {
         steps in any_steps(),
         picks in vec(0usize..8, 1..9),
     ) {
-        let order = if by_relevance { Order::Relevance } else { Order::Time };
+        let order = if by_relevance { SearchOrder::Relevance } else { SearchOrder::Time };
         let lane = |&(weight, consumed): &(Weight, usize)| Lane::at(Position::Beginning, consumed, None, weight);
         let mut merge = Merge::new(order, length, weights.iter().map(lane).collect(), SeenItems::default());
         let naive_lane = |&(weight, consumed): &(Weight, usize)| NaiveLane {

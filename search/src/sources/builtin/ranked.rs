@@ -4,7 +4,7 @@ use trawl_engine::relevance::MatchScore;
 use trawl_engine::{Hit, Page};
 
 use crate::{
-    source::{Item, Position, PositionedItem, SourcePage},
+    source::{Position, PositionedItem, ResultItem, SourcePage},
     weight::Relevance,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn into_pages(page: Page, skips: &[usize]) -> Vec<SourcePage> {
         let Hit { scope, score, .. } = hit;
         ends[scope] += 1;
         pages[scope].items.push(PositionedItem {
-            item: Item::from(hit),
+            item: ResultItem::from(hit),
             after: Position::AfterRank(ends[scope]),
             relevance: relevance(score, place),
         });

@@ -17,8 +17,8 @@ use super::{
 };
 use crate::{
     clock::this_hour,
-    request::{Order, SearchContext, Viewer},
-    source::{FailureKind, Item, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    request::{SearchContext, SearchOrder, Viewer},
+    source::{FailureKind, PagedSource, Position, ResultItem, SourceFailure, SourcePage, SourceRequest},
 };
 
 /// A larger group of equal times needs a blocking thread.
@@ -53,7 +53,7 @@ impl BuiltinSource {
 }
 
 #[async_trait::async_trait]
-impl Source for BuiltinSource {
+impl PagedSource for BuiltinSource {
     fn id(&self) -> &str {
         &self.id
     }
@@ -62,15 +62,15 @@ impl Source for BuiltinSource {
         &self.name
     }
 
-    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
+    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<ResultItem>, SourceFailure> {
         let request = request_of_id(&self.scope, viewer, id);
         let found = self.newest(&[request].into()).await?;
-        Ok(found.into_iter().flatten().next().map(Item::from))
+        Ok(found.into_iter().flatten().next().map(ResultItem::from))
     }
 
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let Some(start) = start(request, position) else { return Ok(SourcePage::default()) };
-        if request.search.parameters.order == Order::Relevance {
+        if request.search.parameters.order == SearchOrder::Relevance {
             let pages = ranked_together(request, &[(self, position)]).await?;
             return Ok(pages.into_iter().next().unwrap_or_default());
         }
@@ -144,8 +144,8 @@ impl BuiltinSource {
         let beside = sources.iter().filter(|source| source.scope != self.scope);
         let beside = beside.map(|source| RankedScope { scope: Arc::clone(&source.scope), skip: 0 });
         let start = match search.parameters.order {
-            Order::Time => Start::Time { after: None, whole_ties: None },
-            Order::Relevance => Start::Relevance {
+            SearchOrder::Time => Start::Time { after: None, whole_ties: None },
+            SearchOrder::Relevance => Start::Relevance {
                 skip: 0,
                 beside: beside.collect(),
                 now: this_hour(),

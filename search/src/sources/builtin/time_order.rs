@@ -3,7 +3,7 @@
 use trawl_engine::{Page, Start, TimePosition};
 
 use crate::{
-    source::{Item, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
+    source::{Position, PositionedItem, ResultItem, SourcePage, SourceRequest, TimeBound},
     weight::Relevance,
 };
 
@@ -27,7 +27,7 @@ pub(crate) fn into_page(page: Page, request: &SourceRequest) -> SourcePage {
         .into_iter()
         .map(|hit| PositionedItem {
             after: Position::AfterItem(hit.display_time, hit.id.clone()),
-            item: Item::from(hit),
+            item: ResultItem::from(hit),
             relevance: Relevance::default(),
         })
         .collect();

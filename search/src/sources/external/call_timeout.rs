@@ -12,7 +12,7 @@ use super::{
     health::SourceState,
     page_cache::PageResult,
     raw_page::RawPage,
-    suspension::{Admission, CallEnd, Permission, Suspended},
+    suspension::{CallEnd, Permission, Suspended},
 };
 use crate::{
     panics::CaughtPanic,
@@ -26,12 +26,8 @@ impl SourceState {
     pub(super) fn admit(self: &Arc<Self>) -> Result<CallPermit, SourceFailure> {
         let mut record = self.lock();
         let now = self.clock.now();
-        match record.suspension.admit(now) {
-            Admission::Allowed(permission) => {
-                Ok(CallPermit { state: Arc::clone(self), permission, is_follower: false, is_judged: false })
-            }
-            Admission::Refused(suspended) => Err(refusal(suspended, now)),
-        }
+        let permission = record.suspension.admit(now).map_err(|suspended| refusal(suspended, now))?;
+        Ok(CallPermit { state: Arc::clone(self), permission, is_follower: false, is_judged: false })
     }
 
     fn panicked(&self, payload: &(dyn Any + Send)) -> SourceFailure {

@@ -10,7 +10,7 @@ use super::{
     resume::{Resume, resume_by_rank, resume_by_time},
 };
 use crate::{
-    request::Order,
+    request::SearchOrder,
     source::{ConsumedPart, Position, PositionedItem, SourcePage, SourceRequest, TimeBound},
     weight::Relevance,
 };
@@ -37,18 +37,18 @@ pub(crate) fn into_page(
     let parameters = &request.search.parameters;
     let items = raw.items.as_slice();
     let mut bound = TimeBound::AnyTime;
-    if parameters.order == Order::Time && declared == DeclaredOrder::Time {
+    if parameters.order == SearchOrder::Time && declared == DeclaredOrder::Time {
         bound = TimeBound::AtMost(items.iter().map(|raw| raw.item.display_time).min().unwrap_or(i64::MAX));
     }
     let is_past_range = raw.in_time_order
         && raw.broken.is_none()
         && matches!((bound, parameters.filters.from), (TimeBound::AtMost(time), Some(from)) if time < from);
     let Resume { items: left, behind } = match parameters.order {
-        Order::Time => {
+        SearchOrder::Time => {
             let is_ordered = declared == DeclaredOrder::Time && raw.newest().is_some();
             resume_by_time(items, consumed, raw.cursor.is_none(), is_ordered)
         }
-        Order::Relevance => resume_by_rank(items, consumed),
+        SearchOrder::Relevance => resume_by_rank(items, consumed),
     };
     let next = raw.cursor.clone().filter(|_| !is_past_range);
     let next = next.map(|next| Position::InPage(Some(next), behind));

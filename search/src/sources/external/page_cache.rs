@@ -15,7 +15,7 @@ use super::{
 use crate::{
     settings::CacheSettings,
     single_flight::{SharedCall, SingleFlight},
-    source::{Item, SourceFailure},
+    source::{ResultItem, SourceFailure},
     sources::{cache_shares, count_page},
 };
 
@@ -31,11 +31,11 @@ const MAX_LIFETIME: Duration = Duration::from_hours(24 * 365);
 #[derive(Clone, Debug)]
 pub(crate) struct CachedPage {
     pub(crate) page: Arc<RawPage>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: PageOrigin,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum PageOrigin {
     /// Begun or joined by this search.
     Call,
     /// Fresh.
@@ -49,10 +49,6 @@ pub(crate) type PageResult = Result<Arc<RawPage>, SourceFailure>;
 /// The cached pages and the calls in flight. Clones share them.
 #[derive(Clone)]
 pub struct SourcePageCache {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
     fresh: Duration,
     stale: Duration,
     pages: Cache<Arc<SourcePageKey>, StoredPage>,
@@ -85,7 +81,7 @@ impl SourcePageCache {
             .build();
         let positions = TimePositions::new(bytes / POSITIONS_PART);
         let in_flight = SingleFlight::default();
-        Self { inner: Arc::new(Inner { fresh, stale, pages, positions, in_flight }) }
+        Self { fresh, stale, pages, positions, in_flight }
     }
 
     /// Calls keep their outcome themselves, also after their search.
@@ -100,7 +96,7 @@ impl SourcePageCache {
     }
 
     fn forget_person(&self, of: &SourcePageKey) {
-        let pages = &self.inner.pages;
+        let pages = &self.pages;
         let is_theirs = |key: &SourcePageKey| key.registration == of.registration && key.person == of.person;
         let theirs = pages.iter().map(|(key, _)| key).filter(|key| is_theirs(key));
         for key in theirs.collect::<Vec<_>>() {
@@ -109,29 +105,28 @@ impl SourcePageCache {
     }
 
     fn put(&self, key: Arc<SourcePageKey>, page: &Arc<RawPage>) {
-        if self.inner.stale.max(self.inner.fresh).is_zero() {
+        if self.stale.max(self.fresh).is_zero() {
             return;
         }
         if let Some(cursor) = &page.cursor {
             // Items move between pages: the cached page behind is no longer fresh.
             let behind =
                 Arc::new(SourcePageKey { cursor: Some(cursor.clone()), ..SourcePageKey::clone(&key) });
-            self.inner.pages.entry(behind).and_compute_with(|behind| match behind {
+            self.pages.entry(behind).and_compute_with(|behind| match behind {
                 Some(behind) => Op::Put(StoredPage { is_overtaken: true, ..behind.into_value() }),
                 None => Op::Nop,
             });
         }
         if let Some(newest) = page.newest() {
-            self.inner.positions.put(&key, newest);
+            self.positions.put(&key, newest);
         }
         let page = Arc::clone(page);
-        self.inner.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
+        self.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
     }
 
     /// The item of this id in the newest cached page of a registration, and of a person, that holds it.
-    pub(crate) fn find_item(&self, registration: u64, person: Option<&str>, id: &str) -> Option<Item> {
+    pub(crate) fn find_item(&self, registration: u64, person: Option<&str>, id: &str) -> Option<ResultItem> {
         let of_registration = self
-            .inner
             .pages
             .iter()
             .filter(|(key, _)| key.registration == registration && key.person.as_deref() == person);
@@ -143,11 +138,11 @@ impl SourcePageCache {
     ///
     /// [`RawPage::newest`] of that page verifies it.
     pub(crate) fn find_position(&self, key: &SourcePageKey, time: i64) -> Option<String> {
-        self.inner.positions.find(key, time)
+        self.positions.find(key, time)
     }
 
     pub(crate) fn forget_position(&self, key: &SourcePageKey) {
-        self.inner.positions.forget(key);
+        self.positions.forget(key);
     }
 
     /// Finds a fresh page.
@@ -155,14 +150,13 @@ impl SourcePageCache {
     /// # Errors
     /// What is missing, with the stale page that may stand in.
     pub(crate) fn look_up(&self, key: &SourcePageKey, deadline: Instant) -> Result<CachedPage, MissingPage> {
-        let stored = self.inner.pages.get(key);
-        let is_fresh =
-            |stored: &&StoredPage| stored.since.elapsed() < self.inner.fresh && !stored.is_overtaken;
+        let stored = self.pages.get(key);
+        let is_fresh = |stored: &&StoredPage| stored.since.elapsed() < self.fresh && !stored.is_overtaken;
         if let Some(stored) = stored.as_ref().filter(is_fresh) {
             count_page("external", "hit");
-            return Ok(CachedPage { page: Arc::clone(&stored.page), origin: Origin::Cache });
+            return Ok(CachedPage { page: Arc::clone(&stored.page), origin: PageOrigin::Cache });
         }
-        let stale = stored.filter(|stored| stored.since.elapsed() < self.inner.stale);
+        let stale = stored.filter(|stored| stored.since.elapsed() < self.stale);
         let stale = stale.map(|stored| stored.page);
         let since = Instant::now();
         let left = deadline.saturating_duration_since(since);
@@ -179,7 +173,7 @@ impl SourcePageCache {
     ) -> SharedCall<PageResult> {
         // The layer below catches and logs panics of the source.
         let panicked = |panic: &_| Err(SourceFailure::of_panic("external", panic));
-        let (call, joined) = self.inner.in_flight.join(key, panicked, call);
+        let (call, joined) = self.in_flight.join(key, panicked, call);
         count_page("external", if joined { "coalesced" } else { "miss" });
         call
     }
@@ -209,10 +203,10 @@ impl MissingPage {
             Err(refusal) => Err(refusal),
         };
         match (result, self.stale) {
-            (Ok(page), _) => Ok(CachedPage { page, origin: Origin::Call }),
+            (Ok(page), _) => Ok(CachedPage { page, origin: PageOrigin::Call }),
             (Err(failure), Some(page)) if !failure.is_person_refused => {
                 count_page("external", "stale");
-                Ok(CachedPage { page, origin: Origin::Stale { failure, was_called } })
+                Ok(CachedPage { page, origin: PageOrigin::Stale { failure, was_called } })
             }
             (Err(failure), _) => Err(failure),
         }

@@ -20,6 +20,7 @@ const LIFETIME: Duration = Duration::from_mins(10);
 /// The nearest to the beginning are dropped first.
 const MAX_PAGES: usize = 512;
 
+#[derive(Clone)]
 pub(super) struct TimePositions {
     queries: Cache<Arc<QueryKey>, Arc<Mutex<PagesByTime>>>,
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use trawl_connectors::{Answer, ContentItem, DeclaredOrder};
 
-use crate::source::{FailureKind, Item, SourceFailure};
+use crate::source::{FailureKind, ResultItem, SourceFailure};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SourcePageKey {
@@ -30,7 +30,7 @@ pub(crate) struct RawPage {
 
 #[derive(Debug)]
 pub(super) struct RawItem {
-    pub(super) item: Item,
+    pub(super) item: ResultItem,
     pub(super) author: Option<String>,
 }
 
@@ -69,7 +69,7 @@ impl RawPage {
     }
 
     /// The item of this id.
-    pub(super) fn find(&self, id: &str) -> Option<Item> {
+    pub(super) fn find(&self, id: &str) -> Option<ResultItem> {
         self.items.iter().find(|raw| raw.item.id == id).map(|raw| raw.item.clone())
     }
 
@@ -90,7 +90,7 @@ impl RawItem {
         let json = serde_json::to_string(&item)?;
         let (id, display_time) = (item.id, item.display_time);
         Ok(Self {
-            item: Item { json, display_time, id, title_is_name: false, ..Item::default() },
+            item: ResultItem { json, display_time, id, title_is_name: false, ..ResultItem::default() },
             author: item.author,
         })
     }

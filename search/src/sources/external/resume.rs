@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::raw_page::RawItem;
-use crate::source::{ConsumedPart, Item};
+use crate::source::{ConsumedPart, ResultItem};
 
 /// A source that cuts its pages more often may repeat an item.
 const MAX_PARTS: usize = 16;
@@ -25,16 +25,16 @@ impl ConsumedPart {
         Self { count, display_time: time.unwrap_or(i64::MIN), id: char::MAX.to_string() }
     }
 
-    fn up_to(count: usize, item: &Item) -> Self {
+    fn up_to(count: usize, item: &ResultItem) -> Self {
         Self { count, display_time: item.display_time, id: item.id.clone() }
     }
 
-    fn contains(&self, item: &Item) -> bool {
+    fn contains(&self, item: &ResultItem) -> bool {
         by_time(item) <= (Reverse(self.display_time), &self.id)
     }
 }
 
-fn by_time(item: &Item) -> (Reverse<i64>, &str) {
+fn by_time(item: &ResultItem) -> (Reverse<i64>, &str) {
     (Reverse(item.display_time), &item.id)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn resume_by_time<'a>(
     let mut resume = resume_parts(items, consumed, is_last, is_ordered);
     let last_time = consumed.iter().map(|part| part.display_time).min();
     if let Some(last_time) = last_time.filter(|_| is_ordered) {
-        let is_last_consumed = |item: &Item| {
+        let is_last_consumed = |item: &ResultItem| {
             consumed.iter().any(|part| part.id == item.id && part.display_time == item.display_time)
         };
         resume.items.retain(|(raw, _)| raw.item.display_time <= last_time && !is_last_consumed(&raw.item));

@@ -17,14 +17,14 @@ use super::{
     health::SourceState,
     hedging::HedgedClient,
     page::{into_page, resume_point},
-    page_cache::{CachedPage, Origin, PageResult, SourcePageCache},
+    page_cache::{CachedPage, PageOrigin, PageResult, SourcePageCache},
     raw_page::SourcePageKey,
     wait::Wait,
 };
 use crate::{
-    request::{Order, Viewer},
+    request::{SearchOrder, Viewer},
     single_flight::SharedCall,
-    source::{ConsumedPart, Item, Position, Source, SourceFailure, SourcePage, SourceRequest},
+    source::{ConsumedPart, PagedSource, Position, ResultItem, SourceFailure, SourcePage, SourceRequest},
     weight::Weight,
 };
 
@@ -97,7 +97,7 @@ impl ExternalSource {
 }
 
 #[async_trait::async_trait]
-impl Source for ExternalSource {
+impl PagedSource for ExternalSource {
     fn id(&self) -> &str {
         &self.id
     }
@@ -111,7 +111,7 @@ impl Source for ExternalSource {
     }
 
     /// Of the cached pages that the viewer may see.
-    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<Item>, SourceFailure> {
+    async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<ResultItem>, SourceFailure> {
         let person = viewer.user_id.as_deref().filter(|_| self.is_personal);
         if self.is_personal && person.is_none() {
             return Ok(None);
@@ -211,9 +211,9 @@ impl ExternalSource {
     ) -> SourcePage {
         let page = into_page(&cached.page, request, self.order, cursor, consumed);
         match cached.origin {
-            Origin::Call => page,
-            Origin::Cache => SourcePage { cached: true, ..page },
-            Origin::Stale { failure, .. } => {
+            PageOrigin::Call => page,
+            PageOrigin::Cache => SourcePage { cached: true, ..page },
+            PageOrigin::Stale { failure, .. } => {
                 let note = format!("an earlier answer, because now: {}", failure.message);
                 SourcePage { note: Some(note), cached: true, stale: true, ..page }
             }
@@ -221,7 +221,8 @@ impl ExternalSource {
     }
 
     fn time_bound(&self, request: &SourceRequest) -> Option<i64> {
-        let is_by_time = request.search.parameters.order == Order::Time && self.order == DeclaredOrder::Time;
+        let is_by_time =
+            request.search.parameters.order == SearchOrder::Time && self.order == DeclaredOrder::Time;
         request.upper_bound().filter(|_| is_by_time)
     }
 
@@ -235,7 +236,7 @@ impl ExternalSource {
             return Ok(None);
         };
         match self.get(request, Some(&cursor), true).await {
-            Ok(CachedPage { origin: Origin::Stale { failure, .. }, .. }) if failure.is_cursor_fault => {}
+            Ok(CachedPage { origin: PageOrigin::Stale { failure, .. }, .. }) if failure.is_cursor_fault => {}
             Ok(cached) if cached.page.newest().is_some_and(|newest| newest >= time) => {
                 return Ok(Some(self.read(request, cached, Some(&cursor), &[])));
             }

@@ -28,12 +28,6 @@ pub struct Suspended {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Admission {
-    Allowed(Permission),
-    Refused(Suspended),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Permission {
     epoch: u64,
     is_probe: bool,
@@ -63,14 +57,14 @@ pub(super) enum Transition {
 #[derive(Debug)]
 pub(super) struct Suspension {
     settings: SuspensionSettings,
-    state: State,
+    state: SuspensionState,
     /// Grows with each change, to recognise earlier calls.
     epoch: u64,
     registered_in: u64,
 }
 
 #[derive(Debug)]
-enum State {
+enum SuspensionState {
     Active {
         failures: [u32; 5],
     },
@@ -83,29 +77,29 @@ enum State {
     },
 }
 
-impl State {
+impl SuspensionState {
     const FRESH: Self = Self::Active { failures: [0; 5] };
 }
 
 impl Suspension {
     pub(super) fn new(settings: SuspensionSettings) -> Self {
-        Self { settings, state: State::FRESH, epoch: 0, registered_in: 0 }
+        Self { settings, state: SuspensionState::FRESH, epoch: 0, registered_in: 0 }
     }
 
-    /// After a pause, one call at a time is the probe.
-    pub(super) fn admit(&mut self, now: i64) -> Admission {
+    /// Permits a call. After a pause, one at a time is the probe.
+    pub(super) fn admit(&mut self, now: i64) -> Result<Permission, Suspended> {
         let epoch = self.epoch;
         match &mut self.state {
-            State::Active { .. } => Admission::Allowed(Permission { epoch, is_probe: false }),
+            SuspensionState::Active { .. } => Ok(Permission { epoch, is_probe: false }),
             // A clock that goes back ends the pause.
-            State::Paused { since, suspended, is_probed, .. }
+            SuspensionState::Paused { since, suspended, is_probed, .. }
                 if *is_probed || (*since..suspended.until).contains(&now) =>
             {
-                Admission::Refused(*suspended)
+                Err(*suspended)
             }
-            State::Paused { is_probed, .. } => {
+            SuspensionState::Paused { is_probed, .. } => {
                 *is_probed = true;
-                Admission::Allowed(Permission { epoch, is_probe: true })
+                Ok(Permission { epoch, is_probe: true })
             }
         }
     }
@@ -132,7 +126,7 @@ impl Suspension {
 
     /// Returns a permission without a result.
     pub(super) fn release(&mut self, permission: Permission) {
-        if let State::Paused { is_probed, .. } = &mut self.state
+        if let SuspensionState::Paused { is_probed, .. } = &mut self.state
             && permission.is_probe
             && permission.epoch == self.epoch
         {
@@ -142,23 +136,23 @@ impl Suspension {
 
     /// Calls in flight no longer count.
     pub(super) fn reset(&mut self) {
-        self.enter(State::FRESH);
+        self.enter(SuspensionState::FRESH);
         self.registered_in = self.epoch;
     }
 
     /// Active, and the last ended call was answered.
     pub(super) fn is_steady(&self) -> bool {
-        matches!(&self.state, State::Active { failures: [0, 0, 0, 0, 0] })
+        matches!(&self.state, SuspensionState::Active { failures: [0, 0, 0, 0, 0] })
     }
 
     pub(super) fn suspended(&self) -> Option<Suspended> {
         match &self.state {
-            State::Active { .. } => None,
-            State::Paused { suspended, .. } => Some(*suspended),
+            SuspensionState::Active { .. } => None,
+            SuspensionState::Paused { suspended, .. } => Some(*suspended),
         }
     }
 
-    fn enter(&mut self, state: State) -> State {
+    fn enter(&mut self, state: SuspensionState) -> SuspensionState {
         self.epoch += 1;
         mem::replace(&mut self.state, state)
     }
@@ -166,15 +160,15 @@ impl Suspension {
     fn take_answer(&mut self, permission: Permission) -> Option<Transition> {
         let is_probe = permission.is_probe && permission.epoch == self.epoch;
         match &mut self.state {
-            State::Active { failures } => {
+            SuspensionState::Active { failures } => {
                 *failures = [0; 5];
                 None
             }
             // The source itself requested the pause.
-            State::Paused { is_requested: true, .. } if !is_probe => None,
-            State::Paused { suspended, .. } => {
+            SuspensionState::Paused { is_requested: true, .. } if !is_probe => None,
+            SuspensionState::Paused { suspended, .. } => {
                 let times = suspended.times;
-                self.enter(State::FRESH);
+                self.enter(SuspensionState::FRESH);
                 Some(Transition::Recovered { times })
             }
         }
@@ -190,7 +184,7 @@ impl Suspension {
     ) -> Option<Transition> {
         let is_current = permission.epoch == self.epoch;
         let times = match &mut self.state {
-            State::Active { failures } if is_current || !requested.is_zero() => {
+            SuspensionState::Active { failures } if is_current || !requested.is_zero() => {
                 let failures = &mut failures[cause as usize];
                 *failures = failures.saturating_add(1);
                 if requested.is_zero() && *failures < rule(&self.settings, cause).failures {
@@ -198,19 +192,19 @@ impl Suspension {
                 }
                 1
             }
-            State::Paused { suspended, .. } if is_current => suspended.times.saturating_add(1),
-            State::Paused { suspended, is_requested, .. } if !requested.is_zero() => {
+            SuspensionState::Paused { suspended, .. } if is_current => suspended.times.saturating_add(1),
+            SuspensionState::Paused { suspended, is_requested, .. } if !requested.is_zero() => {
                 suspended.until = suspended.until.max(later(now, requested));
                 *is_requested = true;
                 return None;
             }
             // Earlier calls repeat the reason of the change.
-            State::Active { .. } | State::Paused { .. } => return None,
+            SuspensionState::Active { .. } | SuspensionState::Paused { .. } => return None,
         };
         let pause = pause(rule(&self.settings, cause), times, chance).max(requested);
         let suspended = Suspended { until: later(now, pause), cause, times };
         let is_requested = !requested.is_zero();
-        self.enter(State::Paused { since: now, suspended, is_requested, is_probed: false });
+        self.enter(SuspensionState::Paused { since: now, suspended, is_requested, is_probed: false });
         Some(Transition::Suspended(suspended))
     }
 }

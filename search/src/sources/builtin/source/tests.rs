@@ -33,7 +33,7 @@ struct Write {
 }
 
 #[derive(Clone, Debug)]
-struct Search {
+struct SearchStep {
     scope: (i64, &'static str),
     keyword: &'static str,
     principals: &'static [&'static str],
@@ -45,20 +45,20 @@ struct Search {
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum IndexStep {
     Write(Write),
-    Search(Search),
+    Search(SearchStep),
 }
 
 fn any_scope() -> impl Strategy<Value = (i64, &'static str)> {
     (select(TENANTS.to_vec()), select(MODULES.to_vec()))
 }
 
-fn any_step() -> impl Strategy<Value = Step> {
+fn any_step() -> impl Strategy<Value = IndexStep> {
     let words = prop::option::weighted(0.8, vec(select(WORDS.to_vec()), 1..4));
     let write = (any_scope(), 0_u8..6, words, select(PRINCIPALS.to_vec()), 0_i64..4).prop_map(
         |(scope, id, words, audience, display_time)| {
-            Step::Write(Write { scope, id, words, audience, display_time })
+            IndexStep::Write(Write { scope, id, words, audience, display_time })
         },
     );
     let whole_ties = prop::option::of(1_usize..4);
@@ -67,7 +67,16 @@ fn any_step() -> impl Strategy<Value = Step> {
         (any::<bool>(), 1_usize..4, whole_ties, prop::option::weighted(0.2, 1_i64..4), 0_usize..2),
     )
         .prop_map(|((scope, keyword, principals), (by_relevance, limit, whole_ties, to, behind))| {
-            Step::Search(Search { scope, keyword, principals, by_relevance, limit, whole_ties, to, behind })
+            IndexStep::Search(SearchStep {
+                scope,
+                keyword,
+                principals,
+                by_relevance,
+                limit,
+                whole_ties,
+                to,
+                behind,
+            })
         });
     prop_oneof![1 => write, 3 => search]
 }
@@ -98,13 +107,13 @@ impl Write {
     }
 }
 
-impl Search {
+impl SearchStep {
     fn request(&self) -> SourceRequest {
         let principals = self.principals.iter().map(|name| (*name).to_owned()).collect();
         let viewer = Viewer { tenant_id: self.scope.0, user_id: None, principals };
         let parameters = SearchParameters {
             keyword: self.keyword.to_owned(),
-            order: if self.by_relevance { Order::Relevance } else { Order::Time },
+            order: if self.by_relevance { SearchOrder::Relevance } else { SearchOrder::Time },
             filters: Filters { to: self.to, ..Filters::default() },
             limit: self.limit,
             ..parameters()
@@ -133,13 +142,13 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
-                Step::Write(write) => {
+                IndexStep::Write(write) => {
                     writer.apply(vec![write.into_change()]).unwrap();
                     let position = i64::try_from(number).unwrap();
                     let checkpoint = Checkpoint { store: "test".to_owned(), position, complete: true };
                     writer.commit(&checkpoint).unwrap();
                 }
-                Step::Search(search) => {
+                IndexStep::Search(search) => {
                     let ((tenant, module), request) = (search.scope, search.request());
                     let source = BuiltinSource::new(Arc::clone(&served), pages.clone(), tenant, module, module);
                     let mut position = Position::Beginning;

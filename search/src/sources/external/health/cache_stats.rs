@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use serde::Serialize;
 
-use super::{super::page_cache::Origin, SourceState};
+use super::{super::page_cache::PageOrigin, SourceState};
 
 /// Pages by origin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -37,16 +37,16 @@ impl SourceState {
         self.pages.called.fetch_add(1, Relaxed);
     }
 
-    pub(crate) fn count_page(&self, origin: &Origin) {
+    pub(crate) fn count_page(&self, origin: &PageOrigin) {
         match origin {
-            Origin::Cache => {
+            PageOrigin::Cache => {
                 self.pages.hits.fetch_add(1, Relaxed);
             }
-            Origin::Stale { was_called, .. } => {
+            PageOrigin::Stale { was_called, .. } => {
                 self.pages.stale.fetch_add(1, Relaxed);
                 self.pages.stale_called.fetch_add(u64::from(*was_called), Relaxed);
             }
-            Origin::Call => {}
+            PageOrigin::Call => {}
         }
     }
 }

@@ -223,22 +223,22 @@ fn single_call_of_a_source_outlives_its_search() {
 }
 
 #[derive(Default)]
-struct StillClock(std::sync::atomic::AtomicI64);
+struct StoppedClock(std::sync::atomic::AtomicI64);
 
-impl Clock for StillClock {
+impl Clock for StoppedClock {
     fn now(&self) -> i64 {
         self.0.load(std::sync::atomic::Ordering::Relaxed)
     }
 }
 
-fn suspended_by(clock: &Arc<StillClock>) -> Arc<SourceState> {
+fn suspended_by(clock: &Arc<StoppedClock>) -> Arc<SourceState> {
     Arc::new(SourceState::new(1, "x".to_owned(), impatient(), Arc::clone(clock) as Arc<dyn Clock>))
 }
 
 #[test]
 fn probe_has_the_whole_limit_and_a_cancelled_one_is_replaced() {
     run(async {
-        let clock = Arc::new(StillClock::default());
+        let clock = Arc::new(StoppedClock::default());
         let state = suspended_by(&clock);
         state.watch(within(1_000), LIMIT, std::future::pending()).await.unwrap_err();
         clock.0.store(86_400_000, std::sync::atomic::Ordering::Relaxed);
@@ -257,7 +257,7 @@ fn probe_has_the_whole_limit_and_a_cancelled_one_is_replaced() {
 #[test]
 fn probe_that_panics_is_replaced() {
     run(async {
-        let clock = Arc::new(StillClock::default());
+        let clock = Arc::new(StoppedClock::default());
         let state = suspended_by(&clock);
         state.watch(within(1_000), LIMIT, std::future::pending()).await.unwrap_err();
         clock.0.store(86_400_000, std::sync::atomic::Ordering::Relaxed);

@@ -6,7 +6,7 @@ use crate::{
     testing::{parameters, source_request},
 };
 
-fn request(order: Order, filters: Filters) -> SourceRequest {
+fn request(order: SearchOrder, filters: Filters) -> SourceRequest {
     source_request(SearchParameters { order, filters, ..parameters() })
 }
 
@@ -45,7 +45,7 @@ fn first(answer: Answer, request: &SourceRequest) -> SourcePage {
 
 #[test]
 fn changed_page_repeats_and_loses_no_item() {
-    let request = request(Order::Time, Filters::default());
+    let request = request(SearchOrder::Time, Filters::default());
     let page = first(answer(&[("a", 9), ("b", 8), ("c", 8), ("d", 7)], Some("2")), &request);
     let behind_b = page.items[1].after.clone();
     let grown = answer(&[("new", 10), ("a", 9), ("b", 8), ("c", 8)], Some("2"));
@@ -60,7 +60,7 @@ fn changed_page_repeats_and_loses_no_item() {
 
 #[test]
 fn new_item_on_the_last_page_repeats_no_consumed_one() {
-    let request = request(Order::Time, Filters::default());
+    let request = request(SearchOrder::Time, Filters::default());
     let page =
         page_by(answer(&[("a", 5), ("b", 9), ("c", 7)], None), &request, DeclaredOrder::Relevance, None);
     assert_eq!(ids(&page), ["b", "c", "a"]);
@@ -77,7 +77,7 @@ fn new_item_on_the_last_page_repeats_no_consumed_one() {
 
 #[test]
 fn page_in_time_order_resumes_by_the_last_consumed_time() {
-    let request = request(Order::Time, Filters::default());
+    let request = request(SearchOrder::Time, Filters::default());
     let all = [("a", 9), ("b", 8), ("c", 7), ("d", 6), ("e", 5), ("f", 4), ("g", 3)];
     let page = first(answer(&all[..3], Some("3")), &request);
     let longer = resume(answer(&all[..6], Some("6")), &request, &page.items[0].after);
@@ -89,7 +89,7 @@ fn page_in_time_order_resumes_by_the_last_consumed_time() {
     assert_eq!(ids(&resume(answer(&grown, Some("6")), &request, &page.items[1].after)), ["c"]);
 }
 
-fn consume_singly(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec<String> {
+fn consume_singly(items: &[(&str, i64)], order: SearchOrder, lengths: &[usize]) -> Vec<String> {
     let request = request(order, Filters::default());
     let (mut position, mut found) = (Position::Beginning, Vec::new());
     for length in lengths.iter().cycle() {
@@ -111,8 +111,12 @@ fn consume_singly(items: &[(&str, i64)], order: Order, lengths: &[usize]) -> Vec
 fn page_cut_elsewhere_repeats_and_loses_no_item() {
     let items = [("f", 9), ("b", 8), ("e", 8), ("a", 8), ("d", 8), ("c", 7), ("h", 7), ("g", 7)];
     for lengths in [[3, 5, 1, 2], [5, 3, 4, 8], [1, 8, 2, 6], [8, 1, 1, 1]] {
-        let mut by_time = consume_singly(&items, Order::Time, &lengths);
-        assert_eq!(consume_singly(&items, Order::Relevance, &lengths).join(""), "fbeadchg", "{lengths:?}");
+        let mut by_time = consume_singly(&items, SearchOrder::Time, &lengths);
+        assert_eq!(
+            consume_singly(&items, SearchOrder::Relevance, &lengths).join(""),
+            "fbeadchg",
+            "{lengths:?}"
+        );
         by_time[1..5].sort();
         by_time[5..].sort();
         assert_eq!(by_time.join(""), "fabdecgh", "{lengths:?}");
@@ -121,7 +125,7 @@ fn page_cut_elsewhere_repeats_and_loses_no_item() {
 
 #[test]
 fn page_by_relevance_resumes_by_the_last_item_or_its_rank() {
-    let request = request(Order::Relevance, Filters::default());
+    let request = request(SearchOrder::Relevance, Filters::default());
     let page = first(answer(&[("a", 1), ("b", 9), ("c", 5)], None), &request);
     let behind_b = page.items[1].after.clone();
     assert_eq!(
@@ -135,7 +139,7 @@ fn page_by_relevance_resumes_by_the_last_item_or_its_rank() {
 #[test]
 fn filtered_items_count_as_consumed() {
     let filters = Filters { author: Some("ann".to_owned()), ..Filters::default() };
-    let request = request(Order::Relevance, filters);
+    let request = request(SearchOrder::Relevance, filters);
     let items = [("x1", 9), ("a", 8), ("x2", 7), ("b", 6), ("x3", 5)];
     let page = first(answer(&items, Some("2")), &request);
     assert_eq!(ids(&page), ["a", "b"]);
@@ -148,7 +152,7 @@ fn filtered_items_count_as_consumed() {
 
 #[test]
 fn page_below_the_range_ends_an_ordered_source() {
-    let request = request(Order::Time, Filters { from: Some(5), ..Filters::default() });
+    let request = request(SearchOrder::Time, Filters { from: Some(5), ..Filters::default() });
     assert_eq!(first(answer(&[("a", 6), ("b", 4)], Some("2")), &request).next, None);
     assert!(first(answer(&[("a", 6), ("b", 5)], Some("2")), &request).next.is_some(), "more of 5 may come");
     let lying = first(answer(&[("b", 4), ("a", 6)], Some("2")), &request);
@@ -159,7 +163,7 @@ fn page_below_the_range_ends_an_ordered_source() {
 
 #[test]
 fn unchanged_cursor_ends_its_source() {
-    let request = request(Order::Time, Filters::default());
+    let request = request(SearchOrder::Time, Filters::default());
     let page = page_by(answer(&[("a", 6)], Some("2")), &request, DeclaredOrder::Time, Some("2"));
     assert!(page.next.is_none() && page.broken.is_some());
 }

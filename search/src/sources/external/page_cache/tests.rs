@@ -55,7 +55,7 @@ async fn get(
         result
     };
     let cached = ask(cache, key, later(), Ok(call)).await?;
-    Ok((cached.page.note.clone().unwrap(), matches!(cached.origin, Origin::Stale { .. })))
+    Ok((cached.page.note.clone().unwrap(), matches!(cached.origin, PageOrigin::Stale { .. })))
 }
 
 fn found(note: &str, is_stale: bool) -> (String, bool) {
@@ -109,7 +109,7 @@ async fn stale_page_stands_in_for_a_refused_call() {
     get(&cache, key("a"), Ok(page("1"))).await.unwrap();
     advance(FRESH).await;
     let cached = ask(&cache, key("a"), later(), refused()).await.unwrap();
-    let stale = Origin::Stale { failure: failure(), was_called: false };
+    let stale = PageOrigin::Stale { failure: failure(), was_called: false };
     assert_eq!((cached.page.note.as_deref(), cached.origin), (Some("1"), stale));
 }
 
@@ -123,11 +123,11 @@ async fn stale_page_stands_in_shortly_before_the_deadline() {
         let cached = timeout_at(deadline, ask(&cache, key("a"), deadline, Ok(pending()))).await;
         let cached = cached.expect("the search is not over").unwrap();
         assert_eq!(cached.page.note.as_deref(), Some("1"));
-        let Origin::Stale { failure, was_called: true } = cached.origin else {
+        let PageOrigin::Stale { failure, was_called: true } = cached.origin else {
             panic!("{:?}", cached.origin)
         };
         assert_eq!(failure.kind, FailureKind::Timeout);
-        assert!(cache.inner.in_flight.is_empty());
+        assert!(cache.in_flight.is_empty());
     }
     let deadline = Instant::now() + Duration::from_secs(2);
     assert_eq!(cache.look_up(&key("b"), deadline).unwrap_err().until, deadline);
@@ -196,7 +196,7 @@ async fn identical_concurrent_requests_share_one_call() {
         assert_eq!(cached.unwrap().page.note.as_deref(), Some("shared"));
     }
     assert_eq!(calls.load(Ordering::SeqCst), 1);
-    assert!(cache.inner.in_flight.is_empty());
+    assert!(cache.in_flight.is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +218,7 @@ async fn call_is_dropped_with_its_last_waiter() {
     assert_eq!(Arc::strong_count(&alive), 2, "one still waits");
     drop(second);
     assert_eq!(Arc::strong_count(&alive), 1);
-    assert!(cache.inner.in_flight.is_empty());
+    assert!(cache.in_flight.is_empty());
     assert_eq!(get(&cache, key("a"), Ok(page("next"))).await, Ok(found("next", false)));
 }
 
@@ -254,7 +254,7 @@ async fn cached_pages_are_bounded_by_their_bytes() {
     for number in 0..1_000 {
         get(&cache, key(&number.to_string()), Ok(page(&"x".repeat(1_000)))).await.unwrap();
     }
-    cache.inner.pages.run_pending_tasks();
-    assert!(cache.inner.pages.weighted_size() <= 100_000);
-    assert!(cache.inner.pages.entry_count() > 10);
+    cache.pages.run_pending_tasks();
+    assert!(cache.pages.weighted_size() <= 100_000);
+    assert!(cache.pages.entry_count() > 10);
 }

@@ -26,13 +26,13 @@ fn fresh() -> Suspension {
 #[track_caller]
 fn allowed(suspension: &mut Suspension, now: i64) -> Permission {
     match suspension.admit(now) {
-        Admission::Allowed(permission) => permission,
-        Admission::Refused(suspended) => panic!("suspended at {now}: {suspended:?}"),
+        Ok(permission) => permission,
+        Err(suspended) => panic!("suspended at {now}: {suspended:?}"),
     }
 }
 
 fn is_refused(suspension: &mut Suspension, now: i64) -> bool {
-    matches!(suspension.admit(now), Admission::Refused(_))
+    suspension.admit(now).is_err()
 }
 
 #[track_caller]
@@ -69,8 +69,8 @@ fn each_cause_has_its_own_limit_and_pauses() {
             let suspended = Suspended { until: now + pause, cause, times };
             assert_eq!(call(&mut suspension, now, failed(cause)), Some(Transition::Suspended(suspended)));
             assert_eq!(suspension.suspended(), Some(suspended));
-            assert_eq!(suspension.admit(now), Admission::Refused(suspended));
-            assert_eq!(suspension.admit(now + pause - 1), Admission::Refused(suspended));
+            assert_eq!(suspension.admit(now), Err(suspended));
+            assert_eq!(suspension.admit(now + pause - 1), Err(suspended));
             now += pause;
         }
     }
@@ -180,7 +180,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-struct Model {
+struct SuspensionModel {
     suspension: Suspension,
     now: i64,
     chance: f64,
@@ -188,7 +188,7 @@ struct Model {
     in_flight: Vec<Permission>,
 }
 
-impl Model {
+impl SuspensionModel {
     fn take(&mut self, call: usize) -> Option<Permission> {
         let calls = self.in_flight.len();
         (calls > 0).then(|| self.in_flight.swap_remove(call % calls))
@@ -197,7 +197,7 @@ impl Model {
     fn admit(&mut self) {
         let before = self.suspension.suspended();
         match self.suspension.admit(self.now) {
-            Admission::Allowed(permission) => {
+            Ok(permission) => {
                 assert_eq!(permission.is_probe(), before.is_some());
                 assert!(before.is_none_or(|before| before.until <= self.now));
                 assert!(
@@ -206,7 +206,7 @@ impl Model {
                 );
                 self.in_flight.push(permission);
             }
-            Admission::Refused(suspended) => {
+            Err(suspended) => {
                 let is_probed = self.in_flight.iter().any(|call| self.is_current_probe(*call));
                 assert!(Some(suspended) == before && (self.now < suspended.until || is_probed));
             }
@@ -300,7 +300,7 @@ proptest! {
         chance in 0.0..=1.0_f64,
     ) {
         let (now, times) = (1_000_000, 0);
-        let mut model = Model { suspension: fresh(), now, chance, times, in_flight: Vec::new() };
+        let mut model = SuspensionModel { suspension: fresh(), now, chance, times, in_flight: Vec::new() };
         for event in events {
             model.meet(event);
         }
