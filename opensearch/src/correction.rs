@@ -13,18 +13,18 @@ use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Failure, Query, Request, Scope};
 
 use crate::counting::Searched;
-use crate::query::{HalfFields, OPEN, halves};
+use crate::layout::{HalfFields, OPEN, halves};
+use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
-use crate::view::OpenSearchView;
 
 /// `None` if nothing changes.
 pub(crate) async fn unknown_words(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
 ) -> Result<UnknownWords, Failure> {
-    let searched = Searched { view, scopes, principals };
+    let searched = Searched { indexes, scopes, principals };
     let words = CorrectableWord::all_of(keyword);
     let pieces = words.iter().flat_map(|word| &word.pieces);
     let found = searched.count(pieces.map(|piece| places_of(piece).to_vec()), 1).await?;
@@ -68,7 +68,7 @@ impl Searched<'_> {
             let prefix = TermPrefix::new(scope);
             let in_scope = Request::total_of(scope, self.principals, Arc::default());
             let terms =
-                self.view.terms_starting_with(&in_scope, half.readings, &prefix.term(&reading)).await?;
+                self.indexes.terms_starting_with(&in_scope, half.readings, &prefix.term(&reading)).await?;
             let words = terms.iter().filter_map(|term| prefix.word_of(term)).take(MAX_SPELLED);
             Ok::<_, Failure>((half.body, words.collect::<BTreeSet<String>>()))
         };
@@ -163,7 +163,7 @@ impl Searched<'_> {
         };
         let suggestions: Map<String, Value> = places.iter().enumerate().map(suggestion).collect();
         let search = json!({"size": 0, "track_total_hits": false, "suggest": suggestions});
-        let answers = self.view.search_scopes(self.scopes, self.principals, &[search]).await?;
+        let answers = self.indexes.search_scopes(self.scopes, self.principals, &[search]).await?;
         let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
         let mut restricted: BTreeSet<String> = BTreeSet::new();
         for answer in &answers {

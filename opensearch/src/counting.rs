@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trawl_engine::{Failure, Query, Request, Scope};
 
 use crate::query::{any, matches};
-use crate::view::{OpenSearchView, total_of};
+use crate::served_indexes::{ServedIndexes, total_of};
 
 /// In a half of one search; a cluster allows 1,024 by default.
 const MAX_CLAUSES: usize = 400;
@@ -15,7 +15,7 @@ const FILTERS: usize = 2;
 
 /// Scopes of a tenant, as a viewer searches them.
 pub(crate) struct Searched<'a> {
-    pub(crate) view: &'a OpenSearchView,
+    pub(crate) indexes: &'a ServedIndexes,
     pub(crate) scopes: &'a [Arc<Scope>],
     pub(crate) principals: &'a Arc<[String]>,
 }
@@ -42,7 +42,7 @@ impl Searched<'_> {
             }
             counts.push(0);
         }
-        let answers = self.view.search_scopes(self.scopes, self.principals, &searches).await?;
+        let answers = self.indexes.search_scopes(self.scopes, self.principals, &searches).await?;
         for (place, answer) in places.into_iter().zip(&answers) {
             counts[place] += total_of(answer)?;
         }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use trawl_engine::{AnalysedDocument, Document, Half, Hit, counted_author};
 
-use crate::query::{OPEN, RESTRICTED};
+use crate::layout::{OPEN, RESTRICTED};
 use crate::terms::{TermPrefix, TermText};
 
 /// A document's id among all scopes; shorter than the 512 bytes that OpenSearch takes.

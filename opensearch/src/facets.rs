@@ -7,7 +7,7 @@ use trawl_engine::{FacetFields, Failure, FieldCounts, Request, Scope, Start};
 
 use crate::query::matches;
 use crate::relevance;
-use crate::view::OpenSearchView;
+use crate::served_indexes::ServedIndexes;
 
 /// Of one scope; a cluster allows 65,535 buckets by default.
 const MAX_AUTHORS: usize = 20_000;
@@ -16,7 +16,7 @@ const MAX_DAYS: usize = 20_000;
 const DAY_MILLIS: i32 = 86_400_000;
 
 pub(crate) async fn count_fields(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     requests: &[Request],
     fields: FacetFields,
 ) -> Result<FieldCounts, Failure> {
@@ -28,7 +28,7 @@ pub(crate) async fn count_fields(
                 selections.extend(matches.map(|matches| (Arc::clone(&request.scope), matches)));
             }
             Start::Relevance { beside, .. } => {
-                selections.extend(relevance::selections(view, request, beside).await?);
+                selections.extend(relevance::selections(indexes, request, beside).await?);
             }
         }
     }
@@ -38,7 +38,7 @@ pub(crate) async fn count_fields(
     let (scopes, searches): (Vec<_>, Vec<_>) =
         selections.into_iter().map(|(scope, matches)| (scope, search(&matches, fields))).unzip();
     let mut counts = FieldCounts::default();
-    for answer in view.search_scopes(&scopes, principals, &searches).await? {
+    for answer in indexes.search_scopes(&scopes, principals, &searches).await? {
         add(&answer["aggregations"], &mut counts)?;
     }
     Ok(counts)

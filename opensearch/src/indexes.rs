@@ -1,6 +1,7 @@
 //! The indexes of a cluster, as the replica that leads them sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,13 +10,12 @@ use serde_json::Value;
 use trawl_engine::{BesideIndexes, Failure, Indexes, OpenedIndex, Sink};
 
 use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
+use crate::cluster::{Cluster, MAX_TRIES};
 use crate::engine::OpenSearch;
 use crate::layout::{Generation, lists, writing_alias};
 use crate::sink::OpenSearchSink;
 use crate::state::{DOCUMENT_VERSION, GenerationState, State, replaced};
 
-/// Replicas that open the indexes at the same moment take turns.
-const MAX_TRIES: u32 = 20;
 /// A leader that was replaced may write late, but not by more than this.
 const STUB_AGE: Duration = Duration::from_hours(24);
 
@@ -23,7 +23,7 @@ const STUB_AGE: Duration = Duration::from_hours(24);
 ///
 /// Opening them ends what an earlier leader does: its commits fail.
 pub struct OpenSearchIndexes {
-    engine: OpenSearch,
+    cluster: Arc<Cluster>,
     own_tenants: Vec<i64>,
     stub_age: Duration,
     /// Of the last opening.
@@ -58,7 +58,7 @@ struct FoundIndexes {
 impl OpenSearchIndexes {
     /// Reads and writes nothing yet.
     pub fn new(engine: OpenSearch) -> Self {
-        Self { engine, own_tenants: Vec::new(), stub_age: STUB_AGE, epoch: 0, fresh: None }
+        Self { cluster: engine.cluster, own_tenants: Vec::new(), stub_age: STUB_AGE, epoch: 0, fresh: None }
     }
 
     /// Gives tenants indexes of their own, in generations to come.
@@ -79,8 +79,8 @@ impl OpenSearchIndexes {
     pub async fn delete(mut self) -> Result<(), Failure> {
         let Opening { indexes, .. } = self.lead(Foreign::TakenOver).await?;
         self.delete_indexes(indexes.numbers.into_keys()).await?;
-        self.delete_indexes([self.engine.layout().state()]).await?;
-        self.engine.learn(None);
+        self.delete_indexes([self.cluster.layout.state()]).await?;
+        self.cluster.learn(None);
         Ok(())
     }
 
@@ -89,17 +89,17 @@ impl OpenSearchIndexes {
         (self.epoch, self.fresh) = (0, None);
         let (mut was_rebuilding, mut lacked_state) = (false, false);
         for _ in 0..MAX_TRIES {
-            let known = self.engine.read_state().await?;
+            let known = self.cluster.read_state().await?;
             let (mut state, revision) = if let Some(known) = &known {
                 (known.state.clone(), Some(known.revision))
             } else {
                 let found = self.find().await?;
                 lacked_state = !found.numbers.is_empty();
-                self.create(&self.engine.layout().state(), self.engine.layout().state_body()).await?;
+                self.create(&self.cluster.layout.state(), self.cluster.layout.state_body()).await?;
                 let last_generation = found.numbers.into_values().max().unwrap_or(0);
                 (State { last_generation, ..State::default() }, None)
             };
-            if let Some(Err(foreign_state)) = known.map(|known| known.check_store(self.engine.store())) {
+            if let Some(Err(foreign_state)) = known.map(|known| known.check_store(&self.cluster.store)) {
                 if foreign == Foreign::Refused {
                     return Err(foreign_state);
                 }
@@ -108,12 +108,12 @@ impl OpenSearchIndexes {
                 state.generations.clear();
             }
             state.epoch += 1;
-            self.engine.store().clone_into(&mut state.store);
+            self.cluster.store.clone_into(&mut state.store);
             if let Some(served) = state.served {
                 was_rebuilding |= state.generations.len() > 1;
                 state.serve(served);
             }
-            if self.engine.write_state(state.clone(), revision).await? {
+            if self.cluster.write_state(state.clone(), revision).await? {
                 self.epoch = state.epoch;
                 let indexes = self.find().await?;
                 return Ok(Opening { state, indexes, was_rebuilding, lacked_state });
@@ -124,7 +124,7 @@ impl OpenSearchIndexes {
 
     /// Has an empty generation searched, and removes all others.
     async fn start_anew(&mut self) -> Result<Box<dyn Sink>, Failure> {
-        let added = self.engine.change_state(self.epoch, |state| {
+        let added = self.cluster.change_state(self.epoch, |state| {
             state.generations.clear();
             (state.served, state.rebuild_wanted) = (None, false);
             Ok(state.add_generation(self.own_tenants.clone()))
@@ -137,7 +137,7 @@ impl OpenSearchIndexes {
 
     /// Has a generation of this leader searched, and removes all others up to it.
     async fn serve(&self, number: u64) -> Result<(), Failure> {
-        let served = self.engine.change_state(self.epoch, |state| {
+        let served = self.cluster.change_state(self.epoch, |state| {
             if !state.generations.contains_key(&number) {
                 return Err(replaced());
             }
@@ -161,13 +161,13 @@ impl OpenSearchIndexes {
     }
 
     fn sink(&self, generation: Generation, state: GenerationState) -> Box<dyn Sink> {
-        Box::new(OpenSearchSink::new(self.engine.clone(), self.epoch, generation, state, self.stub_age))
+        Box::new(OpenSearchSink::new(Arc::clone(&self.cluster), self.epoch, generation, state, self.stub_age))
     }
 
     async fn find(&self) -> Result<FoundIndexes, Failure> {
-        let layout = self.engine.layout();
+        let layout = &self.cluster.layout;
         let path = format!("{}/_alias", layout.pattern());
-        let answer = self.engine.client().call(Call::get(&path)).await?;
+        let answer = self.cluster.client.call(Call::get(&path)).await?;
         let (mut numbers, mut writable) = (BTreeMap::new(), BTreeSet::new());
         for (index, found) in answer.as_object().into_iter().flatten() {
             if let Some(number) = layout.generation_of(index) {
@@ -181,7 +181,7 @@ impl OpenSearchIndexes {
     }
 
     async fn create_indexes(&self, generation: &Generation) -> Result<(), Failure> {
-        for (index, body) in self.engine.layout().creations(generation) {
+        for (index, body) in self.cluster.layout.creations(generation) {
             self.create(&index, body).await?;
         }
         Ok(())
@@ -191,7 +191,7 @@ impl OpenSearchIndexes {
     async fn create(&self, index: &str, body: Value) -> Result<(), Failure> {
         let path = format!("{index}?{SHARD_TIMEOUT}");
         let created = Call::write(Method::PUT, &path, Some(Body::Json(body)));
-        let answer = self.engine.client().send(created).await?;
+        let answer = self.cluster.client.send(created).await?;
         let is_there = answer.body["error"]["type"] == "resource_already_exists_exception";
         if is_there { Ok(()) } else { answer.success().map(drop) }
     }
@@ -199,7 +199,7 @@ impl OpenSearchIndexes {
     async fn delete_indexes(&self, indexes: impl IntoIterator<Item = String>) -> Result<(), Failure> {
         for list in lists(indexes) {
             let path = format!("{list}?ignore_unavailable=true&{SHARD_TIMEOUT}");
-            let answer = self.engine.client().send(Call::write(Method::DELETE, &path, None)).await?;
+            let answer = self.cluster.client.send(Call::write(Method::DELETE, &path, None)).await?;
             if answer.status != StatusCode::NOT_FOUND {
                 answer.success()?;
             }
@@ -217,7 +217,7 @@ impl Indexes for OpenSearchIndexes {
         let damage = match served {
             Some((number, of_served)) => {
                 let generation = Generation { number, own_tenants: of_served.own_tenants.clone() };
-                let all = self.engine.layout().indexes(&generation);
+                let all = self.cluster.layout.indexes(&generation);
                 let missing = all.into_iter().find(|index| !indexes.writable.contains(index));
                 let lack = missing.map(|index| format!("OpenSearch lacks the index {index}"));
                 let is_other = of_served.document_version != DOCUMENT_VERSION;
@@ -230,7 +230,7 @@ impl Indexes for OpenSearchIndexes {
                 Some(damage)
             }
             None => {
-                lacked_state.then(|| format!("OpenSearch lacks the index {}", self.engine.layout().state()))
+                lacked_state.then(|| format!("OpenSearch lacks the index {}", self.cluster.layout.state()))
             }
         };
         if let Some(damage) = &damage {
@@ -245,7 +245,7 @@ impl Indexes for OpenSearchIndexes {
     }
 
     async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
-        let added = self.engine.change_state(self.epoch, |state| {
+        let added = self.cluster.change_state(self.epoch, |state| {
             let served = state.served.ok_or_else(replaced)?;
             state.serve(served);
             state.rebuild_wanted = false;

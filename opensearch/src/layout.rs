@@ -16,6 +16,19 @@ pub(crate) const MAX_RESULTS: usize = 1_000_000;
 /// OpenSearch takes 4 KiB of method and path.
 const MAX_LIST_BYTES: usize = 3_072;
 
+/// Fields of one half of a scope.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HalfFields {
+    pub(crate) body: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) readings: &'static str,
+}
+
+pub(crate) const OPEN: HalfFields =
+    HalfFields { body: "open", title: "open_title", readings: "open_readings" };
+pub(crate) const RESTRICTED: HalfFields =
+    HalfFields { body: "restricted", title: "restricted_title", readings: "restricted_readings" };
+
 /// Which indexes there are.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -171,6 +184,11 @@ impl Layout {
             "mappings": {"enabled": false}
         })
     }
+}
+
+/// Halves that a viewer may see.
+pub(crate) fn halves(principals: &[String]) -> impl Iterator<Item = HalfFields> {
+    std::iter::once(OPEN).chain((!principals.is_empty()).then_some(RESTRICTED))
 }
 
 /// The name by which an index is written.

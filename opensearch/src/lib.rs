@@ -5,6 +5,7 @@
 
 mod bulk;
 mod client;
+mod cluster;
 mod correction;
 mod counting;
 mod document;
@@ -15,6 +16,7 @@ mod indexes;
 mod layout;
 mod query;
 mod relevance;
+mod served_indexes;
 mod sink;
 mod state;
 mod terms;

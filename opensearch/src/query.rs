@@ -7,27 +7,11 @@ use trawl_engine::query::{Piece, Target, author_pieces};
 use trawl_engine::relevance::WeightedWords;
 
 use crate::document::document_id;
+use crate::layout::{RESTRICTED, halves};
 use crate::terms::TermPrefix;
 
-/// Fields of one half of a scope.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HalfFields {
-    pub(crate) body: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) readings: &'static str,
-}
-
-pub(crate) const OPEN: HalfFields =
-    HalfFields { body: "open", title: "open_title", readings: "open_readings" };
-pub(crate) const RESTRICTED: HalfFields =
-    HalfFields { body: "restricted", title: "restricted_title", readings: "restricted_readings" };
 const AUTHOR: &str = "author";
 const ITEM_ID: &str = "_id";
-
-/// Halves that a viewer may see.
-pub(crate) fn halves(principals: &[String]) -> impl Iterator<Item = HalfFields> {
-    std::iter::once(OPEN).chain((!principals.is_empty()).then_some(RESTRICTED))
-}
 
 /// Matches of a request, without scores. `words`: relevance order, in which unquoted words are not required here.
 ///

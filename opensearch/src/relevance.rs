@@ -5,10 +5,10 @@
 
 mod clauses;
 mod missing;
+mod ranked_document;
 mod ranking;
 mod statistics;
 
-use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
@@ -21,14 +21,16 @@ use trawl_engine::relevance::{
 };
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request, Scope};
 
-use self::clauses::{Counts, Lengths, NamedClauses, Part};
+use self::clauses::{NamedClauses, Part};
 use self::missing::without_missing;
+use self::ranked_document::RankedDocument;
 use self::ranking::{RankedModule, Ranking};
 use self::statistics::{Statistics, VisibleDocuments};
 use crate::document::{document_id, read_hit};
-use crate::query::{halves, matches};
+use crate::layout::halves;
+use crate::query::matches;
+use crate::served_indexes::{ServedIndexes, hits_of, total_of};
 use crate::time_order;
-use crate::view::{OpenSearchView, hits_of, total_of};
 
 /// Best matches of OpenSearch in a module that get the order of the request's scopes.
 ///
@@ -36,49 +38,11 @@ use crate::view::{OpenSearchView, hits_of, total_of};
 /// join without gaps.
 const REORDERED_MATCHES: usize = 400;
 
-/// One of the best matches.
-struct RankedDocument {
-    id: String,
-    /// Its place in the request.
-    module: usize,
-    display_time: i64,
-    score: MatchScore,
-    lengths: Lengths,
-    counts: Counts,
-}
-
-impl RankedDocument {
-    fn read(module: usize, found: &Value, named: &NamedClauses<'_>) -> Option<Self> {
-        let [.., display_time, id] = found["sort"].as_array()?.as_slice() else { return None };
-        let length = |field: &str| u32::try_from(found["fields"][field][0].as_u64()?).ok();
-        let lengths = Lengths { body: length("body_length")?, title: length("title_length")? };
-        Some(Self {
-            id: id.as_str()?.to_owned(),
-            module,
-            display_time: display_time.as_i64()?,
-            score: MatchScore::from_words(0.0),
-            lengths,
-            counts: named.counts(found, lengths),
-        })
-    }
-
-    fn count(&self, part: Part) -> u32 {
-        self.counts.get(&part).copied().unwrap_or(0)
-    }
-
-    /// By score, time and id.
-    fn compare(&self, other: &Self) -> Ordering {
-        let by_score = self.score.descending(&other.score);
-        let by_time = by_score.then_with(|| other.display_time.cmp(&self.display_time));
-        by_time.then_with(|| self.id.cmp(&other.id))
-    }
-}
-
 /// The page after the skipped matches of each scope.
 ///
 /// `recency` is the factor of a display time.
 pub(crate) async fn page(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     request: &Request,
     skip: usize,
     beside: &[RankedScope],
@@ -87,18 +51,18 @@ pub(crate) async fn page(
     if request.query.is_empty() {
         return Ok(Page::default());
     }
-    let request = &without_missing(view, request, beside).await?;
-    let ranking = Ranking::read(view, request, skip, beside).await?;
+    let request = &without_missing(indexes, request, beside).await?;
+    let ranking = Ranking::read(indexes, request, skip, beside).await?;
     let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
     // All modules agree on whether anything can match.
     let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(Page::default()) };
     if ranking.words.is_empty() {
-        return newest(view, request.limit, &ranking.modules, &matches).await;
+        return newest(indexes, request.limit, &ranking.modules, &matches).await;
     }
     let count = async |(module, matches): (&RankedModule, &Value)| {
         let query = ranking.counted_matches(module, matches);
         let count = json!({"query": query, "size": 0, "track_total_hits": true});
-        total_of(&view.search_one(&module.request, &count).await?)
+        total_of(&indexes.search_one(&module.request, &count).await?)
     };
     let in_modules = || ranking.modules.iter().zip(&matches);
     let counted = try_join_all(in_modules().map(count));
@@ -111,8 +75,8 @@ pub(crate) async fn page(
         let reordered = if is_alone && skip >= REORDERED_MATCHES { 0 } else { REORDERED_MATCHES };
         let others = module.skip.max(REORDERED_MATCHES)..module.skip.saturating_add(request.limit);
         let (mut best, others) = try_join(
-            ranked(view, &ranking, (number, module), matches, 0..reordered, is_rescored),
-            ranked(view, &ranking, (number, module), matches, others, false),
+            ranked(indexes, &ranking, (number, module), matches, 0..reordered, is_rescored),
+            ranked(indexes, &ranking, (number, module), matches, others, false),
         )
         .await?;
         best.sort_by(RankedDocument::compare);
@@ -126,7 +90,7 @@ pub(crate) async fn page(
     let (totals, best) = try_join(counted, try_join_all(best)).await?;
     let (best, mut skipped): (Vec<_>, Vec<_>) = best.into_iter().unzip();
     let mut best = merge(best);
-    let mut hits = Hits { view, modules: &ranking.modules, read: HashMap::new() };
+    let mut hits = Hits { indexes, modules: &ranking.modules, read: HashMap::new() };
     if is_rescored {
         let rescored = best.len().min(RESCORED_MATCHES);
         let (best, others) = best.split_at_mut(rescored);
@@ -149,15 +113,15 @@ pub(crate) async fn page(
 
 /// Queries of the matches, one for each scope.
 pub(crate) async fn selections(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Vec<(Arc<Scope>, Value)>, Failure> {
     if request.query.is_empty() {
         return Ok(Vec::new());
     }
-    let request = &without_missing(view, request, beside).await?;
-    let ranking = Ranking::read(view, request, 0, beside).await?;
+    let request = &without_missing(indexes, request, beside).await?;
+    let ranking = Ranking::read(indexes, request, 0, beside).await?;
     let selection = |module: &RankedModule| {
         let matches = matches(&module.request, Some(&ranking.words))?;
         let is_wordless = ranking.words.is_empty();
@@ -169,7 +133,7 @@ pub(crate) async fn selections(
 
 /// All matches are equal, so the newest come first.
 async fn newest(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     limit: usize,
     modules: &[RankedModule],
     matches: &[Value],
@@ -177,7 +141,7 @@ async fn newest(
     let pages = modules.iter().zip(matches).enumerate().map(async |(scope, (module, matches))| {
         let limit = module.skip.saturating_add(limit);
         let request = Request { limit, ..module.request.clone() };
-        let page = time_order::page(view, &request, matches, None, None).await?;
+        let page = time_order::page(indexes, &request, matches, None, None).await?;
         let hits = page.hits.into_iter().skip(module.skip).map(move |hit| Hit { scope, ..hit });
         Ok::<_, Failure>((hits.collect::<Vec<Hit>>(), page.total))
     });
@@ -202,7 +166,7 @@ fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> Page {
 
 /// Matches of a module at these ranks of OpenSearch, with their scores.
 async fn ranked(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     ranking: &Ranking,
     (number, module): (usize, &RankedModule),
     matches: &Value,
@@ -217,7 +181,7 @@ async fn ranked(
         "query": query, "from": ranks.start, "size": ranks.len(), "track_total_hits": false,
         "sort": ["_score", {"display_time": "desc"}, {"id": "asc"}],
     });
-    let mut documents = documents(view, (number, module), search, &named).await?;
+    let mut documents = documents(indexes, (number, module), search, &named).await?;
     for document in &mut documents {
         document.score = MatchScore::from_words(ranking.score(document));
     }
@@ -226,7 +190,7 @@ async fn ranked(
 
 /// Runs a search with named clauses, and reads what they say of its hits.
 async fn documents(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     (number, module): (usize, &RankedModule),
     mut search: Value,
     named: &NamedClauses<'_>,
@@ -234,7 +198,7 @@ async fn documents(
     // Items are read of the few that need them.
     search["stored_fields"] = "_none_".into();
     search["docvalue_fields"] = json!(["body_length", "title_length"]);
-    let found = hits_of(view.search_with_scores(&module.request, search).await?)?;
+    let found = hits_of(indexes.search_with_scores(&module.request, search).await?)?;
     let documents = found.iter().map(|hit| RankedDocument::read(number, hit, named)).collect::<Option<_>>();
     documents.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
 }
@@ -276,7 +240,7 @@ async fn add_feedback(
     ranking: &Ranking,
     best: &mut [RankedDocument],
 ) -> Result<(), Failure> {
-    let view = hits.view;
+    let indexes = hits.indexes;
     let first = &best[..best.len().min(FEEDBACK_DOCUMENTS)];
     hits.read(first).await?;
     let read: Vec<FeedbackDocument> = first
@@ -294,8 +258,8 @@ async fn add_feedback(
     let statistics_of_modules = ranking.modules.iter().map(async |module| {
         let mut terms = vec![module.prefix.marker().to_owned()];
         terms.extend(words.iter().map(|word| module.prefix.term(word)));
-        let statistics = Statistics::read(view, &module.request, &terms, &[]).await?;
-        let restricted = VisibleDocuments::count(view, &module.request, &statistics, &terms).await?;
+        let statistics = Statistics::read(indexes, &module.request, &terms, &[]).await?;
+        let restricted = VisibleDocuments::count(indexes, &module.request, &statistics, &terms).await?;
         let frequencies = statistics.frequencies(&restricted, &module.prefix, words.iter().copied());
         Ok::<_, Failure>((statistics, frequencies))
     });
@@ -311,7 +275,7 @@ async fn add_feedback(
     let counted = modules.map(|(number, (module, statistics))| {
         let of_module = best.iter().filter(|document| document.module == number);
         let ids: Vec<&str> = of_module.map(|document| document.id.as_str()).collect();
-        count_feedback(view, (number, module), statistics, &feedback, ids)
+        count_feedback(indexes, (number, module), statistics, &feedback, ids)
     });
     let counted = try_join_all(counted).await?;
     let counted: HashMap<(usize, &str), &RankedDocument> = counted
@@ -333,7 +297,7 @@ async fn add_feedback(
 
 /// Counts terms of the feedback in documents of a module.
 async fn count_feedback(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     (number, module): (usize, &RankedModule),
     statistics: &Statistics,
     feedback: &[FeedbackTerm],
@@ -357,12 +321,12 @@ async fn count_feedback(
         "size": ids.len(), "track_total_hits": false,
         "sort": [{"display_time": "desc"}, {"id": "asc"}],
     });
-    self::documents(view, (number, module), search, &named).await
+    self::documents(indexes, (number, module), search, &named).await
 }
 
 /// Hits by the place of their module and their ids, read once.
 struct Hits<'a> {
-    view: &'a OpenSearchView,
+    indexes: &'a ServedIndexes,
     modules: &'a [RankedModule],
     read: HashMap<(usize, String), Hit>,
 }
@@ -382,7 +346,7 @@ impl Hits<'_> {
                 "query": {"ids": {"values": missing}}, "size": missing.len(), "track_total_hits": false,
                 "sort": [{"display_time": "desc"}, {"id": "asc"}],
             });
-            let found = hits_of(self.view.search_one(&module.request, &search).await?)?;
+            let found = hits_of(self.indexes.search_one(&module.request, &search).await?)?;
             let hits = found.into_iter().filter_map(|mut hit| read_hit(&mut hit));
             Ok::<_, Failure>(hits.map(|hit| Hit { scope: number, ..hit }).collect::<Vec<Hit>>())
         });

@@ -16,6 +16,7 @@ use trawl_engine::{Change, Checkpoint, Engine, Failure, MAX_ID_BYTES, Sink, prin
 
 use crate::bulk::{Bulk, Operation, Target, put};
 use crate::client::{Body, Call};
+use crate::cluster::Cluster;
 use crate::document::{document_id, removed, stored};
 use crate::engine::OpenSearch;
 use crate::layout::{Generation, Layout, lists};
@@ -34,7 +35,7 @@ const MAX_PURGED: usize = 1_000;
 
 /// Fills one generation of the indexes.
 pub(crate) struct OpenSearchSink {
-    engine: OpenSearch,
+    cluster: Arc<Cluster>,
     epoch: u64,
     generation: Arc<Generation>,
     checkpoint: Option<Checkpoint>,
@@ -70,7 +71,7 @@ impl Versions {
 #[async_trait]
 impl Sink for OpenSearchSink {
     fn engine(&self) -> Arc<dyn Engine> {
-        Arc::new(self.engine.clone())
+        Arc::new(OpenSearch { cluster: Arc::clone(&self.cluster) })
     }
 
     fn checkpoint(&self) -> Option<&Checkpoint> {
@@ -93,7 +94,7 @@ impl Sink for OpenSearchSink {
             match change {
                 Change::RemoveSeenBy { scope, principal } => {
                     self.write(std::mem::take(&mut single)).await?;
-                    let kind = self.engine.layout().kind(&scope);
+                    let kind = self.cluster.layout.kind(&scope);
                     let seen = principal_term(&scope.prefix(), &principal);
                     self.remove_all(kind, scope.tenant, &term("principals", &seen)).await?;
                 }
@@ -101,7 +102,7 @@ impl Sink for OpenSearchSink {
                     self.write(std::mem::take(&mut single)).await?;
                     let [from, to] = tenant_range(tenant);
                     let of_tenant = json!({"range": {"scope": {"gte": from, "lt": to}}});
-                    for kind in self.engine.layout().kinds {
+                    for kind in self.cluster.layout.kinds {
                         self.remove_all(kind, tenant, &of_tenant).await?;
                     }
                 }
@@ -118,14 +119,14 @@ impl Sink for OpenSearchSink {
             }
         }
         self.write(single).await?;
-        self.bulk.send(self.engine.client()).await
+        self.bulk.send(&self.cluster.client).await
     }
 
     /// # Errors
     /// Another replica has opened the indexes since this one did.
     async fn commit(&mut self, checkpoint: &Checkpoint, note: Option<String>) -> Result<(), Failure> {
         self.refresh().await?;
-        let committed = self.engine.change_state(self.epoch, |state| {
+        let committed = self.cluster.change_state(self.epoch, |state| {
             let generation = state.generations.get_mut(&self.generation.number).ok_or_else(replaced)?;
             (generation.checkpoint, generation.note) = (Some(checkpoint.clone()), note.clone());
             Ok(())
@@ -145,7 +146,7 @@ impl Sink for OpenSearchSink {
 impl OpenSearchSink {
     /// Writes a generation as the leader of an epoch.
     pub(crate) fn new(
-        engine: OpenSearch,
+        cluster: Arc<Cluster>,
         epoch: u64,
         generation: Generation,
         state: GenerationState,
@@ -155,8 +156,8 @@ impl OpenSearchSink {
         Self {
             epoch,
             // An earlier leader may have left changes of any index that are not visible yet.
-            changed: engine.layout().indexes(&generation).into_iter().collect(),
-            engine,
+            changed: cluster.layout.indexes(&generation).into_iter().collect(),
+            cluster,
             generation: Arc::new(generation),
             checkpoint,
             note,
@@ -169,15 +170,15 @@ impl OpenSearchSink {
 
     /// Analyses and writes changes of single documents.
     async fn write(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
-        let (engine, generation) = (self.engine.clone(), Arc::clone(&self.generation));
+        let (cluster, generation) = (Arc::clone(&self.cluster), Arc::clone(&self.generation));
         let versions = self.versions.take(changes.len())?;
         let operations = spawn_blocking(move || {
-            let operation = |(change, version)| operation(engine.layout(), &generation, change, version);
+            let operation = |(change, version)| operation(&cluster.layout, &generation, change, version);
             changes.iter().zip(versions).filter_map(operation).collect::<Vec<_>>()
         });
         let operations = operations.await.map_err(|panic| Failure::Failed(panic.to_string()))?;
         for (index, operation) in operations {
-            self.bulk.add(self.engine.client(), &operation).await?;
+            self.bulk.add(&self.cluster.client, &operation).await?;
             self.changed.insert(index);
         }
         Ok(())
@@ -185,9 +186,9 @@ impl OpenSearchSink {
 
     /// Removes what a query finds, also what is not visible yet.
     async fn remove_all(&mut self, kind: &'static str, tenant: i64, query: &Value) -> Result<(), Failure> {
-        self.bulk.send(self.engine.client()).await?;
+        self.bulk.send(&self.cluster.client).await?;
         self.refresh().await?;
-        let index = self.engine.layout().index(kind, tenant, &self.generation);
+        let index = self.cluster.layout.index(kind, tenant, &self.generation);
         let path = format!("{index}/_search?routing={tenant}&allow_partial_search_results=false");
         let mut after = Value::Null;
         loop {
@@ -198,17 +199,17 @@ impl OpenSearchSink {
             if !after.is_null() {
                 search["search_after"] = after;
             }
-            let mut answer = self.engine.client().call(Call::search(&path, Body::Json(search))).await?;
+            let mut answer = self.cluster.client.call(Call::search(&path, Body::Json(search))).await?;
             let Value::Array(found) = answer["hits"]["hits"].take() else { return Ok(()) };
             let Some(last) = found.last() else { return Ok(()) };
             after = last["sort"].clone();
             for (hit, version) in found.iter().zip(self.versions.take(found.len())?) {
                 let id = hit["_id"].as_str().unwrap_or_default();
                 let stub = put(&Target { index: &index, id, tenant }, version, &removed(now()));
-                self.bulk.add(self.engine.client(), &stub).await?;
+                self.bulk.add(&self.cluster.client, &stub).await?;
             }
             self.changed.insert(index.clone());
-            self.bulk.send(self.engine.client()).await?;
+            self.bulk.send(&self.cluster.client).await?;
         }
     }
 
@@ -216,7 +217,7 @@ impl OpenSearchSink {
     async fn refresh(&mut self) -> Result<(), Failure> {
         for list in lists(self.changed.iter().cloned()) {
             let path = format!("{list}/_refresh");
-            let answer = self.engine.client().call(Call::write(Method::POST, &path, None)).await?;
+            let answer = self.cluster.client.call(Call::write(Method::POST, &path, None)).await?;
             if answer["_shards"]["failed"] != 0 {
                 return Err(Failure::Unavailable("OpenSearch could not make changes visible".to_owned()));
             }
@@ -232,9 +233,9 @@ impl OpenSearchSink {
             "query": {"range": {"removed_at": {"lte": now().saturating_sub(age)}}},
             "size": MAX_PURGED, "track_total_hits": false, "_source": false, "seq_no_primary_term": true,
         });
-        for index in self.engine.layout().indexes(&self.generation) {
+        for index in self.cluster.layout.indexes(&self.generation) {
             let path = format!("{index}/_search?allow_partial_search_results=false");
-            let client = self.engine.client();
+            let client = &self.cluster.client;
             let found = client.call(Call::search(&path, Body::Json(search.clone()))).await?;
             let mut lines = Vec::new();
             for stub in found["hits"]["hits"].as_array().into_iter().flatten() {

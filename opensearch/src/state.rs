@@ -20,19 +20,12 @@
 //!   and is removed by the next opening.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use reqwest::{Method, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_engine::{Checkpoint, Failure};
 
-use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
-use crate::engine::OpenSearch;
 use crate::layout::Generation;
-
-/// Tries of a write of the state, each after another replica's.
-const MAX_TRIES: u32 = 20;
 
 /// Why indexes of another database are neither searched nor written.
 const FOREIGN: &str = "the indexes belong to another database; choose another engine.opensearch.index_prefix, or have \
@@ -79,8 +72,8 @@ pub(crate) struct KnownState {
 /// Identifies a write of the state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Revision {
-    number: u64,
-    term: u64,
+    pub(crate) number: u64,
+    pub(crate) term: u64,
 }
 
 /// How far the indexes are filled.
@@ -130,7 +123,7 @@ impl State {
         Some(Generation { number, own_tenants: own_tenants.clone() })
     }
 
-    fn progress(&self) -> SharedProgress {
+    pub(crate) fn progress(&self) -> SharedProgress {
         let progress = |(number, generation): (&u64, &GenerationState)| GenerationProgress {
             number: *number,
             checkpoint: generation.checkpoint.clone(),
@@ -146,7 +139,7 @@ impl State {
 }
 
 impl KnownState {
-    fn new(state: State, answer: &Value) -> Result<Self, Failure> {
+    pub(crate) fn new(state: State, answer: &Value) -> Result<Self, Failure> {
         let revision = (answer["_seq_no"].as_u64(), answer["_primary_term"].as_u64());
         let (Some(number), Some(term)) = revision else {
             return Err(Failure::Failed("OpenSearch answered a state without its revision".to_owned()));
@@ -165,103 +158,6 @@ impl KnownState {
 
     pub(crate) fn check_store(&self, store: &str) -> Result<(), Failure> {
         if self.state.store == store { Ok(()) } else { Err(Failure::Foreign(FOREIGN.to_owned())) }
-    }
-}
-
-impl OpenSearch {
-    /// Reads how far the indexes are filled; `None` where they were never written.
-    ///
-    /// Searches go to the generation that the last call found, and cached pages are stale when it found a commit.
-    ///
-    /// # Errors
-    /// OpenSearch cannot answer, or another database has filled the indexes.
-    pub async fn progress(&self) -> Result<Option<SharedProgress>, Failure> {
-        let Some(known) = self.read_state().await? else { return Ok(None) };
-        known.check_store(self.store())?;
-        Ok(Some(known.state.progress()))
-    }
-
-    /// Has the leader begin a rebuild.
-    ///
-    /// # Errors
-    /// OpenSearch cannot answer, or the indexes were never written, or by another database.
-    pub async fn want_rebuild(&self) -> Result<(), Failure> {
-        for _ in 0..MAX_TRIES {
-            let known = self.read_state().await?;
-            let known = known.ok_or_else(not_filled)?;
-            known.check_store(self.store())?;
-            if known.state.rebuild_wanted {
-                return Ok(());
-            }
-            let state = State { rebuild_wanted: true, ..known.state.clone() };
-            if self.write_state(state, Some(known.revision)).await? {
-                return Ok(());
-            }
-        }
-        Err(overloaded())
-    }
-
-    /// Reads the state; `None` if there is none.
-    pub(crate) async fn read_state(&self) -> Result<Option<Arc<KnownState>>, Failure> {
-        let path = format!("{}/_doc/state", self.layout().state());
-        let answer = self.client().send(Call::get(&path)).await?;
-        if answer.status == StatusCode::NOT_FOUND {
-            self.learn(None);
-            return Ok(None);
-        }
-        let mut body = answer.success()?;
-        let state = serde_json::from_value(body["_source"].take())
-            .map_err(|error| Failure::Failed(format!("the state of the indexes cannot be read: {error}")))?;
-        let known = Arc::new(KnownState::new(state, &body)?);
-        self.learn(Some(Arc::clone(&known)));
-        Ok(Some(known))
-    }
-
-    /// Writes the state, unless it is no longer at the revision; `None` creates it.
-    pub(crate) async fn write_state(
-        &self,
-        state: State,
-        revision: Option<Revision>,
-    ) -> Result<bool, Failure> {
-        let parameters = match revision {
-            Some(Revision { number, term }) => format!("if_seq_no={number}&if_primary_term={term}"),
-            None => "op_type=create".to_owned(),
-        };
-        let path = format!("{}/_doc/state?{parameters}&{SHARD_TIMEOUT}", self.layout().state());
-        let body = serde_json::to_value(&state).map_err(|error| Failure::Failed(error.to_string()))?;
-        let answer = self.client().send(Call::write(Method::PUT, &path, Some(Body::Json(body)))).await?;
-        if answer.status == StatusCode::CONFLICT {
-            return Ok(false);
-        }
-        let known = KnownState::new(state, &answer.success()?)?;
-        self.learn(Some(Arc::new(known)));
-        Ok(true)
-    }
-
-    /// Changes the state as the leader of an epoch. The change may run again, on a later state.
-    ///
-    /// # Errors
-    /// A later leader has raised the epoch.
-    pub(crate) async fn change_state<T>(
-        &self,
-        epoch: u64,
-        change: impl Fn(&mut State) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
-        let is_own = |known: &Arc<KnownState>| known.state.epoch == epoch;
-        let mut known = self.known().filter(is_own);
-        for _ in 0..MAX_TRIES {
-            let current = match known.take() {
-                Some(known) => known,
-                // Another replica wants a rebuild, or an earlier try has succeeded without an answer.
-                None => self.read_state().await?.filter(is_own).ok_or_else(replaced)?,
-            };
-            let mut state = current.state.clone();
-            let changed = change(&mut state)?;
-            if self.write_state(state, Some(current.revision)).await? {
-                return Ok(changed);
-            }
-        }
-        Err(overloaded())
     }
 }
 

@@ -7,14 +7,14 @@ use trawl_engine::{Failure, Hit, Page, Request, Scope, TimePosition};
 
 use crate::document::read_hit;
 use crate::query::matches;
-use crate::view::{OpenSearchView, hits_of, total_of};
+use crate::served_indexes::{ServedIndexes, hits_of, total_of};
 
 /// Hits of a tie that are asked for at first; four times as many each time.
 const TIE_CHUNK: usize = 128;
 
 /// The page of a request in time order, with the total.
 pub(crate) async fn page(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     request: &Request,
     matches: &Value,
     after: Option<&TimePosition>,
@@ -22,11 +22,11 @@ pub(crate) async fn page(
 ) -> Result<Page, Failure> {
     let count = json!({"query": matches, "size": 0, "track_total_hits": true});
     if request.limit == 0 {
-        let total = total_of(&view.search_one(request, &count).await?)?;
+        let total = total_of(&indexes.search_one(request, &count).await?)?;
         return Ok(Page { total, more: total > 0, ..Page::default() });
     }
     let first = newest(matches, after, request.limit.saturating_add(1));
-    let [counted, found] = view.search_two(request, [&count, &first]).await?;
+    let [counted, found] = indexes.search_two(request, [&count, &first]).await?;
     let total = total_of(&counted)?;
     let mut hits = hits(found)?;
     if hits.len() <= request.limit {
@@ -46,7 +46,7 @@ pub(crate) async fn page(
     loop {
         let last = hits.last().map(|hit| TimePosition { display_time: time, id: Some(hit.id.clone()) });
         let size = chunk.min(left.saturating_add(1));
-        let read = self::hits(view.search_one(request, &newest(matches, last.as_ref(), size)).await?)?;
+        let read = self::hits(indexes.search_one(request, &newest(matches, last.as_ref(), size)).await?)?;
         let count = read.len();
         for hit in read {
             if hit.display_time != time {
@@ -67,7 +67,7 @@ pub(crate) async fn page(
 
 /// The newest hits of each request of one viewer, uncounted.
 pub(crate) async fn newest_of_each(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     requests: &[Request],
 ) -> Result<Vec<Vec<Hit>>, Failure> {
     let Some(first) = requests.first() else { return Ok(Vec::new()) };
@@ -76,7 +76,7 @@ pub(crate) async fn newest_of_each(
     let search =
         |request: &Request| newest(matches(request, None).as_ref().unwrap_or(&nothing), None, request.limit);
     let searches: Vec<Value> = requests.iter().map(search).collect();
-    let answers = view.search_scopes(&scopes, &first.principals, &searches).await?;
+    let answers = indexes.search_scopes(&scopes, &first.principals, &searches).await?;
     answers.into_iter().map(hits).collect()
 }
 

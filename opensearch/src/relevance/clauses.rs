@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::statistics::Statistics;
-use crate::query::{HalfFields, OPEN, RESTRICTED};
+use crate::layout::{HalfFields, OPEN, RESTRICTED};
 
 /// A part of the score of a match. Numbers are places in the query's list of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use trawl_engine::{Failure, RankedScope, Request, Scope};
 
 use crate::counting::Searched;
-use crate::view::OpenSearchView;
+use crate::served_indexes::ServedIndexes;
 
 /// The request with the parts of those [`Query::wholes`] that the viewer finds in no scope.
 pub(super) async fn without_missing(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Request, Failure> {
@@ -19,7 +19,7 @@ pub(super) async fn without_missing(
     }
     let beside = beside.iter().map(|beside| &beside.scope);
     let scopes: Vec<Arc<Scope>> = std::iter::once(&request.scope).chain(beside).map(Arc::clone).collect();
-    let searched = Searched { view, scopes: &scopes, principals: &request.principals };
+    let searched = Searched { indexes, scopes: &scopes, principals: &request.principals };
     let mut found = searched.count(wholes.iter().map(|whole| vec![whole.clone()]), 1).await?.into_iter();
     wholes.retain(|_| found.next() == Some(0));
     Ok(Request { query: Arc::new(request.query.with_parts_of(&wholes)), ..request.clone() })

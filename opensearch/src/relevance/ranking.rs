@@ -14,12 +14,13 @@ use trawl_engine::relevance::{
 use trawl_engine::text::HEADING;
 use trawl_engine::{Failure, Query, RankedScope, Request};
 
-use super::RankedDocument;
 use super::clauses::{NamedClauses, Part, only_counted};
+use super::ranked_document::RankedDocument;
 use super::statistics::{Statistics, TextLengths, VisibleDocuments};
-use crate::query::{HalfFields, any, halves};
+use crate::layout::{HalfFields, halves};
+use crate::query::any;
+use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
-use crate::view::OpenSearchView;
 
 /// Words of a request, weighed by the frequencies of all its scopes.
 pub(super) struct Ranking {
@@ -45,14 +46,14 @@ pub(super) struct RankedModule {
 
 impl RankedModule {
     async fn read(
-        view: &OpenSearchView,
+        indexes: &ServedIndexes,
         request: Request,
         skip: usize,
         typed: &TypedWords<'_>,
     ) -> Result<Self, Failure> {
         let prefix = TermPrefix::new(&request.scope);
         let starting = match typed.prefix() {
-            Some(WordPrefix { start, .. }) => words_starting_with(view, &request, &prefix, start).await?,
+            Some(WordPrefix { start, .. }) => words_starting_with(indexes, &request, &prefix, start).await?,
             None => Vec::new(),
         };
         let mut body = vec![prefix.marker().to_owned()];
@@ -60,8 +61,9 @@ impl RankedModule {
         body.extend(starting.iter().flat_map(|(_, words)| words).map(|word| prefix.term(word)));
         let title: Vec<String> =
             typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
-        let statistics = Statistics::read(view, &request, &body, &title);
-        let (statistics, open_lengths) = try_join(statistics, TextLengths::of_open(view, &request)).await?;
+        let statistics = Statistics::read(indexes, &request, &body, &title);
+        let (statistics, open_lengths) =
+            try_join(statistics, TextLengths::of_open(indexes, &request)).await?;
         let starting = match typed.prefix() {
             Some(WordPrefix { stem, .. }) => expansion(&statistics, &prefix, &starting, stem),
             None => BTreeSet::new(),
@@ -69,7 +71,7 @@ impl RankedModule {
         let mut counted = vec![prefix.marker().to_owned()];
         let words = typed.terms().chain(typed.whole_texts()).chain(starting.iter().copied());
         counted.extend(words.map(|word| prefix.term(word)));
-        let restricted = VisibleDocuments::count(view, &request, &statistics, &counted).await?;
+        let restricted = VisibleDocuments::count(indexes, &request, &statistics, &counted).await?;
         let expansion = statistics.frequencies(&restricted, &prefix, starting.into_iter()).by_term;
         let expansion = expansion.into_iter().filter(|(_, documents)| *documents > 0).collect();
         Ok(Self { request, skip, prefix, statistics, restricted, expansion, open_lengths })
@@ -78,7 +80,7 @@ impl RankedModule {
 
 impl Ranking {
     pub(super) async fn read(
-        view: &OpenSearchView,
+        indexes: &ServedIndexes,
         request: &Request,
         skip: usize,
         beside: &[RankedScope],
@@ -87,7 +89,7 @@ impl Ranking {
         let beside = beside.iter().map(|RankedScope { scope, skip }| (scope, *skip));
         let modules = std::iter::once((&request.scope, skip)).chain(beside).map(|(scope, skip)| {
             let request = Request { scope: Arc::clone(scope), ..request.clone() };
-            RankedModule::read(view, request, skip, &words)
+            RankedModule::read(indexes, request, skip, &words)
         });
         let modules = try_join_all(modules).await?;
         let mut typed = Frequencies::default();
@@ -269,14 +271,14 @@ fn heading(prefix: &TermPrefix, word: &str) -> String {
 
 /// Words of each half that the viewer may see.
 async fn words_starting_with(
-    view: &OpenSearchView,
+    indexes: &ServedIndexes,
     request: &Request,
     prefix: &TermPrefix,
     start: &str,
 ) -> Result<Vec<(&'static str, Vec<String>)>, Failure> {
     let start = prefix.term(start);
     let in_half = |HalfFields { body, .. }: HalfFields| {
-        let terms = view.terms_starting_with(request, body, &start);
+        let terms = indexes.terms_starting_with(request, body, &start);
         async move { Ok((body, terms.await?.iter().filter_map(|term| prefix.word_of(term)).collect())) }
     };
     try_join_all(halves(&request.principals).map(in_half)).await

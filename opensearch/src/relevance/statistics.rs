@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 use trawl_engine::relevance::{Frequencies, Saturation, inverse_document_frequency};
 use trawl_engine::{Failure, Request};
 
-use crate::query::{OPEN, RESTRICTED, seen_by, term};
+use crate::layout::{OPEN, RESTRICTED};
+use crate::query::{seen_by, term};
+use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
-use crate::view::OpenSearchView;
 
 /// Statistics of terms in the fields of a shard.
 pub(super) struct Statistics(Value);
@@ -32,7 +33,7 @@ pub(super) struct TextLengths {
 impl Statistics {
     /// Looks up terms in the texts of both halves, and others in their titles.
     pub(super) async fn read(
-        view: &OpenSearchView,
+        indexes: &ServedIndexes,
         request: &Request,
         body: &[String],
         title: &[String],
@@ -47,7 +48,7 @@ impl Statistics {
             "term_statistics": true, "field_statistics": true,
             "positions": false, "offsets": false, "payloads": false,
         });
-        Ok(Self(view.term_vectors(request, terms).await?))
+        Ok(Self(indexes.term_vectors(request, terms).await?))
     }
 
     /// Documents of the scope that hold each word, as the viewer sees them.
@@ -87,7 +88,7 @@ impl Statistics {
 impl VisibleDocuments {
     /// Counts those that hold a term of the shard's restricted documents.
     pub(super) async fn count(
-        view: &OpenSearchView,
+        indexes: &ServedIndexes,
         request: &Request,
         statistics: &Statistics,
         terms: &[String],
@@ -105,7 +106,7 @@ impl VisibleDocuments {
             "query": {"bool": {"filter": [term(RESTRICTED.body, prefix.marker()), seen_by(request)]}},
             "size": 0, "track_total_hits": false, "aggs": aggregations,
         });
-        let answer = view.search_one(request, &search).await?;
+        let answer = indexes.search_one(request, &search).await?;
         let buckets = answer["aggregations"]["terms"]["buckets"].as_array();
         let counts = buckets.into_iter().flatten().map(|bucket| bucket["doc_count"].as_u64().unwrap_or(0));
         let by_term = terms.into_iter().map(str::to_owned).zip(counts).collect();
@@ -121,12 +122,12 @@ impl VisibleDocuments {
 
 impl TextLengths {
     /// Of the open documents of a scope.
-    pub(super) async fn of_open(view: &OpenSearchView, request: &Request) -> Result<[Self; 2], Failure> {
+    pub(super) async fn of_open(indexes: &ServedIndexes, request: &Request) -> Result<[Self; 2], Failure> {
         let search = json!({
             "query": term(OPEN.body, TermPrefix::new(&request.scope).marker()),
             "size": 0, "track_total_hits": false, "aggs": lengths(),
         });
-        Ok(Self::read(&view.search_one(request, &search).await?))
+        Ok(Self::read(&indexes.search_one(request, &search).await?))
     }
 
     fn read(answer: &Value) -> [Self; 2] {
