@@ -4,7 +4,7 @@ use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
 use super::plan::Plan;
 use super::stored::{Match, read_hit};
-use super::time_order::TimePage;
+use super::time_order::{TimePage, newest};
 use super::viewer_scope::ViewerScope;
 use super::{relevance, time_order};
 use crate::Error;
@@ -36,17 +36,6 @@ pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error>
 /// The newest hits, uncounted.
 pub(crate) fn newest_hits(view: &IndexView, request: &Request) -> Result<Vec<Hit>, Error> {
     unbounded(|budget| read_hits(view, newest(view, request, budget)?, budget))
-}
-
-pub(super) fn newest(
-    view: &IndexView,
-    request: &Request,
-    budget: &mut StepBudget,
-) -> Result<Vec<Match>, SearchError> {
-    let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
-    let plan = Plan::new(&scope, request, None, budget)?;
-    let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
-    Ok(time_order::collect(view, &matches, None, None, request.limit, budget)?.found)
 }
 
 pub(super) fn unbounded<T: Default>(

@@ -11,7 +11,7 @@ use trawl_engine::{Query, Request};
 
 use super::budget::{SearchError, StepBudget};
 use super::prefix_expansion;
-use super::statistics::ScopeStatistics;
+use super::statistics::{ScopeStatistics, document_frequency};
 use super::viewer_scope::ViewerScope;
 use crate::view::IndexView;
 
@@ -64,7 +64,7 @@ pub(super) fn frequencies<'t>(
     for term in terms {
         let mut documents = 0;
         for scope in scopes {
-            documents += scope.document_frequency(term, budget)?;
+            documents += document_frequency(scope, term, budget)?;
         }
         frequencies.by_term.insert(term.to_owned(), documents);
     }
@@ -85,7 +85,7 @@ fn add_expansion(
         words.extend(expansion.terms.iter().filter_map(in_scope));
     }
     for word in words {
-        let documents = scope.document_frequency(&word, budget)?;
+        let documents = document_frequency(scope, &word, budget)?;
         if documents > 0 {
             *found.entry(word).or_insert(0) += documents;
         }

@@ -18,12 +18,11 @@ use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
 use self::rescore::Rescorer;
 use self::scored::{Scored, sort};
 use super::budget::{SearchError, StepBudget};
-use super::execute::newest;
 use super::matches::Matches;
 use super::plan::Plan;
 use super::ranking::Ranking;
 use super::stored::read_hit;
-use super::time_order;
+use super::time_order::{self, newest};
 use super::viewer_scope::ViewerScope;
 use crate::view::IndexView;
 

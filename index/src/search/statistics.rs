@@ -1,14 +1,19 @@
 //! Statistics of the scopes of a request, over the documents that the viewer sees.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use tantivy::schema::{IndexRecordOption, Term};
 use tantivy::{DocSet, TERMINATED};
+use trawl_engine::Query;
 
 use super::budget::{SearchError, StepBudget};
+use super::matches::Matches;
+use super::plan::Plan;
 use super::set_builder::viewer_set;
 use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::schema::TextFields;
-use crate::segment_cache::{ScopeLengths, Viewer};
+use crate::segment_cache::{ScopeLengths, TotalKeyRef, Viewer};
 use crate::view::{IndexView, Segment};
 
 /// Larger scopes are sampled.
@@ -98,6 +103,44 @@ impl ScopeStatistics {
         self.title_tokens += lengths.title;
         Ok(())
     }
+}
+
+/// Documents of a scope with a word that the viewer sees; deleted ones of the open half count until merged.
+pub(super) fn document_frequency(
+    scope: &ViewerScope<'_>,
+    word: &str,
+    budget: &mut StepBudget,
+) -> Result<u64, SearchError> {
+    let in_open = scope.view.document_frequency(&scope.term(scope.view.fields.open.body, word))?;
+    Ok(in_open + restricted_frequency(scope, word, budget)?)
+}
+
+/// Restricted documents of a scope with a word that the viewer sees.
+fn restricted_frequency(
+    scope: &ViewerScope<'_>,
+    word: &str,
+    budget: &mut StepBudget,
+) -> Result<u64, SearchError> {
+    let (view, Some(viewer)) = (scope.view, &scope.viewer) else { return Ok(0) };
+    let term = scope.term(view.fields.restricted.body, word);
+    if view.document_frequency(&term)? == 0 {
+        return Ok(0);
+    }
+    let mut hasher = DefaultHasher::new();
+    term.hash(&mut hasher);
+    let plan = Plan::visible_with_term(scope, viewer, term, budget)?;
+    // No other total is of a query without words.
+    let (query, any_of) = (&Query::default(), hasher.finish());
+    let key = TotalKeyRef {
+        scope: scope.scope,
+        query,
+        any_of,
+        viewer: viewer.number,
+        from: None,
+        to: None,
+        author: None,
+    };
+    Matches::new(view, &plan, None, None, budget)?.total(view, &key, budget)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a mean")]

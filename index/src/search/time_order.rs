@@ -5,12 +5,14 @@
 
 use tantivy::columnar::TermOrdHit;
 use tantivy::{DocId, DocSet, TERMINATED};
-use trawl_engine::TimePosition;
+use trawl_engine::{Request, TimePosition};
 
 use super::budget::{SearchError, StepBudget};
 use super::matches::{Matches, SegmentMatches};
+use super::plan::Plan;
 use super::readers::Intersection;
 use super::stored::Match;
+use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::view::{IndexView, OpenedSegment};
 
@@ -52,6 +54,18 @@ pub(super) fn collect(
         }
     }
     Ok(page)
+}
+
+/// The newest matches of a request.
+pub(super) fn newest(
+    view: &IndexView,
+    request: &Request,
+    budget: &mut StepBudget,
+) -> Result<Vec<Match>, SearchError> {
+    let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
+    let plan = Plan::new(&scope, request, None, budget)?;
+    let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
+    Ok(collect(view, &matches, None, None, request.limit, budget)?.found)
 }
 
 fn next_time(

@@ -1,11 +1,6 @@
-use std::hash::{DefaultHasher, Hash, Hasher};
-
 use tantivy::schema::{Field, Term};
-use trawl_engine::{Query, Request, Scope};
+use trawl_engine::{Request, Scope};
 
-use super::budget::{SearchError, StepBudget};
-use super::matches::Matches;
-use super::plan::Plan;
 use crate::Error;
 use crate::schema::{Fields, TextFields};
 use crate::segment_cache::{TotalKeyRef, Viewer};
@@ -14,7 +9,7 @@ use crate::view::IndexView;
 pub(super) struct ViewerScope<'a> {
     pub(super) view: &'a IndexView,
     pub(super) prefix: String,
-    scope: &'a Scope,
+    pub(super) scope: &'a Scope,
     /// If the scope has restricted documents.
     pub(super) viewer: Option<Viewer>,
     has_open_documents: bool,
@@ -54,37 +49,6 @@ impl<'a> ViewerScope<'a> {
             to: request.to,
             author: request.author.as_deref(),
         }
-    }
-
-    /// Documents with a word that the viewer sees; deleted ones of the open half count until merged.
-    pub(super) fn document_frequency(&self, word: &str, budget: &mut StepBudget) -> Result<u64, SearchError> {
-        let Fields { open, .. } = self.view.fields;
-        let in_open = self.view.document_frequency(&self.term(open.body, word))?;
-        Ok(in_open + self.restricted_frequency(word, budget)?)
-    }
-
-    /// Restricted documents with a word that the viewer sees.
-    fn restricted_frequency(&self, word: &str, budget: &mut StepBudget) -> Result<u64, SearchError> {
-        let Some(viewer) = &self.viewer else { return Ok(0) };
-        let term = self.term(self.view.fields.restricted.body, word);
-        if self.view.document_frequency(&term)? == 0 {
-            return Ok(0);
-        }
-        let mut hasher = DefaultHasher::new();
-        term.hash(&mut hasher);
-        let plan = Plan::visible_with_term(self, viewer, term, budget)?;
-        // No other total is of a query without words.
-        let (query, any_of) = (&Query::default(), hasher.finish());
-        let key = TotalKeyRef {
-            scope: self.scope,
-            query,
-            any_of,
-            viewer: viewer.number,
-            from: None,
-            to: None,
-            author: None,
-        };
-        Matches::new(self.view, &plan, None, None, budget)?.total(self.view, &key, budget)
     }
 
     pub(super) fn term(&self, field: Field, word: &str) -> Term {
