@@ -4,6 +4,7 @@
 //! not match the database is rebuilt from the rows. The part rebuilt so far is searched meanwhile, and the change log
 //! is followed.
 
+mod context;
 mod control;
 mod follower;
 mod lock;
@@ -37,11 +38,12 @@ pub use self::{
 };
 
 use self::{
+    context::{Context, Outputs},
     lock::DataLock,
     log_cutter::Followed,
     progress::{Announcer, Freshness},
     reader::Rows,
-    run::{Context, EngineRun, Outputs},
+    run::EngineRun,
     supervisor::Supervisor,
 };
 use crate::{

@@ -7,17 +7,17 @@ use std::{
 
 use tokio::sync::mpsc::{self, error::TryRecvError};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use trawl_engine::{Checkpoint, Indexes};
+use trawl_engine::Indexes;
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
+    context::{Context, Outputs},
     log_cutter::LogCutter,
     progress::Announcer,
     reader::{LogReader, ReaderStep, Rows},
-    rebuild::RebuildScan,
-    rebuild_request::{Ask, RebuildState, Refusal},
-    run::{Context, Outputs},
+    rebuild::{Portion, RebuildScan},
+    rebuild_request::{Ask, RebuildRequests, RebuildState, Refusal},
     sinks::{IndexFailure, Sinks},
 };
 use crate::{error::Error, store::change_log};
@@ -42,17 +42,11 @@ pub(super) struct Follower {
     pub(super) announcer: Announcer,
     pub(super) stop: CancellationToken,
     pub(super) batch_changes: u64,
-    pub(super) rebuild: bool,
-    /// Whether an operator has foreign indexes replaced.
-    takes_over: bool,
-    pub(super) beside: RebuildState,
+    pub(super) requests: RebuildRequests,
     pub(super) scan: Option<RebuildScan>,
     /// Everything up to this position is applied and, unless a rebuild runs, committed.
     pub(super) position: i64,
-    pub(super) failures: u32,
-    pub(super) asks: mpsc::Receiver<Ask>,
-    /// The request to answer once the rebuild has begun.
-    pub(super) asked: Option<Ask>,
+    failures: u32,
     cutter: LogCutter,
 }
 
@@ -89,14 +83,10 @@ impl Follower {
             announcer: outputs.announcer.clone(),
             stop,
             batch_changes: context.settings.batch_changes,
-            rebuild,
-            takes_over: rebuild,
-            beside: RebuildState::None,
+            requests: RebuildRequests::new(asks, rebuild),
             scan: None,
             position: 0,
             failures: 0,
-            asks,
-            asked: None,
             cutter: LogCutter::new(context.rows.store.clone(), context.followed.clone()),
         }
     }
@@ -133,12 +123,12 @@ impl Follower {
         self.scan = None;
         let was_rebuilding = match self.sinks.open().await {
             // An operator has the indexes taken over.
-            Err(IndexFailure::Foreign(reason)) if std::mem::take(&mut self.takes_over) => {
+            Err(IndexFailure::Foreign(reason)) if self.requests.takes_over() => {
                 return Err(IndexFailure::Unusable(reason));
             }
             opened => opened?,
         };
-        self.rebuild |= was_rebuilding && self.beside != RebuildState::GivenUp;
+        self.requests.is_due |= was_rebuilding && self.requests.state != RebuildState::GivenUp;
         let reader = self.rows.store.index_reader();
         let last = change_log::last_position(reader).await?;
         let first_kept = change_log::first_position(reader).await?.unwrap_or(last + 1);
@@ -150,19 +140,19 @@ impl Follower {
                 self.sinks.take_reason();
                 self.sinks.serve(None);
             }
-            self.rebuild = false;
+            self.requests.is_due = false;
             return Ok(());
         };
-        if self.rebuild
+        if self.requests.is_due
             && checkpoint.complete
             && self.sinks.has_room_beside()
             && !self.rows.store.has_room_for(self.sinks.local_bytes())
         {
             // A rebuild would fill the disk and fail again and again.
             tracing::error!("the disk has no room for a second index; the index is not rebuilt");
-            self.rebuild = false;
+            self.requests.is_due = false;
             self.announcer.give_up();
-            self.answer(Err(Refusal::NoRoom));
+            self.requests.answer(Err(Refusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {
             Some("it belongs to another database")
@@ -172,7 +162,7 @@ impl Follower {
             Some("the change log was truncated past it")
         } else if !checkpoint.complete && !RebuildScan::goes_on(note.as_deref()) {
             Some("its rebuild was interrupted")
-        } else if self.rebuild && !(checkpoint.complete && self.sinks.has_room_beside()) {
+        } else if self.requests.is_due && !(checkpoint.complete && self.sinks.has_room_beside()) {
             Some("asked for")
         } else {
             None
@@ -184,8 +174,8 @@ impl Follower {
         if !checkpoint.complete {
             return self.begin_scan(note.as_deref()).await;
         }
-        if self.rebuild {
-            self.beside = RebuildState::UnderWay;
+        if self.requests.is_due {
+            self.requests.state = RebuildState::UnderWay;
             self.sinks.open_beside().await?;
             self.begin_scan(None).await?;
         } else {
@@ -202,7 +192,7 @@ impl Follower {
 
     async fn follow(&mut self) -> Result<(), IndexFailure> {
         self.prepare().await?;
-        self.answer(Ok(self.announcer.now()));
+        self.requests.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
         let reader = LogReader {
             positions: self.rows.store.positions(),
@@ -215,7 +205,7 @@ impl Follower {
         while !self.stop.is_cancelled() {
             self.sinks.check_damage()?;
             if batch.is_empty()
-                && let Ok(ask) = self.asks.try_recv()
+                && let Ok(ask) = self.requests.asks.try_recv()
                 && self.takes_up(ask)
             {
                 return Ok(());
@@ -234,7 +224,7 @@ impl Follower {
                 tokio::select! {
                     step = steps.recv() => step,
                     damage = self.sinks.damaged() => return Err(damage),
-                    Some(ask) = self.asks.recv(), if batch.is_empty() => {
+                    Some(ask) = self.requests.asks.recv(), if batch.is_empty() => {
                         if self.takes_up(ask) {
                             return Ok(());
                         }
@@ -323,7 +313,7 @@ impl Follower {
     }
 
     async fn reach(&mut self, position: i64) -> Result<(), IndexFailure> {
-        self.sinks.commit_searched(&self.checkpoint(position, true)).await?;
+        self.sinks.commit_searched(&self.rows.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
         self.announcer.reach(position);
@@ -339,8 +329,41 @@ impl Follower {
         self.scan.is_none() || self.sinks.is_beside()
     }
 
-    pub(super) fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
-        Checkpoint { store: self.rows.store.id().to_owned(), position, complete }
+    async fn begin_scan(&mut self, note: Option<&str>) -> Result<(), IndexFailure> {
+        let (rows, announcer) = (&self.rows, &self.announcer);
+        self.scan = Some(RebuildScan::begin(rows, announcer, &mut self.sinks, self.position, note).await?);
+        Ok(())
+    }
+
+    pub(super) async fn continue_scan(&mut self) -> Result<(), IndexFailure> {
+        let Some(scan) = &mut self.scan else { return Ok(()) };
+        match scan.go_on(&mut self.sinks, self.position).await? {
+            Portion::Indexed => {}
+            Portion::Committed => self.failures = 0,
+            Portion::Last => {
+                let was_beside = self.sinks.is_beside();
+                self.sinks.exchange().await?;
+                // The rebuild counts as done even if a later step fails.
+                self.requests.end();
+                scan.end(&mut self.sinks, self.position, was_beside).await?;
+                self.scan = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
+    pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
+        let refusal = if self.scan.is_some() {
+            Some(Refusal::UnderWay)
+        } else if !self.sinks.has_room_beside() {
+            Some(Refusal::NotBeside)
+        } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
+            Some(Refusal::NoRoom)
+        } else {
+            None
+        };
+        self.requests.take_up(ask, refusal)
     }
 
     pub(super) async fn recover(&mut self, trouble: IndexFailure) {
@@ -348,7 +371,7 @@ impl Follower {
         match trouble {
             IndexFailure::Unusable(reason) => {
                 tracing::warn!(reason, "the full-text index is removed and rebuilt");
-                (self.scan, self.beside) = (None, RebuildState::None);
+                (self.scan, self.requests.state) = (None, RebuildState::None);
                 self.sinks.discard(reason).await;
                 return;
             }
@@ -368,7 +391,9 @@ impl Follower {
             IndexFailure::Failed(error) => {
                 tracing::error!(%error, "indexing failed and resumes from the last commit");
                 self.scan = None;
-                self.give_up_beside();
+                if self.requests.give_up() {
+                    self.announcer.give_up();
+                }
                 self.failures += 1;
                 if self.failures == DOUBTFUL {
                     self.sinks.doubt();
@@ -382,10 +407,8 @@ impl Follower {
         tokio::select! {
             () = tokio::time::sleep(RETRY_AFTER * self.failures.clamp(1, LONGEST_PAUSE)) => {}
             // Foreign indexes are taken over on request.
-            Some(ask) = self.asks.recv(), if !self.sinks.is_open() => {
-                if !ask.is_closed() {
-                    (self.rebuild, self.takes_over, self.asked) = (true, true, Some(ask));
-                }
+            Some(ask) = self.requests.asks.recv(), if !self.sinks.is_open() => {
+                self.requests.take_over(ask);
             }
             () = self.stop.cancelled() => {}
         }

@@ -10,7 +10,7 @@ use tokio::{
     sync::{mpsc, watch},
     time::Instant,
 };
-use trawl_engine::{Change, Scope};
+use trawl_engine::{Change, Checkpoint, Scope};
 
 use crate::{
     auth::tenants,
@@ -41,6 +41,13 @@ pub(super) enum ReaderStep {
 pub(super) struct Rows {
     pub(super) store: Store,
     pub(super) public_url: Arc<str>,
+}
+
+impl Rows {
+    /// A commit of these rows up to a position of the log.
+    pub(super) fn checkpoint(&self, position: i64, complete: bool) -> Checkpoint {
+        Checkpoint { store: self.store.id().to_owned(), position, complete }
+    }
 }
 
 pub(super) struct LogReader {

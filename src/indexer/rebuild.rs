@@ -12,8 +12,12 @@ use serde::{Deserialize, Serialize};
 use trawl_engine::{Change, Document};
 use trawl_search::sources::builtin::{Incompleteness, RebuildProgress};
 
-use super::{follower::Follower, reader::Rows, rebuild_request::RebuildState, sinks::IndexFailure};
-use crate::{error::Result, platform::documents::Area, store::Store};
+use super::{
+    progress::Announcer,
+    reader::Rows,
+    sinks::{IndexFailure, Sinks},
+};
+use crate::{error::Result, platform::documents::Area};
 
 const LOG_EVERY: Duration = Duration::from_secs(10);
 
@@ -26,17 +30,29 @@ const REBUILD_COMMIT_EVERY: Duration = Duration::from_millis(500);
 /// Like [`REBUILD_COMMIT_EVERY`], while changes of the log wait to be searchable.
 const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
 
+/// A rebuild under way.
 pub(super) struct RebuildScan {
+    rows: Rows,
+    announcer: Announcer,
     /// Unfinished areas; the first one is in progress.
     areas: Vec<Area>,
     /// The last row read in the first area.
     sequence: i64,
-    pub(super) progress: Arc<RebuildProgress>,
-    pub(super) uncommitted: usize,
+    progress: Arc<RebuildProgress>,
+    uncommitted: usize,
     pub(super) committed_at: Instant,
     /// Whether log changes were applied since then.
     pub(super) has_changes: bool,
     logged_at: Instant,
+}
+
+/// What became of a portion.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Portion {
+    Indexed,
+    Committed,
+    /// The filled index is committed as complete.
+    Last,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,18 +71,37 @@ impl Note {
 }
 
 impl RebuildScan {
-    pub(super) async fn begin(store: &Store, note: Option<&str>) -> Result<Self> {
+    /// Begins to fill an index, or goes on from the note of its last commit.
+    pub(super) async fn begin(
+        rows: &Rows,
+        announcer: &Announcer,
+        sinks: &mut Sinks,
+        position: i64,
+        note: Option<&str>,
+    ) -> std::result::Result<Self, IndexFailure> {
+        let reason = sinks.take_reason().unwrap_or_else(|| {
+            if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
+        });
+        tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
         let mut known = 0;
         for area in Area::ALL {
-            known += area.count(store).await?;
+            known += area.count(&rows.store).await?;
         }
         let note = Note::read(note);
         let place = note.as_ref().and_then(|note| Area::ALL.iter().position(|area| area.name() == note.area));
-        let (sequence, done) = note.map_or((0, 0), |note| (note.sequence, note.done));
+        let (sequence, done) =
+            note.filter(|_| place.is_some()).map_or((0, 0), |note| (note.sequence, note.done));
+        let progress = Arc::new(RebuildProgress::new(done, known));
+        if !sinks.is_beside() {
+            sinks.serve(Some(&Incompleteness::Rebuilding(Arc::clone(&progress))));
+        }
+        announcer.begin_rebuild(position, &progress, sinks.is_beside());
         Ok(Self {
+            rows: rows.clone(),
+            announcer: announcer.clone(),
             areas: Area::ALL[place.unwrap_or(0)..].to_vec(),
-            sequence: if place.is_some() { sequence } else { 0 },
-            progress: Arc::new(RebuildProgress::new(if place.is_some() { done } else { 0 }, known)),
+            sequence,
+            progress,
             uncommitted: 0,
             committed_at: Instant::now(),
             has_changes: false,
@@ -84,10 +119,59 @@ impl RebuildScan {
             .map_or_else(RebuildProgress::default, |note| RebuildProgress::new(note.done, note.known))
     }
 
-    pub(super) async fn read_on(&mut self, rows: &Rows) -> Result<Option<Vec<Document>>> {
+    /// Indexes the next portion, and commits what is due.
+    pub(super) async fn go_on(
+        &mut self,
+        sinks: &mut Sinks,
+        position: i64,
+    ) -> std::result::Result<Portion, IndexFailure> {
+        let Some(documents) = self.read_on().await? else {
+            sinks.commit_rebuild(&self.rows.checkpoint(position, true), None).await?;
+            return Ok(Portion::Last);
+        };
+        let count = documents.len();
+        sinks.fill(documents.into_iter().map(Change::Put).collect()).await?;
+        self.took(count);
+        self.announcer.report_rebuild(&self.progress);
+        let is_searched = !sinks.is_beside();
+        let every = if self.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
+        let is_due = is_searched && self.committed_at.elapsed() >= every;
+        if !is_due && self.uncommitted < REBUILD_COMMIT {
+            return Ok(Portion::Indexed);
+        }
+        (self.uncommitted, self.committed_at, self.has_changes) = (0, Instant::now(), false);
+        sinks.commit_rebuild(&self.rows.checkpoint(position, false), self.note()).await?;
+        if is_searched {
+            self.announcer.reach(position);
+        }
+        Ok(Portion::Committed)
+    }
+
+    /// Has searches answered by the index that was filled.
+    pub(super) async fn end(
+        &self,
+        sinks: &mut Sinks,
+        position: i64,
+        was_beside: bool,
+    ) -> std::result::Result<(), IndexFailure> {
+        sinks.serve_rebuilt().await?;
+        if *self.rows.store.positions().borrow() > position {
+            // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
+            sinks.tell(Some(&Incompleteness::Behind));
+            // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
+            if !was_beside {
+                self.announcer.fail();
+            }
+        }
+        tracing::info!(documents = self.progress.done(), "the full-text index is rebuilt");
+        self.announcer.end_rebuild(position);
+        Ok(())
+    }
+
+    async fn read_on(&mut self) -> Result<Option<Vec<Document>>> {
         while let Some(area) = self.areas.first() {
             if let Some((documents, last)) =
-                area.scan(rows.store.index_reader(), &rows.public_url, self.sequence).await?
+                area.scan(self.rows.store.index_reader(), &self.rows.public_url, self.sequence).await?
             {
                 self.sequence = last;
                 return Ok(Some(documents));
@@ -98,7 +182,7 @@ impl RebuildScan {
         Ok(None)
     }
 
-    pub(super) fn took(&mut self, documents: usize) {
+    fn took(&mut self, documents: usize) {
         self.uncommitted += documents;
         self.progress.add(documents);
         if self.logged_at.elapsed() >= LOG_EVERY {
@@ -108,77 +192,9 @@ impl RebuildScan {
         }
     }
 
-    pub(super) fn note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         let area = self.areas.first()?.name().to_owned();
         let (done, known) = (self.progress.done(), self.progress.known());
         serde_json::to_string(&Note { area, sequence: self.sequence, done, known }).ok()
-    }
-}
-
-impl Follower {
-    pub(super) async fn begin_scan(&mut self, note: Option<&str>) -> std::result::Result<(), IndexFailure> {
-        let reason = self.sinks.take_reason().unwrap_or_else(|| {
-            if note.is_some() { "its rebuild was interrupted" } else { "it is new" }.to_owned()
-        });
-        tracing::info!(reason, goes_on = note.is_some(), "starting to rebuild the full-text index");
-        let scan = RebuildScan::begin(&self.rows.store, note).await?;
-        if !self.sinks.is_beside() {
-            self.sinks.serve(Some(&Incompleteness::Rebuilding(scan.progress.clone())));
-        }
-        self.announcer.begin_rebuild(self.position, &scan.progress, self.sinks.is_beside());
-        self.scan = Some(scan);
-        Ok(())
-    }
-
-    pub(super) async fn continue_scan(&mut self) -> std::result::Result<(), IndexFailure> {
-        let Some(scan) = &mut self.scan else { return Ok(()) };
-        let portion = scan.read_on(&self.rows).await?;
-        let is_through = portion.is_none();
-        if let Some(documents) = portion {
-            let count = documents.len();
-            let changes = documents.into_iter().map(Change::Put).collect();
-            self.sinks.fill(changes).await?;
-            scan.took(count);
-            self.announcer.report_rebuild(&scan.progress);
-        }
-        if is_through {
-            return self.finish_scan().await;
-        }
-        let is_searched = !self.sinks.is_beside();
-        let every = if scan.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
-        let is_due = is_searched && scan.committed_at.elapsed() >= every;
-        if is_due || scan.uncommitted >= REBUILD_COMMIT {
-            (scan.uncommitted, scan.committed_at, scan.has_changes) = (0, Instant::now(), false);
-            let note = scan.note();
-            let checkpoint = self.checkpoint(self.position, false);
-            self.sinks.commit_rebuild(&checkpoint, note).await?;
-            self.failures = 0;
-            if is_searched {
-                self.announcer.reach(self.position);
-            }
-        }
-        Ok(())
-    }
-
-    async fn finish_scan(&mut self) -> std::result::Result<(), IndexFailure> {
-        let checkpoint = self.checkpoint(self.position, true);
-        let was_beside = self.sinks.is_beside();
-        self.sinks.commit_rebuild(&checkpoint, None).await?;
-        self.sinks.exchange().await?;
-        // The rebuild counts as done even if a later step fails.
-        (self.rebuild, self.beside) = (false, RebuildState::None);
-        self.sinks.serve_rebuilt().await?;
-        if *self.rows.store.positions().borrow() > self.position {
-            // Entries remain in the log; the step [`ReaderStep::CaughtUp`] follows them.
-            self.sinks.tell(Some(&Incompleteness::Behind));
-            // The index replaced by a side-by-side rebuild lacked these entries too, so readiness stays.
-            if !was_beside {
-                self.announcer.fail();
-            }
-        }
-        let documents = self.scan.take().map_or(0, |scan| scan.progress.done());
-        tracing::info!(documents, "the full-text index is rebuilt");
-        self.announcer.end_rebuild(self.position);
-        Ok(())
     }
 }

@@ -7,7 +7,6 @@ use tokio::sync::{
     oneshot,
 };
 
-use super::follower::Follower;
 use crate::{error::Error, index_progress::Progress};
 
 const FULL_FOR: Duration = Duration::from_mins(1);
@@ -22,6 +21,19 @@ pub(super) enum RebuildState {
     UnderWay,
     /// It failed. Only a request or a restart begins it again, or it could fail forever.
     GivenUp,
+}
+
+/// Requests to a follower for a rebuild, and what became of the last one.
+pub(super) struct RebuildRequests {
+    pub(super) asks: mpsc::Receiver<Ask>,
+    /// The request to answer once the rebuild has begun.
+    asked: Option<Ask>,
+    /// Whether the next opening begins a rebuild.
+    pub(super) is_due: bool,
+    /// Whether an operator has foreign indexes replaced.
+    takes_over: bool,
+    /// The last rebuild beside the searched index.
+    pub(super) state: RebuildState,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -58,39 +70,50 @@ impl From<Refusal> for Error {
     }
 }
 
-impl Follower {
+impl RebuildRequests {
+    pub(super) fn new(asks: mpsc::Receiver<Ask>, is_due: bool) -> Self {
+        Self { asks, asked: None, is_due, takes_over: is_due, state: RebuildState::None }
+    }
+
     /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
-    pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
+    pub(super) fn take_up(&mut self, ask: Ask, refusal: Option<Refusal>) -> bool {
         if ask.is_closed() {
             return false;
         }
         self.asked = Some(ask);
-        let refusal = self.refusal();
-        if refusal.is_none() {
-            (self.rebuild, self.beside) = (true, RebuildState::None);
+        if let Some(refusal) = refusal {
+            self.answer(Err(refusal));
+            return false;
         }
-        refusal.map(|refusal| self.answer(Err(refusal))).is_none()
+        (self.is_due, self.state) = (true, RebuildState::None);
+        true
     }
 
-    fn refusal(&self) -> Option<Refusal> {
-        if self.scan.is_some() {
-            Some(Refusal::UnderWay)
-        } else if !self.sinks.has_room_beside() {
-            Some(Refusal::NotBeside)
-        } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
-            Some(Refusal::NoRoom)
-        } else {
-            None
+    /// Has foreign indexes replaced at the next opening.
+    pub(super) fn take_over(&mut self, ask: Ask) {
+        if !ask.is_closed() {
+            (self.is_due, self.takes_over, self.asked) = (true, true, Some(ask));
         }
     }
 
-    pub(super) fn give_up_beside(&mut self) {
-        if self.beside == RebuildState::UnderWay {
+    /// Whether foreign indexes are to be replaced, once.
+    pub(super) fn takes_over(&mut self) -> bool {
+        std::mem::take(&mut self.takes_over)
+    }
+
+    /// Ends a rebuild that succeeded.
+    pub(super) fn end(&mut self) {
+        (self.is_due, self.state) = (false, RebuildState::None);
+    }
+
+    /// Gives up a rebuild beside the searched index; returns whether one was under way.
+    pub(super) fn give_up(&mut self) -> bool {
+        let was_under_way = self.state == RebuildState::UnderWay;
+        if was_under_way {
             tracing::error!("the rebuild of the index failed; the current index stays in use");
-            (self.rebuild, self.beside) = (false, RebuildState::GivenUp);
-            self.announcer.give_up();
-            self.asked = None;
+            (self.is_due, self.state, self.asked) = (false, RebuildState::GivenUp, None);
         }
+        was_under_way
     }
 
     pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {

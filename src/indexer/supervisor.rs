@@ -9,9 +9,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    context::{Context, Outputs},
     progress::{Announcer, Freshness},
     rebuild_request::{Ask, pass_on},
-    run::{Context, EngineRun, Outputs},
+    run::EngineRun,
 };
 use crate::{config::EngineKind, error::Error, index_progress::Progress};
 

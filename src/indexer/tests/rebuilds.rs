@@ -158,13 +158,13 @@ async fn damage_ends_a_rebuild_beside_the_index() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), true).await;
     follower.prepare().await.unwrap();
-    assert_eq!(follower.beside, rebuild_request::RebuildState::UnderWay);
+    assert_eq!(follower.requests.state, rebuild_request::RebuildState::UnderWay);
     follower.recover(IndexFailure::Unusable("a test says so".to_owned())).await;
     follower.prepare().await.unwrap();
     assert!(!follower.sinks.is_beside() && follower.scan.is_some());
     let trouble = break_index(&mut follower).await;
     follower.recover(trouble).await;
-    assert_eq!(follower.beside, rebuild_request::RebuildState::None, "nothing was given up");
+    assert_eq!(follower.requests.state, rebuild_request::RebuildState::None, "nothing was given up");
     follower.prepare().await.unwrap();
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
