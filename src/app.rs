@@ -42,7 +42,7 @@ use crate::{
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
         subscriptions::{SubscriptionsState, scheduler::Scheduler},
-        tasks::{self, quick_deal::QuickDeals},
+        tasks::{creation::TaskCreations, quick_deal::QuickDeals},
     },
     registry::{Registry, SourcePolicy},
     replicas::{JoinError, Replicas, SharedSettings},
@@ -92,8 +92,8 @@ pub struct App {
     pub quick_deals: Arc<QuickDeals>,
     /// Runs of subscriptions.
     pub subscriptions: Scheduler,
-    /// Single creations of tasks.
-    pub(crate) creations: Arc<tasks::Creations>,
+    /// Creation of tasks.
+    pub(crate) creations: Arc<TaskCreations>,
     /// Write rate of each application (decisions 9.9).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
     /// Message rates of group robots (decisions 9.5).
@@ -253,10 +253,10 @@ impl App {
             clock,
             index_progress: indexer.progress(),
             index: indexer.control(),
-            bulk,
             quick_deals: Arc::new(quick_deals),
             subscriptions,
-            creations: tasks::creations(store.clone()),
+            creations: TaskCreations::new(store.clone(), bulk.clone(), config.limits.batch_items).into(),
+            bulk,
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
             body_budget: ByteBudget::new(config.limits.held_body_bytes),

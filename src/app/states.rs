@@ -153,8 +153,6 @@ impl FromRef<Arc<App>> for TasksState {
     fn from_ref(app: &Arc<App>) -> Self {
         Self {
             store: app.store.clone(),
-            limits: Arc::clone(&app.limits),
-            bulk: app.bulk.clone(),
             quick_deals: Arc::clone(&app.quick_deals),
             creations: Arc::clone(&app.creations),
         }

@@ -4,8 +4,7 @@ mod tests;
 use std::collections::HashMap;
 
 use super::{
-    forms::{CreatedTask, Ending, NewTask, Task, TaskDetails},
-    quick_deal,
+    forms::{CreatedTask, Ending, NewTask, Task},
     states::{DONE, TaskMove, TaskStatus, after},
 };
 use crate::{
@@ -229,11 +228,12 @@ struct DetailsRow {
     end_result: Option<String>,
 }
 
+/// The row of a task, and the task with its present status and ending.
 pub(super) async fn find_details(
     reader: &Connection,
     tenant_id: i64,
     id: &str,
-) -> Result<Option<(StoredTask, TaskDetails)>> {
+) -> Result<Option<(StoredTask, Task)>> {
     let statement = sql(
         format!("SELECT {COLUMNS}, end_comment, end_result FROM tasks WHERE tenant_id = ? AND id = ?"),
         [tenant_id.into(), id.into()],
@@ -241,12 +241,8 @@ pub(super) async fn find_details(
     let Some(found) = statement.fetch_optional::<DetailsRow>(reader).await? else { return Ok(None) };
     let DetailsRow { row, end_comment, end_result } = found;
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
-    let details = TaskDetails {
-        id: row.id.clone(),
-        task: Task { status: Some(row.status), end_comment, end_result, ..task },
-        quick_deal_log: quick_deal::repo::list(reader, id).await?,
-    };
-    Ok(Some((row, details)))
+    let task = Task { status: Some(row.status), end_comment, end_result, ..task };
+    Ok(Some((row, task)))
 }
 
 pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<StoredTask>> {

@@ -2,6 +2,7 @@
 
 use super::{
     forms::{Ending, TaskDetails, TaskForm},
+    quick_deal::repo as log,
     repo::{self, MoveOutcome, StoredTask},
     states::{DONE, TaskMove, TaskStatus},
 };
@@ -121,10 +122,13 @@ pub async fn show(
     id: &str,
     form: TaskForm,
 ) -> Result<Option<TaskDetails>> {
-    let Some((row, details)) = repo::find_details(reader, tenant_id, id).await? else { return Ok(None) };
+    let Some((row, task)) = repo::find_details(reader, tenant_id, id).await? else { return Ok(None) };
     let is_done = row.status()?.module() == Some(DONE);
-    let is_shown = is_done == (form == TaskForm::Done) && actor.role(&row)?.is_some();
-    Ok(is_shown.then_some(details))
+    if is_done != (form == TaskForm::Done) || actor.role(&row)?.is_none() {
+        return Ok(None);
+    }
+    let quick_deal_log = log::list(reader, id).await?;
+    Ok(Some(TaskDetails { id: row.id, task, quick_deal_log }))
 }
 
 pub(super) fn absent() -> Error {
