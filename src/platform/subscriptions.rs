@@ -1,16 +1,18 @@
 //! Subscriptions: built-in content that the server fetches by itself, from feeds, folders and databases.
 //!
-//! [`scheduler`] starts the due runs, at one replica. `run` carries one out: it reads a source, whose `entries` become
-//! items. `batch` writes items and progress in one transaction. [`upkeep`] removes items that are too old.
+//! [`scheduler`] starts the due runs, at one replica. `execution` carries one out: it reads a source, whose `entries`
+//! become items. `run` writes them: `batch` writes items and progress in one transaction. [`upkeep`] removes items that are too old.
 
 mod batch;
 mod entries;
+mod execution;
 mod feed;
 mod folder;
 pub mod forms;
 mod hosts;
 mod origins;
 mod repo;
+pub mod report;
 mod run;
 mod schedule;
 pub mod scheduler;

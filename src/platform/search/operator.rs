@@ -4,14 +4,13 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use serde::Deserialize;
 use trawl_macros::operation;
 use trawl_search::Viewer;
 
 use super::{
     SearchState,
     page::{NoSourceEnvelope, SearchEnvelope},
-    parameters::{PlaceParameters, RawParameters, TermParameters},
+    parameters::{PersonParameter, PlaceParameters, RawParameters, TermParameters},
     routes::{search, viewer},
 };
 use crate::{
@@ -25,15 +24,6 @@ use crate::{
     http::envelope::{BodyRefusals, FailureEnvelope, Refusals},
     platform::directory::AreaDirectory,
 };
-
-/// The person to search as.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct PersonParameter {
-    /// Searches as this person, by synchronised id; if absent, as an application without a person.
-    pub(super) user_id: Option<String>,
-}
 
 /// Searches a module as an application or as a person of the tenant.
 ///

@@ -15,7 +15,7 @@ use crate::{
     http::extract::{check_content_type, has_body, read_body},
     identity::scopes::Scope,
     json,
-    platform::search::{SearchState, after::wait_for_change, operator::PersonParameter},
+    platform::search::{SearchState, after::wait_for_change},
 };
 
 const DEFAULT_LIMIT: usize = 10;
@@ -94,6 +94,15 @@ pub(super) struct PlaceParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>)]
     pinned: Option<String>,
+}
+
+/// The person to search as.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
+#[serde(rename_all = "camelCase", default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PersonParameter {
+    /// Searches as this person, by synchronised id; if absent, as an application without a person.
+    pub(super) user_id: Option<String>,
 }
 
 /// The best matches of all modules.

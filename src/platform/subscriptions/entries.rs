@@ -3,7 +3,7 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::forms::EntryProblem;
+use super::report::EntryProblem;
 use crate::{
     error::{Error, Result},
     platform::{

@@ -10,7 +10,8 @@ use url::Url;
 use super::{
     batch::Batch,
     entries::read_entries,
-    forms::{Feed, RunOutcome},
+    forms::Feed,
+    report::RunOutcome,
     run::{Ending, Failure, Run, Stop},
 };
 use crate::{error::Error, rows};

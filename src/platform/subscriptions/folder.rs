@@ -18,8 +18,9 @@ use self::walk::{Found, FoundFile};
 use super::{
     batch::{Batch, NewItem},
     entries::{checked, entry_id, item_id},
-    forms::{EntryProblem, Folder, RunOutcome},
+    forms::Folder,
     repo,
+    report::{EntryProblem, RunOutcome},
     run::{BATCH, Ending, Run, Stop},
     schedule::oldest_kept,
 };

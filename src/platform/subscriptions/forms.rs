@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     SubscriptionsState,
     repo::{SubscriptionRow, SubscriptionSettings},
+    report::LastRun,
     secrets,
 };
 use crate::{
@@ -94,65 +95,6 @@ pub struct Subscription {
     pub last_run: Option<LastRun>,
     /// When it runs next, epoch milliseconds; null until an operator asks for a run.
     pub next_run_at: Option<i64>,
-}
-
-/// The outcome of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RunOutcome {
-    /// The source was read.
-    #[default]
-    Read,
-    /// The source has not changed since the last run.
-    Unchanged,
-    /// The source could not be read to its end.
-    Failed,
-}
-
-impl RunOutcome {
-    /// The name in metrics.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Unchanged => "unchanged",
-            Self::Failed => "failed",
-        }
-    }
-}
-
-/// A completed run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LastRun {
-    /// Begin, epoch milliseconds.
-    pub started_at: i64,
-    /// End, epoch milliseconds.
-    pub finished_at: i64,
-    /// `read`, `unchanged` or `failed`.
-    pub outcome: RunOutcome,
-    /// Entries read.
-    pub received: u64,
-    /// New items.
-    pub added: u64,
-    /// Items written anew.
-    pub changed: u64,
-    /// Items removed because the source holds them no longer.
-    pub removed: u64,
-    /// Entries that cannot be items.
-    pub refused: u64,
-    /// The first refused entries.
-    pub problems: Vec<EntryProblem>,
-    /// Why it failed; null if it did not.
-    pub error: Option<String>,
-}
-
-/// An entry that cannot be an item.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-pub struct EntryProblem {
-    /// The entry's id at the source; null if it has none.
-    pub id: Option<String>,
-    /// The wrong field and the expected value.
-    pub reason: String,
 }
 
 impl Subscription {

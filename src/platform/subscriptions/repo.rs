@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::forms::{LastRun, Origin};
+use super::{origins::Origin, report::LastRun};
 use crate::{
     platform::contents::forms::Visibility,
     store::{Connection, FromRow, Json, ROWS_PER_STATEMENT, Result, Transaction, Value, placeholders, sql},

@@ -1,26 +1,19 @@
-//! One run of a subscription.
+//! A run of a subscription under way: what it reads is counted, compared and written in batches.
 
-use std::{any::Any, mem, panic::AssertUnwindSafe, time::Duration};
+use std::mem;
 
-use futures::FutureExt;
-use tokio::time::sleep;
 use trawl_connectors::FeedClient;
-use trawl_search::panics::CaughtPanic;
 
 use super::{
     SubscriptionsState,
     batch::{self, Batch, NewItem, Progress, Written},
     entries::{self, Entries},
-    feed, folder,
-    forms::{EntryProblem, LastRun, Origin, RunOutcome},
     hosts::Hosts,
     repo::{RunEnd, SubscriptionRow},
-    schedule, secrets,
-    service::check_module,
-    sql,
+    report::{EntryProblem, LastRun, RunOutcome},
+    schedule,
 };
 use crate::{
-    auth::keys::CannotOpen,
     blobs::extraction::process::TextReader,
     error::{Error, Kind, Result},
     replicas::Fence,
@@ -30,11 +23,6 @@ use crate::{
 pub(super) const BATCH: usize = 250;
 /// Entry problems that are listed.
 const LISTED_PROBLEMS: usize = 10;
-/// Before a subscription is due again whose run could not be recorded.
-const STORE_PAUSE: Duration = Duration::from_secs(5);
-
-const CANNOT_OPEN: &str =
-    "sql.password: must be given again, as the server's master key cannot open the stored one";
 
 /// The parts that runs share.
 pub(super) struct Runner {
@@ -97,59 +85,11 @@ pub(super) struct Run<'a> {
     aged: Vec<String>,
 }
 
-/// Runs a subscription and records how it went.
-pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
-    let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
-    let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
-    let mut run = Run { runner, begun, fence, report, aged: Vec::new() };
-    let carried = AssertUnwindSafe(run.carry_out()).catch_unwind().await;
-    let panicked =
-        |payload: Box<dyn Any + Send>| Stop::from(Error::internal(CaughtPanic::new(&*payload).to_string()));
-    let failure = match carried.map_err(panicked).flatten() {
-        Ok(()) | Err(Stop::Superseded) => return,
-        Err(Stop::Failed(failure)) => failure,
-        Err(Stop::Internal(error)) => {
-            tracing::warn!(tenant_id, subscription = id, %error, "a run of a subscription met an internal failure");
-            let message = match error.kind {
-                Kind::Internal => "an internal error; the server's log has details".to_owned(),
-                _ => error.message,
-            };
-            Failure { message, ..Failure::default() }
-        }
-    };
-    if let Err(Stop::Internal(error)) = run.fail(failure).await {
-        tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
-        sleep(STORE_PAUSE).await;
-    }
-}
-
-impl Run<'_> {
-    async fn carry_out(&mut self) -> Result<(), Stop> {
-        let ending = self.read().await?;
-        self.end(ending).await
-    }
-
-    async fn read(&mut self) -> Result<Ending, Stop> {
-        let settings = self.begun.settings.clone();
-        let module = check_module(&self.runner.state, self.begun.tenant_id, &settings.module);
-        module.await.map_err(|error| match error.kind {
-            Kind::BadRequest => Stop::failed(error.message),
-            _ => error.into(),
-        })?;
-        match settings.origin.0 {
-            Origin::Feed(origin) => feed::read(self, &origin).await,
-            Origin::Folder(origin) => folder::read(self, &origin).await,
-            Origin::Sql(origin) => {
-                let password = secrets::open(
-                    &self.runner.state.keys.secrets,
-                    self.begun.tenant_id,
-                    &settings.id,
-                    settings.secret_sealed.as_deref(),
-                );
-                let password = password.map_err(|CannotOpen| Stop::failed(CANNOT_OPEN))?;
-                sql::read(self, &origin, password.as_ref()).await
-            }
-        }
+impl<'a> Run<'a> {
+    /// Begins a run, which nothing was read for.
+    pub(super) fn new(runner: &'a Runner, begun: SubscriptionRow, fence: Fence) -> Self {
+        let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
+        Self { runner, begun, fence, report, aged: Vec::new() }
     }
 
     /// Counts what was read; returns the items.
@@ -226,7 +166,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
+    /// Records that the source was read.
+    pub(super) async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
         let now = self.runner.state.clock.now();
         let next = schedule::after_success(now, self.begun.settings.interval_minutes);
         let end = RunEnd {
@@ -240,7 +181,8 @@ impl Run<'_> {
         self.write_end(ending.batch, end).await
     }
 
-    async fn fail(&mut self, failure: Failure) -> Result<(), Stop> {
+    /// Records that the source failed.
+    pub(super) async fn fail(&mut self, failure: Failure) -> Result<(), Stop> {
         let now = self.runner.state.clock.now();
         let (settings, failures) = (&self.begun.settings, self.begun.failures.saturating_add(1));
         tracing::info!(

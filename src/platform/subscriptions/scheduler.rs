@@ -13,12 +13,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use trawl_connectors::{FeedClient, SettingsError};
 
-use super::{
-    SubscriptionsState,
-    hosts::Hosts,
-    repo,
-    run::{Runner, run},
-};
+use super::{SubscriptionsState, execution::run, hosts::Hosts, repo, run::Runner};
 use crate::{
     blobs::extraction::process::TextReader,
     error::Result,

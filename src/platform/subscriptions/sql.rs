@@ -1,6 +1,7 @@
 //! Reads the rows of a query in another database.
 
 mod database;
+mod dialect;
 mod page;
 
 use secrecy::SecretString;
@@ -14,8 +15,9 @@ use self::{
 use super::{
     batch::{Batch, Progress},
     entries::read_entries,
-    forms::{RunOutcome, SqlQuery},
+    forms::SqlQuery,
     origins::check_address,
+    report::RunOutcome,
     run::{Ending, Run, Stop},
 };
 use crate::error::Error;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::database::Dialect;
+use super::dialect::Dialect;
 
 /// Rows of a page.
 pub(super) const PAGE_ROWS: usize = 200;
