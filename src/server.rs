@@ -12,11 +12,13 @@ use std::sync::Arc;
 
 use axum::Router;
 
+use self::routes::Routers;
 use crate::{app::App, pages};
 
 /// The whole service.
 pub fn service(app: Arc<App>) -> Router {
-    let (operations, signed_urls, description) = routes::router();
-    let signed_urls = middleware::from_any_origin(signed_urls, &app);
-    middleware::wrap(operations.merge(openapi::pages(description)).merge(pages::pages()), signed_urls, app)
+    let (Routers { operations, badges, signed_urls }, description) = routes::routers();
+    let others =
+        [middleware::with_badge_envelope(badges, &app), middleware::from_any_origin(signed_urls, &app)];
+    middleware::wrap(operations.merge(openapi::pages(description)).merge(pages::pages()), others, app)
 }

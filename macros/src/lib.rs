@@ -3,8 +3,6 @@
 use proc_macro::{Delimiter, Group, TokenStream, TokenTree};
 
 /// Describes a handler like `utoipa::path`, without method and path.
-///
-/// The description becomes a type with the handler's name.
 #[proc_macro_attribute]
 pub fn operation(description: TokenStream, handler: TokenStream) -> TokenStream {
     let mut arguments = parse("get, path = \"\",");
@@ -12,18 +10,9 @@ pub fn operation(description: TokenStream, handler: TokenStream) -> TokenStream 
     let mut path = parse("::utoipa::path");
     path.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, arguments))]);
 
-    let mut tokens = handler.clone().into_iter();
-    let name = tokens.by_ref().find(|token| token.to_string() == "fn").and_then(|_| tokens.next());
-    let Some(name) = name else {
-        return parse("compile_error!(\"operation: must stand above a function\");");
-    };
-
     let mut output = parse("#");
     output.extend([TokenTree::Group(Group::new(Delimiter::Bracket, path))]);
     output.extend(handler);
-    output.extend(parse(&format!(
-        "#[doc(hidden)] #[allow(non_camel_case_types)] pub type {name} = __path_{name};"
-    )));
     output
 }
 

@@ -1,9 +1,7 @@
 //! The badge envelope, with `date` as text (specification, "Badges"; decisions 2.1).
 
 use axum::{
-    extract::Request,
     http::StatusCode,
-    middleware::Next,
     response::{IntoResponse, Response},
 };
 use serde::Serialize;
@@ -113,14 +111,13 @@ pub enum DatedBodyRefusals {
     UnsupportedMediaType(DatedFailure),
 }
 
-/// Rewrites failures to the badge envelope.
-pub async fn answer(request: Request, next: Next) -> Response {
-    let is_dated =
-        request.uri().path().strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let mut response = next.run(request).await;
-    if !is_dated {
-        return response;
-    }
+/// Whether a path is of the badge operations, or below them.
+pub fn covers(path: &str) -> bool {
+    path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// Rewrites a failure to the badge envelope.
+pub async fn rewrite(mut response: Response) -> Response {
     let Some(failure) = response.extensions_mut().remove::<FailureEnvelope>() else { return response };
     let body = json(response.status(), &DatedFailure::from(failure)).into_body();
     *response.body_mut() = body;

@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use axum::{
     body::HttpBody,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderMap, HeaderValue, Method, header},
     middleware::Next,
     response::Response,
 };
@@ -13,7 +13,7 @@ use governor::clock::{Clock, DefaultClock};
 
 use super::{
     routes::rules,
-    rule::{Body, Frozen, Identity, Rule},
+    rule::{Body, Frozen, Identity, POSITION, Rule},
 };
 use crate::{
     app::App,
@@ -32,9 +32,6 @@ use crate::{
 const FORM_BYTES: usize = 16 << 10;
 
 const MESSAGE_BYTES: usize = 64 << 10;
-
-/// The change log's last position, in answers of writes.
-pub(super) const POSITION: HeaderName = HeaderName::from_static("x-trawl-position");
 
 struct Readmission {
     app: Arc<App>,

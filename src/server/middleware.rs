@@ -10,7 +10,7 @@ use axum::{
     Router,
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
-    middleware::{Next, from_fn_with_state},
+    middleware::{Next, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
 };
 use metrics::Label;
@@ -35,16 +35,30 @@ pub fn from_any_origin(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<A
         .layer(any_origin())
 }
 
-/// Wraps all routes.
+/// Gives every failure of the badge operations their envelope.
+pub fn with_badge_envelope(router: Router<Arc<App>>, app: &Arc<App>) -> Router<Arc<App>> {
+    router
+        .route_layer(from_fn_with_state(Arc::clone(app), access::enforce))
+        .method_not_allowed_fallback(wrong_method)
+        .layer(CatchPanicLayer::custom(into_envelope))
+        .layer(map_response(badge_envelope::rewrite))
+}
+
+/// Wraps all routes; `others` have layers of their own.
 ///
 /// The builder's layers run in order, then the routes' own.
-pub fn wrap(router: Router<Arc<App>>, from_any_origin: Router<Arc<App>>, app: Arc<App>) -> Router {
-    router
+pub fn wrap(
+    router: Router<Arc<App>>,
+    others: impl IntoIterator<Item = Router<Arc<App>>>,
+    app: Arc<App>,
+) -> Router {
+    let router = router
         // Innermost and for existing routes only: access control.
         .route_layer(from_fn_with_state(Arc::clone(&app), access::enforce))
         .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
-        .merge(from_any_origin)
+        .method_not_allowed_fallback(wrong_method);
+    let router = others.into_iter().fold(router, Router::merge);
+    router
         // One combined layer: the router boxes each layer per request.
         .layer(
             ServiceBuilder::new()
@@ -99,11 +113,13 @@ fn without_odd_request_id(mut request: Request) -> Request {
 }
 
 async fn unknown_path(method: Method, uri: Uri, headers: HeaderMap) -> Response {
-    match pages::missing_page(&method, &headers, uri.path()).await {
-        Some(page) => page,
-        None => Error::not_found(format!("there is no {} here; /docs lists the operations", uri.path()))
-            .into_response(),
+    let path = uri.path();
+    if let Some(page) = pages::missing_page(&method, &headers, path).await {
+        return page;
     }
+    let absent = Error::not_found(format!("there is no {path} here; /docs lists the operations"));
+    let response = absent.into_response();
+    if badge_envelope::covers(path) { badge_envelope::rewrite(response).await } else { response }
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Error {
@@ -139,7 +155,7 @@ async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     } else {
         tracing::info_span!("request", id, %method)
     };
-    let mut response = badge_envelope::answer(request, next).instrument(span.clone()).await;
+    let mut response = next.run(request).instrument(span.clone()).await;
     response.headers_mut().insert(REPLICA, app.replica_header.clone());
 
     let status = response.status();

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::{Router, routing::MethodRouter};
+use axum::{
+    Router,
+    routing::{MethodFilter, MethodRouter, on},
+};
 use utoipa::{
-    __dev::{SchemaReferences, Tags},
-    OpenApi, Path,
+    OpenApi,
     openapi::{
-        HttpMethod, ObjectBuilder, OpenApi as Document, RefOr,
+        ObjectBuilder, OpenApi as Document, RefOr,
         header::HeaderBuilder,
         path::{Operation, Paths},
         schema::Type,
@@ -16,17 +18,18 @@ use utoipa::{
 use utoipa_axum::{
     PathItemExt,
     router::{OpenApiRouter, UtoipaMethodRouter},
+    routes,
 };
 
 use super::{
-    access::POSITION,
     health, openapi,
-    rule::{Body, Rule, anyone, application, either, person},
+    rule::{Body, POSITION, Rule, anyone, application, either, person},
 };
 use crate::{
     admin,
     app::App,
     auth::oauth::routes as oauth,
+    http::badge_envelope,
     identity::scopes::Scope::{
         Admin, Collab, ContentsRead, ContentsWrite, DirectoryRead, DirectoryWrite, Files, Tasks, Tenants,
     },
@@ -46,7 +49,7 @@ macro_rules! table {
     ($($method:ident $path:literal $rule:expr => $handler:path;)*) => {
         &[$(Route {
             rule: $rule.at(stringify!($method), $path),
-            register: |rule| register::<$handler>(rule, |router, method| router.on(method.to_method_filter(), $handler)),
+            register: |rule| place(rule, routes!($handler), |method| on(method, $handler)),
         },)*]
     };
 }
@@ -255,33 +258,56 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     OPERATIONS.iter().map(|route| &route.rule).chain(PAGES)
 }
 
-pub(super) fn router() -> (Router<Arc<App>>, Router<Arc<App>>, Document) {
-    let (mut operations, mut signed_urls) =
-        (OpenApiRouter::with_openapi(openapi::Description::openapi()), OpenApiRouter::new());
-    for Route { rule, register } in OPERATIONS {
-        let router = if rule.body == Body::Content { &mut signed_urls } else { &mut operations };
-        *router = std::mem::take(router).routes(register(rule));
-    }
-    let (operations, mut description) = operations.split_for_parts();
-    let (signed_urls, of_signed_urls) = signed_urls.split_for_parts();
-    description.merge(of_signed_urls);
-    (operations, signed_urls, description)
+/// Routers of the operations, by the layers around them.
+pub(super) struct Routers {
+    pub(super) operations: Router<Arc<App>>,
+    /// Their failures have an envelope of their own.
+    pub(super) badges: Router<Arc<App>>,
+    /// Pages of any origin may call them.
+    pub(super) signed_urls: Router<Arc<App>>,
 }
 
-fn register<D: Path + SchemaReferences + for<'t> Tags<'t>>(
+pub(super) fn routers() -> (Routers, Document) {
+    let mut description = openapi::Description::openapi();
+    let mut collect = |belongs: fn(&Rule) -> bool| {
+        let chosen = OPERATIONS.iter().filter(|route| belongs(&route.rule));
+        let (router, described) = chosen
+            .fold(OpenApiRouter::new(), |router, Route { rule, register }| router.routes(register(rule)))
+            .split_for_parts();
+        description.merge(described);
+        router
+    };
+    let routers = Routers {
+        operations: collect(|rule| !has_badge_envelope(rule) && !is_signed(rule)),
+        badges: collect(has_badge_envelope),
+        signed_urls: collect(is_signed),
+    };
+    (routers, description)
+}
+
+fn has_badge_envelope(rule: &Rule) -> bool {
+    badge_envelope::covers(rule.path)
+}
+
+fn is_signed(rule: &Rule) -> bool {
+    rule.body == Body::Content
+}
+
+/// Puts a described handler at the method and path of its rule.
+fn place(
     rule: &Rule,
-    on: fn(MethodRouter<Arc<App>>, HttpMethod) -> MethodRouter<Arc<App>>,
+    (schemas, mut described, _): UtoipaMethodRouter<Arc<App>>,
+    handler: fn(MethodFilter) -> MethodRouter<Arc<App>>,
 ) -> UtoipaMethodRouter<Arc<App>> {
-    let (mut schemas, mut paths) = (Vec::new(), Paths::new());
-    D::schemas(&mut schemas);
-    let mut operation = D::operation();
-    operation.tags = Some(D::tags().iter().map(ToString::to_string).collect());
-    if rule.tells_position() {
-        describe_position(&mut operation);
+    let (method, mut paths) = (rule.http_method(), Paths::new());
+    // `#[operation]` describes every handler as `GET ""`.
+    if let Some(mut operation) = described.paths.remove("").and_then(|item| item.get) {
+        if rule.tells_position() {
+            describe_position(&mut operation);
+        }
+        paths.add_path_operation(rule.path, vec![method.clone()], operation);
     }
-    let method = rule.http_method();
-    paths.add_path_operation(rule.path, vec![method.clone()], operation);
-    (schemas, paths, on(MethodRouter::new(), method))
+    (schemas, paths, handler(method.to_method_filter()))
 }
 
 fn describe_position(operation: &mut Operation) {

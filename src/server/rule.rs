@@ -1,8 +1,12 @@
 //! Access rules of operations.
 
+use axum::http::HeaderName;
 use utoipa::openapi::HttpMethod;
 
 use crate::identity::scopes::Scope;
+
+/// The change log's last position, in answers of writes.
+pub(super) const POSITION: HeaderName = HeaderName::from_static("x-trawl-position");
 
 /// The required identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

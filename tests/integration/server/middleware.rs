@@ -13,7 +13,7 @@ use crate::util::{
 async fn serve(app: &TestApp, routes: Router<Arc<App>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
-    let service = wrap(routes, Router::new(), Arc::clone(&app.app));
+    let service = wrap(routes, [], Arc::clone(&app.app));
     tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     base
 }
