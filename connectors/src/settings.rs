@@ -1,3 +1,4 @@
+use std::error::Error;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -181,8 +182,8 @@ pub enum SettingsError {
 
 impl SettingsError {
     /// With the first cause: reqwest names only its builder.
-    pub(crate) fn client(error: &reqwest::Error) -> Self {
-        let mut cause: &dyn std::error::Error = error;
+    pub(crate) fn client(error: &(dyn Error + 'static)) -> Self {
+        let mut cause = error;
         while let Some(earlier) = cause.source() {
             cause = earlier;
         }

@@ -7,6 +7,7 @@ mod http;
 mod resolver;
 #[cfg(test)]
 mod tests;
+mod tls;
 mod unpooled_http;
 
 pub(crate) use body::{Body, read_body, receive_body};

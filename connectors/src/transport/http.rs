@@ -10,6 +10,7 @@ use url::Url;
 use super::endpoint::Endpoint;
 use super::failure::{TransportError, broke_before_answer};
 use super::resolver::{GuardedResolver, SystemResolver};
+use super::tls::{self, Versions};
 use crate::addresses::AddressRules;
 use crate::settings::SettingsError;
 
@@ -24,8 +25,14 @@ pub(crate) struct Http {
 }
 
 /// Connects to allowed addresses only. The caller checks the text of the address.
-pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder {
-    Client::builder()
+pub(super) fn guarded(
+    names: Arc<dyn Resolve>,
+    is_listed: bool,
+    versions: Versions,
+) -> Result<ClientBuilder, SettingsError> {
+    let tls = tls::config(versions).map_err(|error| SettingsError::client(&error))?;
+    let builder = Client::builder()
+        .tls_backend_preconfigured(tls)
         .user_agent(concat!("trawl/", env!("CARGO_PKG_VERSION")))
         // `Http::send` follows them.
         .redirect(redirect::Policy::none())
@@ -33,7 +40,11 @@ pub(crate) fn guarded(names: Arc<dyn Resolve>, is_listed: bool) -> ClientBuilder
         .no_proxy()
         .dns_resolver(GuardedResolver::new(names, is_listed))
         // `body` bounds them before and after inflating.
-        .no_gzip()
+        .no_gzip();
+    Ok(match versions {
+        Versions::All => builder,
+        Versions::Http1 => builder.http1_only(),
+    })
 }
 
 impl Http {
@@ -57,7 +68,7 @@ impl Http {
         rules
             .check_url(url)
             .map_err(|refusal| SettingsError::Address { setting: endpoint.setting, refusal })?;
-        let client = guarded(names, rules.lists(url))
+        let client = guarded(names, rules.lists(url), Versions::All)?
             .pool_max_idle_per_host(max_idle)
             .build()
             .map_err(|error| SettingsError::client(&error))?;
