@@ -94,9 +94,15 @@ pub(super) async fn run(connection: &Connection) -> Result<()> {
 }
 
 async fn run_first(connection: &Connection, count: usize) -> Result<()> {
-    for migration in of(connection.dialect()).iter().take(count) {
+    let migrations = &of(connection.dialect())[..count];
+    if !is_applied(connection, &migrations[0]).await? {
+        // A new database: one durable commit is enough.
+        return in_transaction(connection, async || apply_missing(connection, migrations).await).await;
+    }
+    for migration in migrations {
         if !is_applied(connection, migration).await? {
-            in_transaction(connection, async || apply(connection, migration).await).await?;
+            let work = async || apply_missing(connection, std::slice::from_ref(migration)).await;
+            in_transaction(connection, work).await?;
         }
     }
     Ok(())
@@ -113,14 +119,18 @@ pub(super) async fn in_transaction(
     done.and(ended)
 }
 
-async fn apply(connection: &Connection, migration: &Migration) -> Result<()> {
-    if is_applied(connection, migration).await? {
-        return Ok(());
+/// Applies what no other process has applied since.
+async fn apply_missing(connection: &Connection, migrations: &[Migration]) -> Result<()> {
+    for migration in migrations {
+        if is_applied(connection, migration).await? {
+            continue;
+        }
+        connection.run_script(migration.script).await?;
+        let values = [migration.name.into(), (now_millis() / 1_000).into()];
+        let insert = sql("INSERT INTO seaql_migrations (version, applied_at) VALUES (?, ?)", values);
+        insert.execute(connection).await?;
     }
-    connection.run_script(migration.script).await?;
-    let values = [migration.name.into(), (now_millis() / 1_000).into()];
-    let insert = sql("INSERT INTO seaql_migrations (version, applied_at) VALUES (?, ?)", values);
-    insert.execute(connection).await.map(drop)
+    Ok(())
 }
 
 async fn is_applied(connection: &Connection, migration: &Migration) -> Result<bool> {
