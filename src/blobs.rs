@@ -1,4 +1,4 @@
-//! Stores of file contents: local disk or S3 (decisions 10.3).
+//! Stores of file contents: local disk or S3.
 //!
 //! A store knows neither file names nor owners. A commit composes the parts durably, inserts the `blobs` row, and then
 //! keeps the content. A crash leaves no content without a row.

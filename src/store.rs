@@ -60,7 +60,7 @@ pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 /// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
 
-/// Between attempts to reach the database at start.
+/// Interval between attempts to reach the database at start.
 const WAIT_INTERVAL: Duration = Duration::from_secs(1);
 
 const SCAN_QUEUE_TIMEOUT: Duration = Duration::from_secs(1);

@@ -1,8 +1,9 @@
 //! Consistency of contents and their rows, and removal of unreferenced contents.
 //!
-//! Three tables tell what may be in the store, at any time and after a crash:
+//! Three tables list the possible contents of the store, at any time and after a crash:
+//!
 //! - `blobs`: contents to read. A commit writes the row with a key that was never used, then the content, then the
-//!   version; the version's transaction checks that the row has kept its key.
+//!   version. The version's transaction checks that the row has kept its key.
 //! - `doubtful_blobs`: contents that may have no version. Commits in progress have a time (`noted_at`).
 //! - `removed_blobs`: keys without a row in `blobs`, to be removed from the store. A late removal harms no later content.
 
@@ -26,7 +27,9 @@ const PORTIONS: usize = 20;
 /// Concurrent removals: a store may be far away.
 const AT_ONCE: usize = 8;
 
-/// Time in milliseconds for which the noted content of a commit in progress is not swept, to spare its repetition.
+/// Milliseconds for which the content of a commit is not swept.
+///
+/// A swept content would have to be composed again.
 const COMMIT_TIME: i64 = 600_000;
 
 /// The store of contents, with the cursors of its sweeps.
@@ -150,7 +153,9 @@ async fn removed_after(store: &Store, after: &str) -> Result<Vec<String>> {
     Ok(statement.fetch_values(store.reader()).await?)
 }
 
-/// Whether a content's row still has the key under which it was kept; otherwise that key will be removed.
+/// Whether a content's row still has its key of the store.
+///
+/// Otherwise that key will be removed.
 ///
 /// # Errors
 /// Those of the database.

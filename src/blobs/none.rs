@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 const RETRY_AFTER: Duration = Duration::from_mins(1);
 
-/// The store where the settings name none (decisions 11.1). It has nothing to remove.
+/// Refuses contents where `storage.kind` is `none`; has nothing to remove.
 pub(super) struct NoStore;
 
 fn refused() -> Error {

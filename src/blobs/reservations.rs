@@ -1,4 +1,4 @@
-//! Quota reservations of uploads before their commit (decisions 10.1).
+//! Quota reservations of uploads before their commit.
 
 use super::local::upload_gone;
 use crate::{

@@ -1,6 +1,6 @@
 //! Contents in an S3-compatible store.
 //!
-//! Clients use URLs that the store checks (decisions 10.3). A commit streams the parts through this server for hashing
+//! Clients use URLs that the store checks. A commit streams the parts through this server for hashing
 //! and scanning.
 //!
 //! `uploads/<upload id>/<5 digits>` is a part. `uploads/<upload id>/whole-<random>` is a composed content, without a

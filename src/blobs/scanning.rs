@@ -1,4 +1,4 @@
-//! Malware scanning of contents before their commit (decisions 10.6).
+//! Malware scanning of contents before their commit (book: how-to/scanner.md).
 
 pub mod clamd;
 

@@ -1,4 +1,4 @@
-//! Signed URLs of the embedded store, usable by any holder (decisions 10.3).
+//! Signed URLs of the embedded store, usable by any holder.
 
 use aws_lc_rs::hmac;
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};

@@ -212,7 +212,7 @@ async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &m
 }
 
 async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key: &str) -> Result<bool> {
-    // In the order in which a sweep takes a key from the tables and its content from the store.
+    // The reads follow the order in which a sweep moves a key between tables and then removes its content.
     let stored = Stored { store_key: store_key.to_owned(), size: 0 };
     let leaves = sql("SELECT 1 FROM removed_blobs WHERE store_key = ?", [store_key.into()]);
     if !rows_of(reader, &[stored]).await?.is_empty() || leaves.exists(reader).await? {

@@ -1,4 +1,4 @@
-//! What the runs of all engines share.
+//! Context that the runs of all engines share.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -14,7 +14,7 @@ pub(super) struct Context {
     pub(super) data: PathBuf,
     pub(super) settings: Index,
     pub(super) leases: Leases,
-    /// Where a cluster is configured.
+    /// The cluster, if configured.
     pub(super) cluster: Option<OpenSearch>,
     /// Codes of tenants with indexes of their own.
     pub(super) own_indexes: Vec<String>,

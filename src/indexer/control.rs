@@ -145,7 +145,7 @@ impl IndexControl {
     /// Begins to fill another engine, which answers searches once it is level. Returns the state.
     ///
     /// # Errors
-    /// 409 while a move runs, to the present engine, and to a cluster that is not configured.
+    /// 409 during a move, to the present engine, and to a cluster without settings.
     pub async fn move_to(&self, to: EngineKind) -> Result<IndexState> {
         let (answer, answered) = oneshot::channel();
         self.ask(Command::Move(to, answer), answered).await??;

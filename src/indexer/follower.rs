@@ -61,7 +61,7 @@ impl Batch {
         self.uncommitted.is_none() && self.applied_since.is_none()
     }
 
-    /// When the first of its changes came.
+    /// The time when the first of its changes came.
     fn since(&self) -> Instant {
         let uncommitted = self.uncommitted.map(|(_, since)| since);
         uncommitted.or(self.applied_since).unwrap_or_else(Instant::now)

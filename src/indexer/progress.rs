@@ -85,7 +85,9 @@ impl Announcer {
         });
     }
 
-    /// To be called by each run of an engine: with true once it is level and shared by all replicas.
+    /// Sets whether a failure leaves the server ready.
+    ///
+    /// Each run of an engine calls it. It is true once all replicas share its index, and it is level.
     pub(super) fn set_stays_ready(&self, stays_ready: bool) {
         self.progress.send_if_modified(|progress| {
             std::mem::replace(&mut progress.stays_ready, stays_ready) != stays_ready

@@ -27,7 +27,7 @@ const REBUILD_COMMIT: usize = 50_000;
 /// Interval between commits of a rebuild that is searched already.
 const REBUILD_COMMIT_EVERY: Duration = Duration::from_millis(500);
 
-/// Like [`REBUILD_COMMIT_EVERY`], while changes of the log wait to be searchable.
+/// [`REBUILD_COMMIT_EVERY`] while changes of the log wait to be searchable.
 const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
 
 /// A rebuild under way.
@@ -46,7 +46,7 @@ pub(super) struct RebuildScan {
     logged_at: Instant,
 }
 
-/// What became of a portion.
+/// Outcome of a portion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Portion {
     Indexed,

@@ -26,7 +26,9 @@ pub(super) struct EngineRun {
 }
 
 impl EngineRun {
-    /// Serves the index where it can be opened at once, and follows the log in the background.
+    /// Starts to follow the log in the background.
+    ///
+    /// Serves the index before, if it can be opened at once.
     pub(super) async fn start(
         context: &Arc<Context>,
         kind: EngineKind,

@@ -25,10 +25,10 @@ use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lea
 
 const LEASE: &str = "index";
 
-/// Between looks at the lease: by the leader, and by replicas that would take it.
+/// Interval at which the leader and its successors check the lease.
 const LEASE_INTERVAL: Duration = Duration::from_secs(3);
 
-/// Between reads of the leader's commits, while changes are not searchable.
+/// Interval between reads of the leader's commits while changes are not searchable.
 const BEHIND_INTERVAL: Duration = Duration::from_millis(20);
 const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -346,7 +346,7 @@ async fn own_tenants(store: &Store, codes: &[String]) -> Result<Vec<i64>> {
 /// This replica's time as the leader.
 struct Term {
     follower: Follower,
-    /// Of the follower.
+    /// Requests to the follower.
     asks: mpsc::Sender<Ask>,
     lease: Arc<Lease>,
     /// Cancelled when the lease is lost.

@@ -16,7 +16,9 @@ use super::{
 };
 use crate::{config::EngineKind, error::Error, index_progress::Progress};
 
-/// Time for the target of a move to follow the last changes, while none is indexed elsewhere.
+/// Time for the target of a move to follow the last changes.
+///
+/// Meanwhile no change is indexed elsewhere.
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request of an operator.

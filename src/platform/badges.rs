@@ -1,4 +1,4 @@
-//! Badges of a tenant, written by applications and read by everyone (decisions 9.2).
+//! Badges of a tenant, written by applications and read by everyone.
 
 mod forms;
 mod repo;

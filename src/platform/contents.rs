@@ -1,4 +1,4 @@
-//! Built-in content written by applications (decisions 4.3).
+//! Built-in content written by applications.
 
 pub mod documents;
 pub mod forms;

@@ -1,4 +1,4 @@
-//! Devices of people; tokens may be bound to them (decisions 9.7).
+//! Devices of people; tokens may be bound to them.
 
 pub mod forms;
 mod repo;

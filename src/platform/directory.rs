@@ -25,7 +25,7 @@ async fn principals(connection: &Connection, tenant_id: i64, person: &Person) ->
 /// A person's place, as sorted principals.
 ///
 /// They name the person by id and login, departments with ancestors, active groups, and owned subjects.
-/// An item naming any is visible (decisions 4.3, 4.5, 9.6). Moving a person changes no document.
+/// An item naming any is visible. Moving a person changes no document.
 pub async fn standing(
     connection: &Connection,
     tenant_id: i64,

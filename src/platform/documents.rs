@@ -164,7 +164,7 @@ mod tests {
     use super::*;
     use crate::{platform::contents::forms::owning_endpoint, registry::modules::DEFAULT_MODULES};
 
-    /// Else `PUT /v1/contents/CODE` would store items that no search finds.
+    /// Otherwise `PUT /v1/contents/CODE` would store items that no search finds.
     #[test]
     fn modules_of_other_areas_refuse_contents() {
         for (code, ..) in DEFAULT_MODULES {

@@ -1,4 +1,4 @@
-//! Personal favorites and their labels (decisions 9.3).
+//! Personal favorites and their labels (book: reference/favorites-and-badges.md).
 
 pub mod documents;
 pub mod labels;

@@ -1,4 +1,4 @@
-//! Groups, their members and roles (decisions 9.4).
+//! Groups, their members and roles (book: reference/groups.md).
 
 mod applications;
 pub mod connections;

@@ -1,4 +1,4 @@
-//! `GET /v1/contents/{moduleCode}/{id}`: one item, as the caller may see it (decisions 13).
+//! `GET /v1/contents/{moduleCode}/{id}`: one item, as the caller may see it.
 
 mod answer;
 mod connections;

@@ -1,4 +1,4 @@
-//! Robots that post messages to groups, and card templates (decisions 9.5).
+//! Robots that post messages to groups, and card templates.
 
 pub mod backfill;
 pub mod connections;

@@ -1,4 +1,4 @@
-//! `POST /modules`, `/contents/search` and `/contents/search/all` (decisions 5).
+//! `POST /modules`, `/contents/search` and `/contents/search/all` (book: reference/search.md).
 
 pub mod accept;
 mod after;

@@ -35,7 +35,7 @@ pub struct SubscriptionsState {
     pub(crate) contents: ContentsState,
     pub(crate) keys: Arc<Keys>,
     pub(crate) addresses: AddressRules,
-    /// With the files and databases that may be read.
+    /// Folders with the files and databases that may be read.
     pub(crate) folders: Arc<[PathBuf]>,
     /// Hosts of databases that may be called.
     pub(crate) databases: Arc<[String]>,

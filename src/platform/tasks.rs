@@ -1,4 +1,4 @@
-//! To-do and done items (decisions 8).
+//! To-do and done items (book: reference/tasks.md).
 
 pub mod connections;
 pub mod creation;

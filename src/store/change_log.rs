@@ -33,14 +33,14 @@ pub struct Entry {
     pub module: String,
     /// The item's id.
     pub item_id: String,
-    /// Whether it ends its request, whose changes become visible together (decisions 2.4).
+    /// Whether it ends its request, whose changes become visible together.
     pub is_last: bool,
 }
 
 impl Entry {
-    /// Of a failover of the database: the last position whose change it kept.
+    /// The last position that a failover kept; `None` for other entries.
     ///
-    /// Changes at later positions before this entry are lost, and indexes that have applied them are wrong.
+    /// Changes at later positions before this entry are lost. Indexes that have applied them are wrong.
     pub fn last_before_failover(&self) -> Option<i64> {
         (self.tenant_id == NO_TENANT).then(|| self.item_id.parse().ok()).flatten()
     }

@@ -26,7 +26,7 @@ const FILE_NAME: &str = "trawl.db";
 /// Sees each statement before SQLite runs it. Tests have PostgreSQL plan them, too.
 pub static SQLITE_OBSERVER: OnceLock<fn(&Statement)> = OnceLock::new();
 
-/// Where the database is.
+/// Address of a database.
 #[derive(Clone)]
 pub enum DatabaseAddress {
     /// A file of SQLite.
@@ -224,9 +224,9 @@ impl Connection {
         Ok(last.fetch_optional_value::<i64>(self).await? == Some(number))
     }
 
-    /// Runs a script in the write transaction, then takes the lock of another job's scope if nobody holds it.
+    /// Runs a script in the write transaction, then tries another scope's lock.
     ///
-    /// Whether the transaction has the lock.
+    /// Returns whether the transaction has the lock, which it does not wait for.
     pub(super) async fn run_and_lock(&self, script: String, scope: WriteScope) -> Result<bool> {
         let script = match self.dialect().try_lock(scope) {
             Some(lock) => format!("{script}; {lock}"),

@@ -19,7 +19,9 @@ use crate::error::Error;
 /// Rows of one statement; PostgreSQL takes 65,535 values in it.
 const BATCH: u64 = 500;
 
-/// Marks a target whose copy is not complete; the value begins with the id of the source.
+/// Marks a target whose copy is not complete.
+///
+/// The value begins with the id of the source.
 const MARKER: &str = "copy_of";
 
 /// Tables of a new store that already hold a row.
@@ -73,7 +75,7 @@ impl From<DatabaseError> for CopyError {
 /// A copy of another state of `from` begins anew. `told` gets each table's name and its rows so far.
 ///
 /// # Errors
-/// The target holds other rows, the source changed during the copy, or a database failed.
+/// The target has other rows, the source changed meanwhile, or a database failed.
 pub async fn copy(
     from: &Store,
     to: &Store,
@@ -106,7 +108,7 @@ pub async fn origin(store: &Store) -> Result<Option<String>> {
 
 /// Orders parents before children, and contents after files.
 ///
-/// The trigger of `files` then finds no content, so it adds no texts to those of the source.
+/// The trigger of `files` then finds no content, so it adds no texts of its own.
 fn in_order_of_copy(tables: Vec<Table>) -> Vec<Table> {
     let mut tables = schema::children_first(tables);
     tables.retain(|table| !OF_PROCESSES.contains(&table.name.as_str()));
@@ -151,7 +153,7 @@ fn unmarked(table: &Table) -> String {
     if table.name == "meta" { format!("meta WHERE name <> '{MARKER}'") } else { table.name.clone() }
 }
 
-/// Marks the target, and removes the rows of an earlier copy unless it was of the same state.
+/// Marks the target; removes the rows of another state's copy.
 async fn begin(from: &Store, to: &Store, tables: &[Table], state: &State) -> Result<(), CopyError> {
     if origin(from).await?.is_some() {
         return Err(CopyError::UnfinishedSource);
@@ -308,7 +310,9 @@ impl FromRow<'_, PgRow> for Row {
     }
 }
 
-/// Numbers that a database gives to rows, also those of rows that are gone: none is given again.
+/// Numbers that a database gives to rows.
+///
+/// None is given again, not even that of a row that is gone.
 mod identity {
     use super::*;
 

@@ -28,7 +28,7 @@ pub(super) enum WriteScope {
 /// Those on rows of one tenant share it, and take turns by the tenant's lock.
 const WRITE_LOCK: i64 = 500_236_712_812;
 
-/// With the tenant's number it names the tenant's lock.
+/// Names the tenant's lock, with the tenant's number.
 const TENANT_LOCK: i32 = 116_503;
 
 impl Dialect {
@@ -54,7 +54,8 @@ impl Dialect {
 
     /// Counts the running transaction among those of a writer, and follows its begin.
     ///
-    /// PostgreSQL's own transaction ids do not tell whether one was committed: after a crash it gives some of them again.
+    /// PostgreSQL's own transaction ids do not tell whether one was committed.
+    /// After a crash it gives some of them again.
     pub(super) fn count_transaction(self, writer: Uuid) -> String {
         match self {
             Self::Sqlite => String::new(),

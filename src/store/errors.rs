@@ -78,7 +78,7 @@ fn failure(error: &DatabaseError) -> DatabaseFailure {
     }
 }
 
-/// By extended result code, whose low byte is the primary one.
+/// Classifies an extended result code, whose low byte is the primary one.
 fn sqlite_failure(code: u32) -> DatabaseFailure {
     const FOREIGN_KEY: u32 = 787;
     const READ_ONLY: u32 = 8;
@@ -93,12 +93,12 @@ fn sqlite_failure(code: u32) -> DatabaseFailure {
     }
 }
 
-/// By SQLSTATE (PostgreSQL manual, appendix A).
+/// Classifies a SQLSTATE (PostgreSQL manual, appendix A).
 fn postgres_failure(state: &str) -> DatabaseFailure {
     match state {
         "23503" => DatabaseFailure::TenantGone,
         "53100" => DatabaseFailure::DiskFull,
-        // In JSON.
+        // A null character in JSON.
         "22P05" => DatabaseFailure::NullCharacter,
         // Read-only (a standby), no lock in time, a deadlock.
         "25006" | "55P03" | "40001" | "40P01" => DatabaseFailure::CannotWrite,

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::error::Error;
 
-/// Between observations that nobody waits for.
+/// Interval between observations that nobody waits for.
 const INTERVAL: Duration = Duration::from_millis(20);
 
 /// Time for the database to answer a request that needs an observation.
@@ -29,7 +29,7 @@ const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Observes the database in the background, and at once for those who ask.
 ///
-/// Requests that arrive during an observation share the next one, so at most one statement is in flight.
+/// Requests that arrive during an observation share the next one. So at most one statement is in flight.
 pub(super) struct Observer {
     wanted: Arc<Notify>,
     /// The number of the last observation that has begun.
@@ -44,7 +44,9 @@ struct Finished {
     is_failure: bool,
 }
 
-/// A row for each kind of data that became stale; one without kind if there is none.
+/// A kind of data that became stale, or a row without kind.
+///
+/// There is always a row, for the position.
 #[derive(FromRow)]
 struct ObservedRow {
     position: i64,

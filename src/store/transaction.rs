@@ -54,7 +54,9 @@ impl Transaction {
         self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
     }
 
-    /// Makes cached data stale at every replica before the answer, even if the caller has gone away.
+    /// Makes cached data stale at every replica before the answer.
+    ///
+    /// It does so even if the caller has gone away.
     pub fn invalidate(&self, cached: Cached) {
         self.effects().stale.insert(cached);
     }

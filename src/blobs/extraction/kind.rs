@@ -7,12 +7,12 @@ use zip::ZipArchive;
 /// Format of a text, by its file's extension (`files.read_as`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum TextFormat {
-    /// As it is.
+    /// Plain text.
     #[default]
     Plain,
-    /// As Markdown.
+    /// Markdown.
     Markdown,
-    /// As HTML.
+    /// HTML.
     Html,
 }
 

@@ -34,7 +34,7 @@ pub fn owning_endpoint(module: &str) -> Option<&'static str> {
     OWNED_MODULES.iter().find(|(code, _)| *code == module).map(|(_, endpoint)| *endpoint)
 }
 
-/// Viewers (decisions 4.3): any listed user, department with descendants or group; nobody if empty.
+/// Viewers: any listed user, department with descendants or group; nobody if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(try_from = "BTreeMap<String, serde_json::Value>")]
 pub struct Visibility {

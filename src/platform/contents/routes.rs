@@ -1,4 +1,4 @@
-//! `PUT /v1/contents/{moduleCode}` and its delete (decisions 4.3).
+//! `PUT /v1/contents/{moduleCode}` and its delete.
 
 use axum::extract::State;
 use serde_json::value::RawValue;

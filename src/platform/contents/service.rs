@@ -21,7 +21,7 @@ use crate::{
 pub struct StoredContent {
     /// Content id.
     id: String,
-    /// As given, epoch milliseconds; null if absent.
+    /// Display time as given, epoch milliseconds; null if absent.
     display_time: Option<i64>,
     /// First write, epoch milliseconds.
     created_at: i64,
@@ -55,7 +55,7 @@ const LISTED_BRIEF_BYTES: usize = 300;
 /// Refuses modules whose contents are written elsewhere.
 ///
 /// # Errors
-/// 404 for a code that no module shows, 400 for one that has an endpoint of its own.
+/// 404 if no module shows the code, 400 if it has its own endpoint.
 pub(in crate::platform) async fn check_module(
     state: &ContentsState,
     tenant_id: i64,

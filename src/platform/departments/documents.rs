@@ -1,4 +1,4 @@
-//! Index documents of departments (decisions 4.5).
+//! Index documents of departments.
 //!
 //! Paths use current names; `fullPathName` may name renamed, hidden or deleted ancestors.
 

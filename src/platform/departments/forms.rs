@@ -199,11 +199,11 @@ pub struct OrganizationRead {
     pub status: i64,
     /// Source marker.
     pub source: Option<String>,
-    /// As `isHidden`.
+    /// Alias of `isHidden`.
     pub hidden: bool,
-    /// As `isDeleted`.
+    /// Alias of `isDeleted`.
     pub deleted: bool,
-    /// As `isForceReceive`.
+    /// Alias of `isForceReceive`.
     pub force_receive: bool,
     /// Last change, epoch milliseconds; unique.
     pub last_updated_date: String,

@@ -146,7 +146,7 @@ struct ListedDepartment {
     updated_at: i64,
 }
 
-/// Changed departments, oldest first (decisions 9.6); reads one index range.
+/// Returns changed departments, oldest first; reads one index range.
 pub(super) async fn changed_organizations(
     reader: &Connection,
     tenant_id: i64,

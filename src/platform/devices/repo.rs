@@ -63,7 +63,7 @@ pub(super) async fn unbind(
     statement.fetch_values(transaction).await
 }
 
-/// The number of a device's binding to a person (decisions 9.7).
+/// The number of a device's binding to a person.
 pub async fn find_binding(
     connection: &Connection,
     tenant_id: i64,

@@ -1,4 +1,4 @@
-//! Index documents of favorites, visible to their owner only (decisions 4.5).
+//! Index documents of favorites, visible to their owner only.
 
 use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};

@@ -1,4 +1,4 @@
-//! Favorite forms, and the rules of the favorites and feed lists (decisions 9.3).
+//! Favorite forms, and the rules of the favorites and feed lists.
 //!
 //! - `contentTypes=8` lists the feed of every content type. Search excludes feed-only entries.
 //! - Adding joins the favorites, with `syncBlogFavor` also the feed; a favorite conflicts. A feed-only entry takes the new content

@@ -1,4 +1,4 @@
-//! Commits of uploads (decisions 10.4). A crash leaves no content without a row.
+//! Commits of uploads. A crash leaves no content without a row.
 
 use std::{
     collections::HashMap,
@@ -119,7 +119,7 @@ async fn run(state: &FilesState, caller: &Arc<Caller>, commit: ValidatedCommit) 
     let upload = find(state, caller, &commit).await?;
     let begun = state.commits.begin(&upload.id).await?;
     let outcome = run_alone(state, caller, upload, commit).await;
-    // Before the answer, since the caller may commit again or give up.
+    // The upload is free before the answer, since the caller may commit again or give up.
     begun.release().await;
     outcome
 }

@@ -62,7 +62,7 @@ impl Claim<'_> {
     }
 }
 
-/// Before large reads; errors as [`Claim::check`].
+/// Checks a claim before large reads; errors as [`Claim::check`].
 pub(super) async fn look(store: &Store, caller: &Caller, claim: Claim<'_>) -> Result<()> {
     if claim.commit.directory_id == ROOT {
         make_own_root(store, caller).await?;

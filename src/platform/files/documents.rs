@@ -1,4 +1,4 @@
-//! Index documents of files, for permitted readers (decisions 4.5).
+//! Index documents of files, for permitted readers.
 //!
 //! Documents hold the root's owner and all folders above. A changed right changes no document. One change log entry removes a
 //! folder ([`removed`]).

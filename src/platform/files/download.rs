@@ -1,4 +1,4 @@
-//! Downloads through signed URLs (decisions 10.3).
+//! Downloads through signed URLs.
 
 use crate::{
     auth::{directory::SubjectKind, tenants},

@@ -1,4 +1,4 @@
-//! Removal of uploads without a commit (decisions 10.4).
+//! Removal of uploads that were not committed in time (`storage.upload_hours`).
 
 use crate::{
     error::Result,

@@ -1,4 +1,4 @@
-//! Quotas of tenants and folder owners, with all versions and reservations (decisions 9.8, 10.1).
+//! Quotas of tenants and folder owners, with all versions and reservations.
 
 use crate::{
     error::{BusinessCode, Error, Result},

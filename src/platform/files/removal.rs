@@ -1,4 +1,4 @@
-//! Atomic deletion of files (decisions 10.7).
+//! Atomic deletion of files: all that are named, or none.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -183,13 +183,13 @@ pub(super) async fn find_content(
 /// A content's row before the content is kept.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct NotedContent {
-    /// Where to keep it.
+    /// Key to keep it under.
     pub(super) store_key: String,
     /// The scanner's finding in an unsafe one.
     pub(super) verdict: Option<String>,
 }
 
-/// In doubt until it has a version.
+/// Notes a content, which is in doubt until it has a version.
 pub(super) async fn note_content(
     transaction: &Transaction,
     store: &str,

@@ -1,4 +1,4 @@
-//! HTTP access to the embedded store by signed URLs, outside the JSON interface (decisions 10.3).
+//! HTTP access to the embedded store by signed URLs, without the envelope.
 
 pub mod download;
 mod preconditions;

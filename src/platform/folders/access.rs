@@ -10,7 +10,7 @@ use crate::{
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 
-/// Name of the caller's own root (decisions 10.1).
+/// Name of the caller's own root.
 pub const ROOT: &str = "root";
 
 /// Maximum depth with root.
@@ -116,7 +116,7 @@ impl Access {
         let subject = root.subject.clone()?;
         let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
         let role = if viewer.owns(&subject) { Some(Role::Manager) } else { granted }?;
-        // Names of unreadable ancestors stay hidden (decisions 2.2).
+        // Names of unreadable ancestors stay hidden.
         let first_level = links.len().saturating_sub(2);
         let topmost =
             if viewer.owns(&subject) { None } else { links.iter().rposition(|link| link.role.is_some()) };

@@ -18,7 +18,7 @@ use crate::{
 
 pub(super) const MOST_CHILDREN: i64 = 10_000;
 
-/// With `skip`, may return an existing folder.
+/// Creates a folder; with `skip`, may return an existing one.
 pub(super) async fn create(
     state: &FoldersState,
     caller: Arc<Caller>,

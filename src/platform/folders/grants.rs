@@ -1,4 +1,6 @@
-//! Rights on folders (decisions 10.7). They change callers' principals (`auth/directory`), not documents.
+//! Rights on folders (book: reference/files.md).
+//!
+//! They change callers' principals (`auth/directory`), not documents.
 
 use std::sync::Arc;
 
@@ -22,7 +24,9 @@ use crate::{
 
 pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
 
-/// On one subject's folders; `auth/directory` limits the sum.
+/// Maximum rights of a target on one subject's folders.
+///
+/// `auth/directory` limits the sum.
 pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
 
 /// Replaces the targets' previous rights.
@@ -46,7 +50,7 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
     job.await
 }
 
-/// On this folder only. Returns whether it existed.
+/// Removes a right on this folder only. Returns whether it existed.
 pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: GrantToRemove) -> Result<bool> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {

@@ -31,7 +31,7 @@ pub(super) async fn list_files(
     state.store.scan(read).await
 }
 
-/// By name, or the uppermost readable ones.
+/// Lists folders below a parent by name, or the uppermost readable ones.
 pub(super) async fn list_directories(
     state: &FoldersState,
     caller: Arc<Caller>,

@@ -1,4 +1,4 @@
-//! Permissions by role and lock (decisions 10.2, 10.7).
+//! Permissions by role and lock.
 
 use serde::Serialize;
 
@@ -109,7 +109,6 @@ impl Permissions {
 mod tests {
     use super::*;
 
-    /// Table of decisions 10.7.
     #[test]
     fn each_role_extends_the_previous_one() {
         let of = |role| {

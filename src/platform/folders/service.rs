@@ -20,13 +20,13 @@ pub async fn orphaned_subjects(connection: &Connection, tenant_id: i64) -> store
 /// Maximum rights on folders of one person, which keeps queries small.
 pub const MOST_RIGHTS: u64 = 10_000;
 
-/// In index order: by target and subject, oldest folders first.
+/// Selects in index order: by target and subject, oldest folders first.
 const FOLDERS_GIVEN: &str = "SELECT directory_id FROM directory_grants \
     WHERE tenant_id = ? AND target IN (SELECT value FROM json_each(?)) ORDER BY target, root_id, directory_id LIMIT ?";
 
 /// Ids of the folders that these principals may read.
 ///
-/// Beyond [`MOST_RIGHTS`]: personal rights, departments', then the oldest groups'.
+/// If there are more than [`MOST_RIGHTS`], personal rights come first, then departments', then the oldest groups'.
 pub async fn folders_given(
     connection: &Connection,
     tenant_id: i64,

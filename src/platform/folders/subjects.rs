@@ -1,4 +1,4 @@
-//! Folder owners by public id (decisions 10.1).
+//! Owners of folders by public id (book: reference/files.md).
 
 use super::access::FolderViewer;
 use crate::{

@@ -1,4 +1,4 @@
-//! Index documents of groups, for members, or the tenant if public (decisions 4.5).
+//! Index documents of groups, for members, or the tenant if public.
 //!
 //! Documents hold no members, so membership changes rewrite none.
 

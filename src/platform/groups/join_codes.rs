@@ -1,4 +1,4 @@
-//! Join codes (decisions 9.4). Wrong guesses are throttled per person.
+//! Join codes. Wrong guesses are throttled per person.
 
 use std::sync::Arc;
 

@@ -147,7 +147,7 @@ pub(super) async fn check_room(
     )))
 }
 
-/// Also accepts their applications. 409 at a limit.
+/// Adds members, and accepts their applications. 409 at a limit.
 pub(super) async fn admit(
     transaction: &Transaction,
     (group_id, tenant_id): (&str, i64),

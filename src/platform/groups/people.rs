@@ -45,7 +45,10 @@ pub(super) async fn by_ids(
     Ok(found.into_keys().map(|user_id| NamedPerson::known(tenant_id, &user_id)).collect())
 }
 
-/// Own tenant first, since a login may hold `@` (decisions 9.4). Fails with 404 naming unknown or disallowed logins.
+/// Finds people by login, in the own tenant first.
+///
+/// A login may hold `@`, which also separates the code of another tenant. Fails with 404 naming unknown or
+/// disallowed logins.
 pub(super) async fn by_logins(
     transaction: &Transaction,
     tenant: &Tenant,

@@ -8,7 +8,7 @@ use crate::store::{
     sql,
 };
 
-/// With a person's membership (`?1` tenant, `?2` user id).
+/// SQL of groups with a person's membership (`?1` tenant, `?2` user id).
 pub(super) const GROUPS: &str = "FROM groups \
     JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL AND NOT tenants.is_frozen \
     LEFT JOIN group_members ON group_members.group_id = groups.id \

@@ -1,12 +1,16 @@
-//! Limits, roles and permissions (decisions 9.4).
+//! Limits, roles and permissions (book: reference/groups.md).
 
-/// Members per group.
+/// Maximum members of a group.
 pub const MOST_MEMBERS: usize = 10_000;
 
-/// Per person in their own tenant; each is a principal in every search.
+/// Groups of a person in the own tenant.
+///
+/// Each is a principal in every search.
 pub const MOST_GROUPS: usize = 2_000;
 
-/// Separate, so that other tenants cannot use up the own limit.
+/// Groups of a person in other tenants.
+///
+/// These cannot use up the own tenant's limit.
 pub const MOST_OUTER_GROUPS: usize = 500;
 
 /// Role of a member, ascending.
@@ -59,7 +63,7 @@ pub enum GroupOperation {
     End,
 }
 
-/// Permissions by role (decisions 9.4).
+/// Permissions by role.
 #[rustfmt::skip]
 pub const PERMISSIONS: &[(GroupOperation, [bool; 4])] = &[
     //                                 not in it, member, administrator, owner

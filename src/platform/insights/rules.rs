@@ -9,7 +9,7 @@ const DAY: i64 = 24 * 60 * 60 * 1_000;
 pub(super) const WEEK: i64 = 7 * DAY;
 
 const MAX_CHARS: usize = 100;
-/// So many digits may be a telephone, customer or card number.
+/// Digits that may be a telephone, customer or card number.
 const LONG_NUMBER: usize = 7;
 /// Keywords of fewer people are never shown.
 const LEAST_PEOPLE: u32 = 3;

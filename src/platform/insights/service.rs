@@ -25,7 +25,7 @@ const LISTED: usize = 50;
 /// A search that a person finished.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// As it is counted.
+    /// Keyword as it is counted.
     pub keyword: String,
     /// Whether anything was found.
     pub found: bool,

@@ -1,4 +1,4 @@
-//! The answer: a search content item, and what only a single item tells (decisions 13.1).
+//! The answer: a search content item with details of the single item.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -41,7 +41,9 @@ pub(super) struct ItemDetails {
     pub(super) module: String,
     /// Id of the item's source.
     pub(super) source: String,
-    /// The part of the text from `offset` on: of a file what it says, else the whole message or summary. Empty where there is none.
+    /// Text from `offset` on: of a file, a message or a summary.
+    ///
+    /// Empty where there is none.
     pub(super) text: String,
     /// Bytes of the whole text in UTF-8.
     pub(super) text_length: usize,
@@ -62,7 +64,7 @@ pub(super) struct ItemDetails {
 #[serde(rename_all = "camelCase")]
 pub(super) struct ItemPerson {
     pub(super) role: PersonRole,
-    /// As the directory has it, else as the item states it.
+    /// Name in the directory, else the name that the item states.
     pub(super) name: String,
     /// The item of the module `people`; null for a person whom the directory does not show.
     #[schema(required)]

@@ -31,7 +31,7 @@ pub(super) async fn find(
         Some(area) => area.connections(state.store.reader(), viewer.tenant_id, &found.item.id).await?,
         None => Connections::default(),
     };
-    // An application is told of no group's members (decisions 3.5).
+    // Operations of groups need a user token, so applications learn of no members.
     if viewer.user_id.is_none() && area == Some(Area::Groups) {
         people.clear();
     }

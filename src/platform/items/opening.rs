@@ -1,4 +1,4 @@
-//! Where an item opens: an address of its `action` that a browser may follow (decisions 13.2).
+//! Address of an item's `action` that a browser may follow.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

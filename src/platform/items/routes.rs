@@ -42,7 +42,7 @@ pub struct ItemPath {
 pub struct ItemParameters {
     /// Marks matches of a search (`highlight`).
     keyword: Option<String>,
-    /// Only this source of the module, by its id or name; else the first that has such an item.
+    /// Source by id or name; else the first with such an item.
     source: Option<String>,
     /// Bytes of the text before the part. It moves back to the beginning of a character.
     #[param(value_type = Option<u64>, minimum = 0, default = 0)]
@@ -77,7 +77,7 @@ impl ItemParameters {
 
 /// Shows one item of a module, as far as the caller may see it.
 ///
-/// Items of external sources are those that searches of the last hour found, while the cache holds them.
+/// Items of external sources are those of the last hour's searches, while the cache holds them.
 #[operation(
     tag = "contents",
     params(
@@ -152,7 +152,7 @@ fn no_such_item() -> Error {
 
 /// The text of built-in content, where it says more than the item.
 ///
-/// The store is newer than the index: a document whose audience has changed meanwhile is not shown.
+/// The store is newer than the index. A document whose audience has changed meanwhile is not shown.
 async fn whole_text(state: &ItemsState, viewer: &Viewer, found: &FoundItem) -> Result<Option<String>> {
     let Some(module) = &found.content else { return Ok(None) };
     let (reader, id) = (state.store.reader(), found.item.id.clone());

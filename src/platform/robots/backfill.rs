@@ -83,7 +83,9 @@ impl PendingTenant {
     }
 }
 
-/// Also from these tenants' indexes. Returns the count.
+/// Removes messages of a group, also from these tenants' indexes.
+///
+/// Returns their number.
 pub async fn remove_some(
     transaction: &Transaction,
     group_id: &str,

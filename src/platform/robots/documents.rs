@@ -1,4 +1,4 @@
-//! Index documents of messages, visible to members of their group (decisions 9.5).
+//! Index documents of messages, visible to members of their group.
 
 use serde_json::{Value, json};
 use trawl_connectors::ContentItem;

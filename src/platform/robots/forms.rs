@@ -1,4 +1,4 @@
-//! Robot and message forms (decisions 9.5).
+//! Robot and message forms (book: reference/groups.md).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

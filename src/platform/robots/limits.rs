@@ -1,4 +1,4 @@
-//! Rate limits of robots (`limits.robot_messages_per_minute`, decisions 9.5).
+//! Rate limits of robots (`limits.robot_messages_per_minute`).
 //!
 //! Stored messages are counted exactly, in a sliding minute over all replicas. New robots share their group's limit. Each process limits
 //! calls before it reads their body.
@@ -23,7 +23,7 @@ use crate::{
 /// Least recently used counts are evicted.
 const COUNTED: u64 = 100_000;
 
-/// Above a minute, so that dropped counts are empty.
+/// Idle time of counts: above a minute, so dropped ones are empty.
 const COUNTED_FOR: Duration = Duration::from_mins(2);
 
 /// Milliseconds.
@@ -36,7 +36,7 @@ pub struct RobotLimits {
     messages: NonZeroU32,
     messages_of_group: u32,
     calls_per_minute: NonZeroU32,
-    /// By robot id, so that a new token keeps the count.
+    /// Counts by robot id, so that a new token keeps the count.
     calls: Cache<String, Arc<DefaultDirectRateLimiter>>,
 }
 
@@ -90,7 +90,9 @@ impl RobotLimits {
     }
 }
 
-/// Whole seconds until a message is a minute old, at most a minute where the clock was put back.
+/// Whole seconds until a message is a minute old.
+///
+/// At most a minute, if the clock was put back.
 fn wait(sent: i64, now: i64) -> Duration {
     let millis = (sent + MINUTE - now).clamp(0, MINUTE);
     Duration::from_secs(millis.unsigned_abs().div_ceil(1_000))

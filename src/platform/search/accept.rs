@@ -32,7 +32,7 @@ pub fn wants_events(headers: &HeaderMap) -> bool {
 
 struct Range<'a> {
     kind: &'a str,
-    /// In thousandths.
+    /// Quality in thousandths.
     quality: u16,
 }
 

@@ -1,4 +1,4 @@
-//! `after`: a search that finds a change of its caller's (decisions 11.5).
+//! `after`: a search finds its caller's change (book: explanation/freshness.md).
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! `/contents/search/all` (decisions 5.9).
+//! `/contents/search/all` (book: reference/search.md).
 
 use std::{collections::HashSet, time::Instant};
 
@@ -27,7 +27,7 @@ use crate::{
     platform::search::SearchState,
 };
 
-/// The answer of a search of every module (decisions 5.9).
+/// The answer of a search of every module.
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "only described; `answer_whole` writes it")]
 struct AllEnvelope {
@@ -187,7 +187,9 @@ async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Resu
     Ok(json_text(StatusCode::OK, body))
 }
 
-/// If no module answered (decisions 5.5); the first refusal if none asked its sources.
+/// Answers a search in which every module failed.
+///
+/// Fails with the first refusal if no module asked its sources.
 fn none_answered(failures: Vec<ModuleAnswer>) -> Result<Response> {
     let all_timed_out = failures
         .iter()

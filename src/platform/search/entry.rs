@@ -1,4 +1,4 @@
-//! A module's part of an answer for all modules, or their best matches (decisions 5.9).
+//! One module's part of an answer for all, or their best matches.
 
 use serde::Serialize;
 use trawl_search::{AnswerReservation, Module, ModuleAnswer, SearchFailure};
@@ -7,7 +7,7 @@ use super::page::{FacetCounts, PageAccount, say_no_source, write_page};
 use crate::error::{Error, Result};
 
 pub(super) struct Entry {
-    /// By `orderNo`; `None` for the best matches of all modules.
+    /// Place by `orderNo`; `None` for the best matches of all modules.
     pub(super) place: Option<usize>,
     pub(super) text: String,
     pub(super) partial: bool,
@@ -43,7 +43,7 @@ impl Entry {
     }
 }
 
-/// The `code` distinguishes it from an empty module (decisions 5.5).
+/// Writes a failed module, whose `code` distinguishes it from an empty one.
 fn write_failed(module: Option<&Module>, failure: SearchFailure) -> Result<String> {
     let (code, message, sources) = match failure {
         SearchFailure::NoSource { all_timed_out, sources, .. } => {

@@ -1,4 +1,4 @@
-//! Event stream of all modules and their best matches, then `done` (decisions 5.9).
+//! Event stream of all modules and their best matches, then `done`.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! Search responses (decisions 5.4, 5.5).
+//! Search responses (book: reference/search.md).
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{
     store::now_millis,
 };
 
-/// A search response with source reports (decisions 5.4, 5.5).
+/// A search response with source reports.
 #[derive(utoipa::ToSchema)]
 #[expect(dead_code, reason = "only described; `write_page` writes it")]
 pub(super) struct SearchEnvelope {
@@ -60,7 +60,7 @@ pub(super) struct PageAccount {
     pub(super) sources: Vec<SourceReport>,
 }
 
-/// Counts of all matches, if asked for (decisions 12.5).
+/// Counts of all matches, if asked for.
 #[derive(Debug, Default, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FacetCounts {
@@ -177,7 +177,7 @@ pub(super) fn write_envelope<T>(
     Ok(text)
 }
 
-/// If no source of `target` answered (decisions 5.5).
+/// Returns status and message for a `target` of which no source answered.
 pub(super) fn say_no_source(target: &str, all_timed_out: bool) -> (StatusCode, String) {
     if all_timed_out {
         (StatusCode::GATEWAY_TIMEOUT, format!("no source of {target} answered in time"))

@@ -1,4 +1,6 @@
-//! Parameters in the query or a JSON body; the query wins (decisions 5.1). An invalid one fails with 400 and is named.
+//! Parameters in the query or a JSON body; the query wins.
+//!
+//! An invalid one fails with 400 and is named.
 
 use std::{fmt::Display, str::FromStr, time::Duration};
 
@@ -53,7 +55,9 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     highlight: Option<String>,
-    /// `true` searches for the keyword as typed: no word is corrected, left out, optional, or has synonyms.
+    /// `true` searches for the keyword as typed.
+    ///
+    /// No word is corrected, left out, optional, or has synonyms.
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     exact: Option<String>,
@@ -127,7 +131,7 @@ pub(super) struct SuggestionParameters {
     prefix: Option<String>,
     /// The id or code of the module to look in; every module if absent.
     module_id: Option<String>,
-    /// At most so many suggestions.
+    /// Maximum suggestions.
     #[param(value_type = Option<u16>, minimum = 1, maximum = 20, default = 8)]
     limit: Option<String>,
 }
@@ -153,9 +157,9 @@ impl RawParameters {
         Ok(given)
     }
 
-    /// 403 for an explanation without the scope `admin`.
+    /// Checks the parameters; 403 for an explanation without the scope `admin`.
     ///
-    /// With `after`, it returns once the index holds the change.
+    /// Waits until the index holds the change of `after`.
     pub(super) async fn parameters(&self, state: &SearchState, caller: &Caller) -> Result<SearchParameters> {
         let mut terms = self.terms()?;
         let after = parse("after", terms.after.take(), &0, &i64::MAX)?;
@@ -352,7 +356,7 @@ impl PlaceParameters {
                 return Err(Error::bad_request(format!("paging: must be `cursor` or absent, not {other:?}")));
             }
         };
-        // Such pages hold `limit` items in their order, also for another server (decisions 5.1).
+        // With `paging=cursor` a module is a source of another server: pages hold `limit` items in their order.
         let hides_pinned = match self.pinned.as_deref() {
             None | Some("") => is_exact,
             given => !flag("pinned", given)?,
@@ -363,7 +367,9 @@ impl PlaceParameters {
     }
 }
 
-/// Digits are a time condition, other texts cursors (decisions 5.3, 5.4).
+/// Reads where a page starts (book: explanation/cursors.md).
+///
+/// Digits are a time, other texts opaque cursors.
 fn start(cursor: Option<String>, order: SearchOrder) -> Result<PageStart> {
     let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(PageStart::Beginning) };
     if !cursor.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! `POST /modules` and `/contents/search` (decisions 5).
+//! `POST /modules` and `/contents/search`.
 
 use axum::{
     extract::{Request, State},

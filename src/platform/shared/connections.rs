@@ -1,13 +1,13 @@
-//! People and items that have to do with an item (decisions 13.1).
+//! People and items that have to do with an item.
 
 use serde::Serialize;
 
 /// People and items around an item of one area, before the caller's rights are applied.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// In the order of their roles.
+    /// People in the order of their roles.
     pub people: Vec<ConnectedPerson>,
-    /// Nearest first.
+    /// Items, nearest first.
     pub related: Vec<RelatedKey>,
 }
 
@@ -16,9 +16,9 @@ pub struct Connections {
 pub struct ConnectedPerson {
     /// Their part in the item.
     pub role: PersonRole,
-    /// As the item states it; the directory's name comes first.
+    /// Name that the item states; the directory's name comes first.
     pub name: Option<String>,
-    /// On the synchronising side.
+    /// User id on the synchronising side.
     pub user_id: Option<String>,
 }
 
@@ -43,7 +43,7 @@ pub enum PersonRole {
 /// An item beside another, by module code and id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelatedKey {
-    /// How it is related.
+    /// The relation.
     pub relation: Relation,
     /// Code of built-in content.
     pub module: &'static str,
@@ -51,7 +51,7 @@ pub struct RelatedKey {
     pub id: String,
 }
 
-/// How an item is related to another.
+/// Relation of an item to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Relation {

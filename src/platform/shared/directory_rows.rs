@@ -1,4 +1,4 @@
-//! Rows of a directory synchronisation: users and departments (decisions 9.6).
+//! Rows of a directory synchronisation: users and departments (book: reference/directory.md).
 
 use std::collections::HashMap;
 

@@ -170,7 +170,7 @@ impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
     }
 }
 
-/// Default and maximum (decisions 9.6).
+/// Default and maximum rows of a page (book: reference/directory.md).
 const PAGE_ROWS: i64 = 100;
 const MOST_PAGE_ROWS: i64 = 1_000;
 
@@ -184,7 +184,7 @@ pub struct ChangesAfter {
 }
 
 impl ChangesAfter {
-    /// Validates the parameters (decisions 9.6).
+    /// Validates the parameters; the error names the field.
     pub fn new(cursor: Option<i64>, limit: Option<i64>) -> Result<Self, String> {
         let limit = limit.unwrap_or(PAGE_ROWS);
         if !(1..=MOST_PAGE_ROWS).contains(&limit) {

@@ -19,7 +19,7 @@ use crate::{
 /// Begins the part of an id that stands for an entry's id by its SHA-256.
 const HASHED: &str = "sha256-";
 const HASH_BYTES: usize = 16;
-/// Of an id that is shown.
+/// Maximum bytes of an id that is shown.
 const SHOWN_BYTES: usize = 200;
 
 /// The entries of a document or page: items, and those that cannot be items.

@@ -21,7 +21,7 @@ use crate::{
     replicas::Fence,
 };
 
-/// Before a subscription is due again whose run could not be recorded.
+/// Pause of a subscription whose run could not be recorded.
 const STORE_PAUSE: Duration = Duration::from_secs(5);
 
 const CANNOT_OPEN: &str =

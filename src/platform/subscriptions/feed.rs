@@ -16,9 +16,9 @@ use super::{
 };
 use crate::{error::Error, rows};
 
-/// Of one request and its answer.
+/// Timeout of one request and its answer.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Received and inflated.
+/// Maximum bytes, both received and inflated.
 const MAX_BYTES: usize = 8 << 20;
 const MAX_REDIRECTS: usize = 5;
 
@@ -26,7 +26,7 @@ const MAX_REDIRECTS: usize = 5;
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct FeedPosition {
-    /// Where it was, behind redirects.
+    /// Its address behind redirects.
     url: Option<Url>,
     #[serde(flatten)]
     validators: Validators,
@@ -101,7 +101,7 @@ async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<Fe
         let rest = pause.map(|pause| {
             let pause = i64::try_from(pause.as_millis()).unwrap_or(i64::MAX);
             let until = runner.state.clock.now().saturating_add(pause);
-            // Before the turn ends.
+            // The rest begins before the turn ends, so that no other run calls the host.
             runner.hosts.rest(host, until);
             (host.to_owned(), until)
         });

@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Above this number, turns that nobody holds are forgotten.
+/// Number of turns above which those that nobody holds are forgotten.
 const MANY_TURNS: usize = 1_000;
 
 /// The hosts that runs call.

@@ -62,7 +62,7 @@ pub(super) struct RunEnd {
     pub(super) aged: Option<Vec<String>>,
 }
 
-/// By name.
+/// Lists subscriptions by name.
 pub(super) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SubscriptionRow>> {
     let text = "SELECT * FROM subscriptions WHERE tenant_id = ? AND removed_at IS NULL ORDER BY name, id";
     sql(text, [tenant_id.into()]).fetch_all(connection).await
@@ -254,7 +254,7 @@ pub(super) async fn due(
     sql(text, values).fetch_all(connection).await
 }
 
-/// When the next subscription is due after `now`.
+/// The first time after `now` at which a subscription is due.
 pub(super) async fn next_due(connection: &Connection, now: i64) -> Result<Option<i64>> {
     let text = "SELECT MIN(next_run_at) AS next FROM subscriptions WHERE next_run_at > ?";
     sql(text, [now.into()]).fetch_value(connection).await

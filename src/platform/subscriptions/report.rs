@@ -1,4 +1,4 @@
-//! What a run tells of itself.
+//! Reports of runs.
 
 use serde::{Deserialize, Serialize};
 

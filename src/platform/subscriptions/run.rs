@@ -1,4 +1,4 @@
-//! A run of a subscription under way: what it reads is counted, compared and written in batches.
+//! A run of a subscription, which compares and writes entries in batches.
 
 use std::mem;
 
@@ -65,10 +65,10 @@ impl Stop {
     }
 }
 
-/// How a run ends whose source was read.
+/// The end of a run whose source was read.
 pub(super) struct Ending {
     pub(super) outcome: RunOutcome,
-    /// Where the next run continues; absent keeps it.
+    /// The place where the next run continues; absent keeps it.
     pub(super) position: Option<String>,
     /// Written with the end.
     pub(super) batch: Batch,

@@ -12,7 +12,7 @@ pub(super) fn after_success(now: i64, interval_minutes: i64) -> i64 {
 
 /// The run after the last of `failures` in a row, which are at least one.
 ///
-/// The pause doubles with each, and has up to half of itself added by `random` of 0 to 1. It is at most a day.
+/// The pause doubles with each, up to a day. `random`, of 0 to 1, adds up to half of it.
 pub(super) fn after_failure(now: i64, interval_minutes: i64, failures: i64, random: f64) -> i64 {
     let first = (interval_minutes * MINUTE).min(FIRST_RETRY);
     let doublings = u32::try_from(failures.saturating_sub(1).clamp(0, 16)).unwrap_or(16);

@@ -20,7 +20,7 @@ use crate::{
     replicas::{Fence, Lease, Leases},
 };
 
-/// Between looks for due runs that nobody announced, such as those requested at another replica.
+/// Interval between looks for runs that are due or requested elsewhere.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// A clock that stands still is not asked more often.
 const LEAST_PAUSE: Duration = Duration::from_millis(100);

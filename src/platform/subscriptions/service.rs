@@ -18,7 +18,7 @@ use crate::{
 /// The kind of object in the audit log.
 const SUBSCRIPTION: &str = "subscription";
 const MAX_SUBSCRIPTIONS: usize = 2_000;
-/// Where a source is read from its beginning.
+/// The position of a source that is read from its beginning.
 const BEGINNING: &str = "{}";
 
 /// The subscriptions by name.

@@ -25,7 +25,7 @@ use crate::error::Error;
 /// Rows that are committed so much later than greater cursors are found.
 const OVERLAP: i64 = 10 * 60_000;
 
-/// Where runs begin.
+/// The places where runs begin.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 struct QueryPosition {
@@ -33,7 +33,7 @@ struct QueryPosition {
     begin: Option<Cursor>,
     /// The end of a run; `begin` once a run began [`OVERLAP`] later.
     end: Option<Mark>,
-    /// Where a run was cut off, and the time of its begin.
+    /// The place where a run was cut off, and its begin.
     cut: Option<Mark>,
 }
 

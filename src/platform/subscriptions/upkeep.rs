@@ -1,4 +1,7 @@
-//! Items of removed subscriptions, items that are too old, items whose viewers changed, pauses that are over (`maintenance`).
+//! Upkeep of subscriptions and their items, for `maintenance`.
+//!
+//! Removes items of removed subscriptions, items that are too old and pauses that are over. Writes items whose viewers
+//! changed anew.
 
 use super::{repo, schedule::DAY};
 use crate::{

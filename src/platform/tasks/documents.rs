@@ -58,7 +58,7 @@ fn into_document(row: StoredTask, module: &str) -> Result<Document> {
         attach_info: None,
         attach_description: None,
     };
-    // Visible to assignee and creator (decisions 4.5), by login until the person is known.
+    // Visible to assignee and creator, by login until the person is known.
     let assignee = row.assignee_user_id.as_deref().map(user_principal);
     let mut principals = vec![assignee.unwrap_or_else(|| login_principal(&row.assignee_login_id))];
     principals.extend(row.creator_id.as_deref().map(user_principal));

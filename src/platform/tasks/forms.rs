@@ -118,7 +118,9 @@ impl TaskForm {
 }
 
 impl Task {
-    /// With defaults and without empty texts (decisions 8.2); the error names the field.
+    /// Validates the task, sets defaults and drops empty texts.
+    ///
+    /// The error names the field.
     pub fn checked(mut self, form: TaskForm) -> Result<(Self, TaskStatus), String> {
         if form == TaskForm::ToDo {
             (self.end_comment, self.end_result) = (None, None);
@@ -284,7 +286,7 @@ impl Ending {
     }
 }
 
-/// A task as shown (decisions 8.4), with current `status`, `endComment` and `endResult`.
+/// A task as shown, with current `status`, `endComment` and `endResult`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskDetails {
@@ -297,7 +299,7 @@ pub struct TaskDetails {
     pub quick_deal_log: Vec<QuickDealEntry>,
 }
 
-/// A quick handling of a task (decisions 8.4).
+/// A quick handling of a task.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct QuickDealEntry {
@@ -313,7 +315,9 @@ pub struct QuickDealEntry {
     pub took_ms: Option<i64>,
 }
 
-/// Distinct consecutive milliseconds up to `now` (decisions 4.4).
+/// Returns consecutive milliseconds up to `now`.
+///
+/// Tasks of one batch get distinct times, so that their order is definite.
 pub fn spread_times(count: usize, now: i64) -> impl Iterator<Item = i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     (now - count + 1)..=now

@@ -1,4 +1,4 @@
-//! Quick handling of a task by a callback to its application (decisions 8.3).
+//! Quick handling of a task by a callback to its application.
 //!
 //! No transaction spans the callback. One records the start, a second moves the task from the state it finds.
 
@@ -40,7 +40,9 @@ use crate::{
 
 /// Retries of the write after a successful callback.
 const TRIES_AGAIN: usize = 5;
-/// Time beyond a callback's timeout until the replica that makes it has answered, or counts as dead.
+/// Time beyond a callback's timeout to wait for its replica.
+///
+/// It has answered by then, or counts as dead.
 const LEASE_MARGIN: Duration = Duration::from_secs(20);
 /// Doubled for each retry.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -125,12 +127,14 @@ impl QuickDeals {
         outcome
     }
 
-    /// One replica at a time calls for a task. Another waits for that call and answers what it led to.
+    /// Calls for a task, from one replica at a time.
+    ///
+    /// Another replica waits for that call and answers its outcome.
     async fn carry_alone(&self, request: QuickDealRequest, permit: Arc<ApplicationPermit>) -> Result<()> {
         let name = format!("task:{}:{}", request.tenant_id, request.task_id);
         if let Some(lease) = self.leases.try_acquire(&name).await? {
             let outcome = self.carry(request, lease.fence(), permit).await;
-            // Before the answer, since whoever presses again expects another call.
+            // The lease ends before the answer, since a person who presses again expects another call.
             lease.release().await;
             return outcome;
         }
@@ -204,7 +208,9 @@ impl QuickDeals {
         self.callbacks.post(&url, headers, body, self.timeout, permit).await
     }
 
-    /// If status and assignee still allow it. The caller is not checked again.
+    /// Moves the task if status and assignee still allow it.
+    ///
+    /// The caller is not checked again.
     async fn finish(&self, request: QuickDealRequest, due: PendingCallback, took_ms: i64) -> Result<()> {
         let PendingCallback { handling, begun, .. } = due;
         let finish = || {

@@ -90,7 +90,7 @@ struct ExistingTask {
     task: String,
 }
 
-/// Unique by application and `appTaskId` (decisions 8.2).
+/// Creates tasks, unique by application and `appTaskId` (book: reference/tasks.md).
 pub(super) async fn create(
     transaction: &Transaction,
     tenant_id: i64,

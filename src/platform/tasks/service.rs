@@ -1,4 +1,4 @@
-//! Permitted moves of tasks (decisions 3.5, 8.1).
+//! Moves of tasks that a caller may make (book: reference/tasks.md).
 
 use super::{
     forms::{Ending, TaskDetails, TaskForm},
@@ -139,7 +139,7 @@ pub(super) fn refused(status: TaskStatus) -> Error {
     Error::conflict(format!("this task is {}", status.name()))
 }
 
-/// Assigns tasks to people whose logins were unknown (decisions 8.2).
+/// Assigns tasks to people whose logins were unknown.
 pub async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
     repo::claim(transaction, tenant_id, logins).await
 }

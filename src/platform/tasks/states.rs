@@ -1,4 +1,4 @@
-//! Task states (decisions 8.1).
+//! Task states and their moves (book: reference/tasks.md).
 
 /// Module of open tasks.
 pub const TODO: &str = "todo";
@@ -104,7 +104,7 @@ impl TaskStatus {
         }
     }
 
-    /// `None` for paused and removed tasks (decisions 4.5).
+    /// The module that shows the task; `None` if paused or removed.
     pub fn module(self) -> Option<&'static str> {
         match self {
             Self::ToDo | Self::ToRead => Some(TODO),
@@ -121,7 +121,7 @@ mod tests {
         *,
     };
 
-    /// From, move, to (decisions 8.1).
+    /// Permitted moves: state before, move, state after.
     const MOVES: [(i64, TaskMove, i64); 9] = [
         (0, Complete, 1),
         (2, Complete, 4),

@@ -1,4 +1,4 @@
-//! Applications (decisions 3.2, 3.3, 3.7).
+//! Applications (book: explanation/security.md).
 
 mod forms;
 mod repo;
@@ -66,7 +66,7 @@ pub struct CreatedApplication {
     pub application: RegisteredApplication,
     /// Client secret; null if public.
     pub client_secret: Option<String>,
-    /// Callback signing key (decisions 8.3).
+    /// Callback signing key.
     pub callback_key: String,
 }
 
@@ -140,7 +140,7 @@ pub async fn create(
     })
 }
 
-/// Also applies to issued tokens.
+/// Changes an application; applies to issued tokens, too.
 ///
 /// 409 for locking out the caller, 412 if `if_match` does not hold.
 pub async fn change(

@@ -1,4 +1,4 @@
-//! Enterprises, managed with scope `tenants` (decisions 3.6).
+//! Enterprises, managed with scope `tenants`.
 
 use std::sync::Arc;
 
@@ -165,9 +165,11 @@ pub enum EnterpriseAction {
     Delete,
 }
 
-/// Idempotent; returns the code.
+/// Freezes, unfreezes or deletes an enterprise; idempotent.
 ///
-/// 403 not manageable, 404 unknown, 409 one's own (decisions 3.6).
+/// Returns the code.
+///
+/// 403 if not manageable, 404 if unknown, 409 if the caller is signed in to it.
 pub async fn decide(
     state: &TenantsState,
     caller: Arc<Caller>,

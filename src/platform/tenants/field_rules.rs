@@ -1,4 +1,4 @@
-//! Field checks (decisions 2.3).
+//! Checks of fields; the message names the field and its bounds.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Removal of tenants: code and tokens at once, rows in batches (decisions 3.6).
+//! Removal of tenants: code and tokens at once, rows in batches.
 //!
 //! Deleting a million rows in one transaction would block writes for seconds.
 
@@ -174,7 +174,7 @@ mod tests {
         job.await.unwrap()
     }
 
-    /// Of removed tenant 7, beside 8.
+    /// Removes tenant 7 beside tenant 8; returns the rows of each portion.
     async fn portions(rows: &'static [&'static str]) -> Vec<i64> {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
@@ -241,7 +241,7 @@ mod tests {
         .await;
         let portion = i64::try_from(PORTION).unwrap();
         assert!(sizes.iter().all(|size| *size <= portion + 2 * 23), "{sizes:?}");
-        // Per group 300 messages, 300 members, itself and its other rows; 1 tenant.
+        // Each group has 300 messages, 300 members, itself and 23 other rows; the tenant is one row.
         assert_eq!(sizes.iter().sum::<i64>(), 2 * (300 + 300 + 23 + 1) + 1, "{sizes:?}");
     }
 }

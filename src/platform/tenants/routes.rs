@@ -1,4 +1,4 @@
-//! `/v1/enterprises/…` (decisions 3.6).
+//! `/v1/enterprises/…`: registration, freezing and deletion.
 
 use std::sync::Arc;
 

@@ -26,7 +26,9 @@ pub struct Registered {
     pub tenant_created: bool,
 }
 
-/// By command line; creates a missing tenant, named by its code.
+/// Registers an application by command line.
+///
+/// Creates a missing tenant, named by its code.
 ///
 /// 400 for an invalid tenant code, scope or binding.
 pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
@@ -51,7 +53,9 @@ pub async fn register_application(store: &Store, keys: &Keys, new: NewApplicatio
     Ok(Registered { credentials: Arc::unwrap_or_clone(credentials), tenant, tenant_created })
 }
 
-/// Reserves consecutive change times, unique in the tenant and at least now (decisions 9.6). Returns the first.
+/// Reserves consecutive change times, unique in the tenant and at least now.
+///
+/// Returns the first.
 pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: usize) -> Result<i64> {
     let rows = i64::try_from(rows).map_err(Error::internal)?;
     let statement = sql(
@@ -62,20 +66,20 @@ pub async fn give_change_times(transaction: &Transaction, tenant_id: i64, rows: 
     Ok(last - rows + 1)
 }
 
-/// Suffix of logins (decisions 9.8).
+/// Suffix of logins.
 pub async fn login_suffix(connection: &Connection, tenant_id: i64) -> Result<Option<String>> {
     let statement = sql("SELECT login_suffix FROM tenants WHERE id = ?", [tenant_id.into()]);
     Ok(statement.fetch_optional_value(connection).await?.flatten())
 }
 
-/// Maximum labels per favorite (decisions 9.8).
+/// Maximum labels per favorite.
 pub async fn label_limit(connection: &Connection, tenant_id: i64) -> Result<usize> {
     let statement = sql("SELECT label_limit FROM tenants WHERE id = ?", [tenant_id.into()]);
     let limit: Option<i64> = statement.fetch_optional_value(connection).await?;
     Ok(limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or_default())
 }
 
-/// Whether the operator named this person an administrator of folders (decisions 9.8).
+/// Whether the operator named this person an administrator of folders.
 pub async fn is_administrator(connection: &Connection, tenant_id: i64, user_id: &str) -> store::Result<bool> {
     let statement = sql(
         "SELECT 1 FROM tenants WHERE id = ? AND ? IN (SELECT value FROM json_each(administrators))",
@@ -84,7 +88,7 @@ pub async fn is_administrator(connection: &Connection, tenant_id: i64, user_id: 
     statement.exists(connection).await
 }
 
-/// Unfrozen tenants with `allowOuterMembers` (decisions 9.4, 9.8).
+/// Unfrozen tenants with `allowOuterMembers`, by code.
 pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],
@@ -100,7 +104,7 @@ pub async fn open_to_outer_groups(
     Ok(rows.into_iter().map(|row| (row.code, row.id)).collect())
 }
 
-/// A missing tenant gets the built-in modules (decisions 4.2).
+/// Finds the tenant, or creates it with the built-in modules.
 async fn find_or_create(transaction: &Transaction, code: &str) -> Result<(Tenant, bool)> {
     if let Some(tenant) = tenants::find_by_code(transaction, code).await? {
         return Ok((tenant, false));

@@ -1,4 +1,4 @@
-//! Tenant settings (decisions 9.8).
+//! Tenant settings (`/admin/v1/tenants/{eCode}`).
 
 use std::sync::Arc;
 

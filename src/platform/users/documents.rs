@@ -1,4 +1,4 @@
-//! Index documents of visible people (decisions 4.5).
+//! Index documents of visible people.
 //!
 //! Confidential contact details are in no document, so no query, total or correction can reveal them.
 

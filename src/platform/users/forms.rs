@@ -243,9 +243,9 @@ pub struct UserRead {
     pub is_hidden: bool,
     /// Deleted.
     pub is_deleted: bool,
-    /// As `isHidden`.
+    /// Alias of `isHidden`.
     pub hidden: bool,
-    /// As `isDeleted`.
+    /// Alias of `isDeleted`.
     pub deleted: bool,
     /// Extension fields.
     pub extend_fields: Option<String>,

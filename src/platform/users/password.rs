@@ -1,4 +1,4 @@
-//! MD5 digests, stored as Argon2id hashes (decisions 3.7).
+//! MD5 digests, stored as Argon2id hashes (book: reference/directory.md).
 
 use std::fmt;
 
@@ -43,7 +43,7 @@ fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
 pub struct PasswordHash(String);
 
 impl PasswordHash {
-    /// From PHC form.
+    /// Wraps a hash in PHC form.
     pub fn new(phc: String) -> Self {
         Self(phc)
     }

@@ -131,7 +131,7 @@ fn read_at_most(source: impl Read, most_bytes: usize) -> io::Result<Option<Vec<u
     Ok(Some(content).filter(|content| content.len() <= most_bytes))
 }
 
-/// By magic bytes; none that browsers execute.
+/// Recognises a picture by magic bytes; no type that browsers execute.
 fn content_type(content: &[u8]) -> Option<&'static str> {
     match content {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),

@@ -105,7 +105,7 @@ pub(super) async fn rename(
     Ok(LabelRename::Renamed)
 }
 
-/// Also removes it from every favorite. Returns whether it existed.
+/// Deletes a label, also from every favorite. Returns whether it existed.
 pub(super) async fn delete(transaction: &Transaction, owner: &Owner, id: &str) -> store::Result<bool> {
     let statement = sql(
         "DELETE FROM favorite_labels WHERE tenant_id = ? AND user_id = ? AND id = ?",

@@ -108,7 +108,7 @@ pub(in crate::platform::groups) async fn count(
     Ok(usize::try_from(count).unwrap_or_default())
 }
 
-/// At their limit of own or of outer groups.
+/// People at their limit of own or of outer groups.
 pub(in crate::platform::groups) async fn full(
     transaction: &Transaction,
     group_tenant: i64,

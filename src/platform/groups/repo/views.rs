@@ -75,7 +75,7 @@ pub(in crate::platform::groups) async fn find(
     sql(text, [tenant_id.into(), user_id.into(), group_id.into()]).fetch_optional::<Group>(reader).await
 }
 
-/// For a holder of its join code.
+/// Finds a group for a holder of its join code.
 pub(in crate::platform::groups) async fn find_by_id(
     reader: &Connection,
     tenant_id: i64,

@@ -9,7 +9,7 @@ use crate::{
     store::{self, Connection, DatabaseError, FromRow, Transaction, sql},
 };
 
-/// A sent message (decisions 9.5).
+/// A sent message.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SentMessage {

@@ -52,7 +52,7 @@ pub async fn send_message(
     request: Request,
 ) -> Result<Envelope<SentMessage>> {
     let digest = token.as_ref().and_then(TokenDigest::of).ok_or_else(unknown)?;
-    // Before the body is read.
+    // The call is counted before its body is read.
     let sender = robots::find_sender(state.store.reader(), &digest).await?.ok_or_else(unknown)?;
     state.robot_limits.count_call(&sender.id)?;
     refuse_frozen(sender.is_frozen)?;

@@ -27,7 +27,7 @@ pub(super) struct FoundFile {
 /// The files beneath a folder.
 #[derive(Debug, Default)]
 pub(super) struct Found {
-    /// By path.
+    /// Files in the order of their paths.
     pub(super) files: Vec<FoundFile>,
     /// Paths that cannot be read, and why.
     pub(super) unread: Vec<(PathBuf, WalkError)>,

@@ -20,9 +20,9 @@ use url::Url;
 use super::page::{Column, OWN_COLUMNS};
 use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
 
-/// Of a connection, and of each statement.
+/// Timeout of connecting, and of each statement.
 const PATIENCE: Duration = Duration::from_mins(1);
-/// Between looks at the time, in steps of SQLite's machine.
+/// Steps of SQLite's machine between looks at the time.
 const SQLITE_STEPS: i32 = 100_000;
 const SHOWN_BYTES: usize = 300;
 

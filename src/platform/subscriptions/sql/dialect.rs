@@ -5,7 +5,7 @@ use crate::platform::subscriptions::origins::DatabaseKind;
 /// SQLite's name of the type.
 const INTEGER: &str = "INTEGER";
 
-/// How a database writes what pages need.
+/// The SQL that pages need, as a database writes it.
 pub(super) type Dialect = DatabaseKind;
 
 impl Dialect {
@@ -45,7 +45,7 @@ impl Dialect {
     /// The value of a cursor, which is given as text.
     pub(super) fn typed(self, placeholder: String, data_type: &str) -> String {
         match self {
-            // As a name in a cast, `CHAR` is one character.
+            // `CHAR` in a cast is one character.
             Self::Postgres if data_type == "CHAR" => format!("CAST({placeholder} AS BPCHAR)"),
             Self::Postgres => format!("CAST({placeholder} AS {data_type})"),
             Self::MySql if data_type.contains("INT") => format!("CAST({placeholder} AS DECIMAL(20, 0))"),

@@ -8,7 +8,7 @@ use super::dialect::Dialect;
 pub(super) const PAGE_ROWS: usize = 200;
 /// The last columns of a row, which are no fields.
 pub(super) const OWN_COLUMNS: usize = 3;
-/// Of each text; a brief has at most as many bytes.
+/// Maximum characters of each text, and bytes of a brief.
 const TEXT_CHARACTERS: usize = 64 << 10;
 
 /// The columns that an item is made of, as rows of files call them.
@@ -19,7 +19,7 @@ const FIELDS: [&str; 9] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,
-    /// As the database calls it; in SQLite it may be any.
+    /// The database's name of the type; in SQLite it may be any.
     pub(super) data_type: String,
 }
 
@@ -40,13 +40,13 @@ pub(super) struct Cursor {
     pub(super) data_type: String,
 }
 
-/// Where a page begins.
+/// The beginning of a page.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Begin<'a> {
     First,
-    /// With the rows of this cursor.
+    /// The rows of this cursor.
     At(&'a Cursor),
-    /// Behind the row of this cursor and id.
+    /// The rows behind the one of this cursor and id.
     Behind(&'a Cursor, &'a str),
 }
 
@@ -54,7 +54,7 @@ impl Columns {
     /// Finds the columns, whatever the case of their names.
     ///
     /// # Errors
-    /// What is missing, or unfit for a cursor.
+    /// A column is missing, or unfit for a cursor.
     pub(super) fn find(dialect: Dialect, columns: &[Column], cursor: &str) -> Result<Self, String> {
         let find = |name: &str| {
             let is_same = |column: &&Column| {

@@ -1,4 +1,4 @@
-//! `quickDealLog` (decisions 8.4).
+//! Rows of quick handlings, shown as `quickDealLog`.
 
 use crate::{
     platform::tasks::forms::QuickDealEntry,

@@ -1,4 +1,4 @@
-//! Rules of quick handling (decisions 8.3).
+//! Rules of quick handling (book: reference/tasks.md).
 
 use aws_lc_rs::hmac;
 use secrecy::{ExposeSecret, SecretString};
@@ -16,7 +16,7 @@ use crate::{
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Handling {
-    /// With the current `status`.
+    /// The task with its current `status`.
     pub(super) task: Task,
     pub(super) callback: String,
     pub(super) target: TaskStatus,

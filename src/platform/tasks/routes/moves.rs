@@ -1,4 +1,4 @@
-//! Moves of tasks (decisions 8.1).
+//! Moves of tasks (book: reference/tasks.md).
 
 use axum::extract::State;
 use serde::Deserialize;

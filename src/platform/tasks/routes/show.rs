@@ -1,4 +1,4 @@
-//! Single tasks (decisions 8.4).
+//! Single tasks, for their application, assignee and creator.
 
 use axum::extract::State;
 use trawl_macros::operation;

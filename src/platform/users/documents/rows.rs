@@ -62,7 +62,9 @@ impl PersonRow {
         })
     }
 
-    /// Friends-only counts as confidential (decisions 9.6).
+    /// Whether contact details are public.
+    ///
+    /// Level 1, for friends only, counts as confidential.
     pub(super) fn is_public(&self) -> bool {
         self.secret_level == 0
     }

@@ -17,7 +17,7 @@ struct ListedUser {
     updated_at: i64,
 }
 
-/// Changed users, oldest first (decisions 9.6); reads one index range.
+/// Returns changed users, oldest first; reads one index range.
 pub(in crate::platform::users) async fn changed_users(
     reader: &Connection,
     tenant_id: i64,
