@@ -156,7 +156,7 @@ pub trait BlobStore: Send + Sync {
     /// Lists all contents.
     async fn list(&self) -> Result<BoxStream<'static, Result<Stored>>>;
 
-    /// Ids of the uploads with data in the store, for the removal of leftovers.
+    /// Ids of uploads with data in the store, to remove leftovers.
     async fn uploads(&self) -> Result<Vec<String>> {
         Ok(Vec::new())
     }

@@ -1,4 +1,4 @@
-//! The store: a database with one writer, many readers and a change log.
+//! A database with one writer, many readers and a change log.
 //!
 //! It is SQLite in the data directory, or PostgreSQL. The full-text index follows it by the change log and can be rebuilt
 //! from it.
@@ -208,12 +208,12 @@ impl Store {
         &self.reader
     }
 
-    /// Connections of the indexer alone, so that callers' reads cannot delay the index.
+    /// Connections of the indexer alone, which callers' reads cannot delay.
     pub fn index_reader(&self) -> &Connection {
         &self.index_reader
     }
 
-    /// Connections for single statements on rows that coordinate replicas, outside the turns of write transactions.
+    /// Connections for single statements that coordinate replicas, outside of write transactions.
     ///
     /// None on SQLite, which has one process.
     pub fn coordination(&self) -> Option<&Arc<Connection>> {

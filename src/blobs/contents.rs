@@ -39,7 +39,7 @@ pub struct Contents {
     reached: Mutex<SweepPosition>,
 }
 
-/// The last key and the last upload that a sweep reached; empty at the start.
+/// Last key and last upload of a sweep; empty at the start.
 #[derive(Default)]
 struct SweepPosition {
     store_key: String,
@@ -113,7 +113,7 @@ impl Contents {
     }
 }
 
-/// Contents that may be swept: doubtful ones, without those of commits in progress.
+/// Contents that may be swept: doubtful ones of no commit in progress.
 const DOUBTFUL: &str = "SELECT sha256 FROM doubtful_blobs WHERE noted_at <= ?";
 
 /// Moves a batch of contents without versions to `removed_blobs`. Returns whether it was the last.

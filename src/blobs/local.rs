@@ -228,7 +228,7 @@ pub fn upload_gone() -> Error {
     Error::not_found("this upload was committed or cancelled; begin a new one")
 }
 
-/// More concurrent I/O would not speed up a disk, and each thread holds memory.
+/// More concurrent I/O speeds up no disk, and each thread holds memory.
 static HANDS: Semaphore = Semaphore::const_new(16);
 
 async fn begin<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {

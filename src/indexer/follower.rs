@@ -33,7 +33,7 @@ const DOUBTFUL: u32 = 3;
 /// Longest pause after consecutive failures, in multiples of `RETRY_AFTER`.
 const LONGEST_PAUSE: u32 = 5;
 
-/// Changes that are not searchable after as long are told of as missing.
+/// Time after which changes that are not searchable are reported as missing.
 pub(super) const LATE_AFTER: Duration = Duration::from_secs(5);
 
 pub(super) struct Follower {
@@ -44,7 +44,7 @@ pub(super) struct Follower {
     pub(super) batch_changes: u64,
     pub(super) requests: RebuildRequests,
     pub(super) scan: Option<RebuildScan>,
-    /// Everything up to this position is applied and, unless a rebuild runs, committed.
+    /// Position up to which changes are applied and, outside of rebuilds, committed.
     pub(super) position: i64,
     failures: u32,
     cutter: LogCutter,
@@ -242,7 +242,9 @@ impl Follower {
         Ok(())
     }
 
-    /// Tells searches of missing changes while a step takes long; [`ReaderStep::CaughtUp`] follows it.
+    /// Tells searches of missing changes while a step takes long.
+    ///
+    /// [`ReaderStep::CaughtUp`] follows it.
     async fn take_in_time(
         &mut self,
         step: ReaderStep,

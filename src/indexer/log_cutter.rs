@@ -56,7 +56,7 @@ impl LogCutter {
         Self { store, followed, up_to: 0, cutting: None }
     }
 
-    /// Removes entries in the background once there are many up to a position that is committed.
+    /// Removes committed entries in the background once there are many.
     pub(super) fn cut_behind(&mut self, position: i64) {
         let is_busy = self.cutting.as_ref().is_some_and(|cutting| !cutting.is_finished());
         if is_busy || position - self.up_to < KEPT_ENTRIES {

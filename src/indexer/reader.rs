@@ -100,7 +100,9 @@ impl LogReader {
         }
     }
 
-    /// The next entries, cut at the end of a request, whose changes become searchable together.
+    /// The next entries up to the end of a request.
+    ///
+    /// Its changes become searchable together.
     async fn next_batch(&self, position: i64) -> Result<Vec<Entry>> {
         let mut limit = self.batch_changes;
         loop {

@@ -1,4 +1,4 @@
-//! Rebuilds an index from the rows in portions, between which the change log is followed.
+//! Rebuilds an index in portions, between which it follows the change log.
 //!
 //! Each portion is read and indexed before the next step of the log. An item changed after it was read has a later log
 //! entry. So the index ends up with the database's state.
@@ -71,7 +71,7 @@ impl Note {
 }
 
 impl RebuildScan {
-    /// Begins to fill an index, or goes on from the note of its last commit.
+    /// Begins to fill an index, or continues after its last commit.
     pub(super) async fn begin(
         rows: &Rows,
         announcer: &Announcer,

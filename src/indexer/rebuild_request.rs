@@ -1,4 +1,4 @@
-//! Requests for a rebuild at run time: accepted, or refused with a reason.
+//! Requests for a rebuild, which are accepted, or refused with a reason.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) enum RebuildState {
     GivenUp,
 }
 
-/// Requests to a follower for a rebuild, and what became of the last one.
+/// Requests to a follower for a rebuild, with the last outcome.
 pub(super) struct RebuildRequests {
     pub(super) asks: mpsc::Receiver<Ask>,
     /// The request to answer once the rebuild has begun.
@@ -45,7 +45,7 @@ pub(super) enum Refusal {
     Unavailable(String),
 }
 
-/// Leaves a request to another task, or refuses it while an earlier one waits there.
+/// Passes a request to another task, or refuses it while one waits.
 pub(super) fn pass_on(ask: Ask, asks: &mpsc::Sender<Ask>) {
     if let Err(TrySendError::Full(ask)) = asks.try_send(ask) {
         drop(ask.send(Err(Refusal::UnderWay)));
@@ -106,7 +106,7 @@ impl RebuildRequests {
         (self.is_due, self.state) = (false, RebuildState::None);
     }
 
-    /// Gives up a rebuild beside the searched index; returns whether one was under way.
+    /// Gives up a rebuild beside the searched index; returns whether one ran.
     pub(super) fn give_up(&mut self) -> bool {
         let was_under_way = self.state == RebuildState::UnderWay;
         if was_under_way {

@@ -1,4 +1,4 @@
-//! An index that replicas share: one fills it, the others follow its commits.
+//! An index that one replica fills and whose commits others follow.
 //!
 //! The leader holds a lease. A leader that lost it is refused by the index, as its successor has raised the epoch; the
 //! lease keeps it from trying again.
@@ -32,7 +32,7 @@ const LEASE_INTERVAL: Duration = Duration::from_secs(3);
 const BEHIND_INTERVAL: Duration = Duration::from_millis(20);
 const IDLE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A leader that has not committed waiting changes for this long counts as stuck.
+/// Time for which changes wait until their leader counts as stuck.
 const STUCK_AFTER: Duration = Duration::from_secs(5);
 
 /// Time after which a rebuild that vanished counts as failed.
@@ -40,7 +40,7 @@ const STUCK_AFTER: Duration = Duration::from_secs(5);
 /// A new leader begins an interrupted one again before.
 const FAILED_AFTER: Duration = Duration::from_secs(30);
 
-/// A leader that stops ends its write in flight within this time, or gives it up.
+/// Time in which a stopping leader ends its write or gives up.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 const HEALTH_INTERVAL: Duration = Duration::from_secs(3);
@@ -98,7 +98,7 @@ impl SharedRun {
         }
     }
 
-    /// Serves the index before the first request where possible, and returns the work that goes on.
+    /// Serves the index early where possible; returns the work that goes on.
     pub(super) async fn start(mut self) -> impl Future<Output = ()> + Send + use<> {
         let mut term = self.begin_term().await;
         match &mut term {
@@ -197,7 +197,7 @@ impl SharedRun {
         give_back(lease).await;
     }
 
-    /// Follows the leader's commits until it is time to look at the lease.
+    /// Follows the leader's commits until the lease must be checked.
     async fn follow_leader(&mut self) {
         // Asked for by a flag at the start.
         if self.rebuild && self.engine.want_rebuild().await.is_ok() {

@@ -1,4 +1,4 @@
-//! The open indexes: the searched one and, during a rebuild beside it, the fresh one.
+//! The open indexes: the searched one, and a fresh one beside it.
 
 use std::sync::Arc;
 

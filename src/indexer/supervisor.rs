@@ -1,4 +1,4 @@
-//! Runs the engine that is searched and, during a move, the one that will be.
+//! Runs the engine that is searched and, during a move, its successor.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! Subscriptions: built-in content that the server fetches by itself, from feeds, folders and databases.
+//! Subscriptions: content that the server fetches from feeds, folders and databases.
 //!
 //! [`scheduler`] starts the due runs, at one replica. `execution` carries one out: it reads a source, whose `entries`
 //! become items. `run` writes them: `batch` writes items and progress in one transaction. [`upkeep`] removes items that are too old.

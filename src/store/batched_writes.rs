@@ -16,7 +16,7 @@ use crate::{
     error::{Error, Kind, Result},
 };
 
-/// Writes items of a tenant and owner, such as an application; returns an outcome for each.
+/// Writes items of a tenant and owner; returns an outcome for each.
 pub(super) type WriteBatch<T, R> =
     for<'a> fn(&'a Transaction, i64, &'a str, &'a [T]) -> WriteFuture<'a, Vec<R>>;
 

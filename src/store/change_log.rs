@@ -11,7 +11,7 @@ pub const WHOLE_TENANT: &str = "";
 /// The tenant of entries for failovers.
 const NO_TENANT: i64 = 0;
 
-/// Names one searchable item: a module's code and the item's id in it.
+/// A searchable item: a module's code and the item's id in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ItemKey {
     /// The tenant's number.
@@ -109,7 +109,7 @@ pub async fn first_position(connection: &Connection) -> Result<Option<i64>> {
     sql("SELECT MIN(position) AS first FROM change_log", []).fetch_value(connection).await
 }
 
-/// Removes up to `limit` entries up to `position`, which every follower must have applied.
+/// Removes up to `limit` entries to `position`, which all followers have applied.
 pub async fn remove_up_to(transaction: &Transaction, position: i64, limit: u64) -> Result<u64> {
     let text = "DELETE FROM change_log WHERE position IN (SELECT position FROM change_log WHERE position <= ? ORDER BY position LIMIT ?)";
     sql(text, [position.into(), limit.into()]).execute(transaction).await

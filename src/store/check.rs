@@ -1,4 +1,4 @@
-//! Checks a store for damage that its database does not refuse by itself.
+//! Checks a store for damage that its database does not refuse.
 
 use serde::Serialize;
 
@@ -31,7 +31,7 @@ impl Report {
     }
 }
 
-/// Checks a store, also while servers use it; `told` learns of each table's rows.
+/// Checks a store, even in use; `told` gets each table's rows.
 ///
 /// `reference` is a new store, whose tables are those of this version.
 ///

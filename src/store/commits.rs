@@ -15,7 +15,9 @@ pub(crate) struct Commits {
 }
 
 impl Commits {
-    /// Adds a commit up to `position`, unless too many wait: the oldest one gives the delay.
+    /// Adds a commit up to `position`, unless too many wait.
+    ///
+    /// The oldest one gives the delay.
     pub(crate) fn add(&self, position: i64) {
         let mut waiting = self.lock();
         if waiting.len() < CAPACITY {

@@ -1,4 +1,4 @@
-//! Connections to the database: pools that only read, and the one that writes.
+//! Connections to the database: read-only pools, and one that writes.
 
 use std::{
     fmt,
@@ -36,7 +36,7 @@ pub enum DatabaseAddress {
 }
 
 impl DatabaseAddress {
-    /// The PostgreSQL database of `store.url` where it is set, else SQLite in the data directory.
+    /// PostgreSQL at `store.url` if set, else SQLite in the data directory.
     ///
     /// # Errors
     /// A message that names the setting.
@@ -110,10 +110,10 @@ impl fmt::Debug for DatabaseAddress {
     }
 }
 
-/// Runs statements on a pool, each by itself, or in the writer's transaction.
+/// Runs statements, each by itself or in the writer's transaction.
 pub struct Connection(Backend);
 
-/// Only the running write job locks a writer, so the lock is free.
+/// Only the running job locks a writer, so the lock is free.
 enum Backend {
     SqlitePool(sqlx::Pool<Sqlite>),
     SqliteWriter(Mutex<SqliteConnection>),
@@ -121,7 +121,7 @@ enum Backend {
     PostgresWriter(Mutex<PgConnection>),
 }
 
-/// Calls a method of a query, and a function of the database with its result.
+/// Calls a query's method, then a function of the database.
 macro_rules! run {
     ($connection:expr, $statement:expr, $method:ident, $sqlite:expr, $postgres:expr) => {
         match &$connection.0 {

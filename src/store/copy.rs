@@ -1,4 +1,4 @@
-//! Copies all rows of a store to another one, between either kind of database.
+//! Copies all rows of a store to another, of any kind.
 
 use std::collections::BTreeSet;
 
@@ -336,7 +336,7 @@ mod identity {
         sql(text, []).fetch_all(connection).await
     }
 
-    /// Sets each counter to the source's, or to the target's largest number where that is greater.
+    /// Sets counters to the source's, or the target's largest number if greater.
     pub(super) async fn set_counters(transaction: &Transaction, counters: Vec<Counter>) -> Result<()> {
         let numbered = match transaction.dialect() {
             Dialect::Sqlite => {

@@ -15,7 +15,7 @@ pub enum Dialect {
     Postgres,
 }
 
-/// Rows that a write job may touch, and that no other job changes meanwhile.
+/// Rows that a write job may touch and no other job changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteScope {
     /// Rows of any tenant, and those of none.
@@ -23,7 +23,7 @@ pub(super) enum WriteScope {
     Tenant(i64),
 }
 
-/// The lock that PostgreSQL's write transactions take in turn, as SQLite's do by `BEGIN IMMEDIATE`.
+/// Lock that PostgreSQL's write transactions take, like SQLite's `BEGIN IMMEDIATE`.
 ///
 /// Those on rows of one tenant share it, and take turns by the tenant's lock.
 const WRITE_LOCK: i64 = 500_236_712_812;
@@ -52,7 +52,7 @@ impl Dialect {
         }
     }
 
-    /// Counts the running transaction among those of a writer, and follows its begin.
+    /// Counts a transaction of a writer; follows its begin.
     ///
     /// PostgreSQL's own transaction ids do not tell whether one was committed.
     /// After a crash it gives some of them again.
@@ -67,7 +67,7 @@ impl Dialect {
         }
     }
 
-    /// Takes the lock of a scope in the running transaction, unless another transaction holds it.
+    /// Takes the lock of a scope, unless another transaction holds it.
     ///
     /// PostgreSQL tells whether it did. Nothing is to be taken by transactions whose jobs have the same scope.
     pub(super) fn try_lock(self, scope: WriteScope) -> Option<String> {

@@ -10,7 +10,7 @@ use std::{
 
 use crate::error::{Error, Result};
 
-/// Lifetime of a disk reading; the writes of that time must fit into the reserve.
+/// Lifetime of a disk reading, whose writes must fit into the reserve.
 const READING_LIFETIME: Duration = Duration::from_millis(200);
 
 const RETRY_AFTER: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! Notices that PostgreSQL has failed over, or was restored, and may have lost changes.
+//! Notices failovers and restores of PostgreSQL, which may have lost changes.
 //!
 //! It begins a new timeline then. Positions and generations that lost changes had are never given again.
 
@@ -17,7 +17,7 @@ struct Timelines {
 }
 
 impl Connection {
-    /// Skips positions and generations where PostgreSQL's timeline is another one than at the last write.
+    /// Skips positions and generations if PostgreSQL's timeline changed since the last write.
     ///
     /// Each new connection that writes looks.
     pub(super) async fn follow_timeline(&self) -> Result<()> {

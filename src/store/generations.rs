@@ -1,4 +1,4 @@
-//! Generations of cached data: a change that makes data stale raises its generation.
+//! Generations of cached data, which rise as changes make it stale.
 //!
 //! A cache keeps the generation under which it read its data. Changes of other replicas arrive by
 //! [`Store::refresh`](super::Store::refresh).

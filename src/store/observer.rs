@@ -1,4 +1,4 @@
-//! Learns of the other replicas' commits: the end of the change log, and stale cached data.
+//! Observes other replicas' commits: the log's end, and stale cached data.
 
 use std::{
     sync::{
@@ -27,7 +27,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Time for the database to answer a request that needs an observation.
 const REFRESH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Observes the database in the background, and at once for those who ask.
+/// Observes the database in the background, and at once on request.
 ///
 /// Requests that arrive during an observation share the next one. So at most one statement is in flight.
 pub(super) struct Observer {

@@ -98,7 +98,7 @@ pub(super) async fn open_writer(server: &PgConnectOptions) -> Result<PgConnectio
     within(CONNECT_TIMEOUT, options(server).options(timeouts).connect()).await
 }
 
-/// The result of a statement, or an error of the network where none comes.
+/// The result of a statement, or a network error without one.
 pub(super) async fn answered<T>(statement: impl Future<Output = Result<T>>) -> Result<T> {
     within(ANSWER_TIMEOUT, statement).await
 }

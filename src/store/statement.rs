@@ -7,7 +7,9 @@ use sqlx_sqlite::SqliteRow;
 
 use super::{Connection, DatabaseError, Result, json_column::to_json};
 
-/// Rows of one `INSERT`, or values of one `IN`: SQLite takes 32,766 values in a statement, PostgreSQL 65,535.
+/// Rows of one `INSERT`, or values of one `IN`.
+///
+/// SQLite takes 32,766 values in a statement, PostgreSQL 65,535.
 pub const ROWS_PER_STATEMENT: usize = 1_000;
 
 /// A value of a statement.
@@ -175,7 +177,7 @@ impl Statement {
         &self.text
     }
 
-    /// A statement that has the database plan this one, and does not run it.
+    /// A statement by which the database plans this one without running it.
     #[must_use]
     pub fn explain(&self) -> Self {
         Self { text: format!("EXPLAIN {}", self.text).into(), values: self.values.clone() }
@@ -260,7 +262,7 @@ pub async fn find_in<R: Record>(
     Ok(rows)
 }
 
-/// The last `sequence` of the next `limit` rows of a table; `None` behind its last row.
+/// The last `sequence` of the next `limit` rows; `None` without rows.
 pub async fn batch_end(
     connection: &Connection,
     table: &'static str,

@@ -1,4 +1,4 @@
-//! A write job's view of its transaction, and the effects of its commit.
+//! A write job's transaction, and the effects of its commit.
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +32,7 @@ pub(super) struct Effects {
     after_commit: Vec<AfterCommit>,
 }
 
-/// The writer's transaction as the running request sees it: a connection and the change log.
+/// The writer's transaction for one request: a connection and the change log.
 pub struct Transaction {
     pub(super) connection: Connection,
     effects: Mutex<Effects>,
@@ -49,7 +49,7 @@ impl Transaction {
         self.effects().changed.push(item);
     }
 
-    /// Adds the removal of a tenant with all its searchable items to the change log.
+    /// Adds the removal of a tenant's searchable items to the change log.
     pub fn record_tenant_removal(&self, tenant_id: i64) {
         self.record_change(tenant_id, change_log::WHOLE_TENANT, "");
     }
@@ -66,7 +66,7 @@ impl Transaction {
         self.effects().needs_maintenance = true;
     }
 
-    /// Runs `job` after the commit and before the answer, even if the caller has gone away.
+    /// Runs `job` between commit and answer, even if the caller is gone.
     ///
     /// A rolled-back request drops the job. It runs on the writer: it must be short and must not block.
     pub fn after_commit(&self, job: impl FnOnce() + Send + 'static) {

@@ -1,4 +1,4 @@
-//! The writer: gathers waiting requests into a transaction, so that many callers share one durable commit.
+//! Gathers waiting requests into a transaction, so that callers share one commit.
 //!
 //! Each commit costs an fsync. Each request runs in its own savepoint: a failing request undoes only itself. Each answer
 //! leaves after the commit that contains the request is durable.
@@ -52,7 +52,7 @@ const UNUSED_FOR: i64 = 24 * 3_600_000;
 
 const OUTCOME_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Time after which a group is closed, to bound the first request's wait.
+/// Time after which a group closes, to bound the first request's wait.
 const GROUP_TIME: Duration = Duration::from_millis(20);
 
 pub(super) type Outcome = Box<dyn Any + Send>;
@@ -63,7 +63,7 @@ struct Request {
     scope: WriteScope,
     job: Job,
     answer: oneshot::Sender<Result<Outcome>>,
-    /// The body's memory, which the job holds even if its caller has gone away.
+    /// The body's memory, which the job holds without its caller, too.
     _reservation: Option<BodyReservation>,
 }
 
@@ -97,7 +97,7 @@ impl Pending {
 enum GroupFailure {
     #[error("undone: {0}")]
     Undone(#[from] DatabaseError),
-    /// The server's answer to the commit was lost, and it could not be asked about it.
+    /// The answer to the commit was lost, and its outcome is unknown.
     #[error("unknown outcome: {0}")]
     Unknown(DatabaseError),
 }
@@ -125,7 +125,7 @@ impl Writer {
         Self { address, signals, any, tenants: Vec::new() }
     }
 
-    /// Lets `count` connections run jobs of single tenants beside each other; SQLite has none of these.
+    /// Lets `count` connections run jobs of single tenants; SQLite has none.
     pub(super) async fn add_tenant_queues(&mut self, count: u32) -> Result<(), DatabaseError> {
         if self.address.dialect() == Dialect::Postgres {
             for _ in 0..count {
@@ -218,10 +218,10 @@ struct WriterTask {
     id: Uuid,
     transaction: Transaction,
     address: DatabaseAddress,
-    /// After a failure on the connection, the database may have ended the transaction or not.
+    /// Whether a failure leaves unknown if the database ended the transaction.
     is_doubtful: bool,
     requests: mpsc::Receiver<Request>,
-    /// The lock of its tenant was taken while the group before it ran.
+    /// The next request, whose tenant's lock another transaction held.
     postponed: Option<Request>,
     signals: Signals,
 }
@@ -366,7 +366,7 @@ impl WriterTask {
         }
     }
 
-    /// Whether a transaction of the lost connection was committed, as soon as the server tells.
+    /// Waits to learn whether the lost connection's transaction was committed.
     async fn is_committed(&mut self, number: i64) -> bool {
         loop {
             if let Err(error) = self.replace_doubtful_connection().await {

@@ -1,4 +1,4 @@
-//! Detects a content's kind by its beginning; a name only distinguishes text formats.
+//! Detects a content's kind by its beginning, and text formats by name.
 
 use std::{fmt, io::Cursor};
 

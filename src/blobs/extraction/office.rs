@@ -68,7 +68,7 @@ impl<'a> Parts<'a> {
         Ok(Self { archive, left: MOST_INFLATED })
     }
 
-    /// Reads the parts named by this prefix, a number and `.xml`, by number.
+    /// Reads parts named by prefix, number and `.xml`, by number.
     fn read_numbered<W: Write>(
         &mut self,
         beginning: &str,

@@ -24,7 +24,7 @@ use crate::{
 
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Wall clock limit as a multiple of `storage.text_seconds`, for a busy machine or a slow store.
+/// Multiple of `storage.text_seconds` by the clock, for busy machines or slow stores.
 const WALL_CLOCK: u64 = 6;
 
 /// The outcome of an extraction.

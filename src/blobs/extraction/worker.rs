@@ -219,7 +219,7 @@ impl ExtractionState {
         }
     }
 
-    /// Claims the next tenant's oldest request, or else any unread content that no replica reads.
+    /// Claims the next tenant's oldest request, else an unread, unclaimed content.
     async fn take(&self) -> Result<Option<(ClaimedContent<'_>, Lease)>> {
         let now = now_millis();
         let unread = tenants_with_unread(self.store.reader(), now).await?;

@@ -1,4 +1,4 @@
-//! In-memory index of parts, which saves listing a directory of up to 10,000 per part.
+//! Indexes parts in memory, instead of listing up to 10,000 for each.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,4 +1,4 @@
-//! Receives a part: hashes and writes it in chunks, at most 2 in memory.
+//! Hashes and writes received parts in chunks, at most 2 in memory.
 //!
 //! Blocking threads never wait for senders, of which there are more.
 

@@ -128,7 +128,7 @@ async fn failed_rebuild_is_repeated_only_on_request() {
     assert!(follower.sinks.is_beside() && follower.announcer.now().rebuild != Rebuild::Failed);
 }
 
-/// The database fails as a rebuild begins; the served index must still follow all changes.
+/// The served index follows all changes although the database fails.
 #[tokio::test]
 async fn refused_rebuild_leaves_the_index_in_place() {
     let (directory, store, tenant) = filled(10).await;

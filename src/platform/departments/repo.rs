@@ -76,7 +76,7 @@ pub async fn are_without_chat(
     Ok(above_all.is_some())
 }
 
-/// Ids of a person's departments and all above them, up to deleted ones.
+/// Ids of a person's departments and those above, up to deleted ones.
 ///
 /// `deputy_org_ids` is a JSON list of further departments.
 pub async fn with_ancestors(

@@ -29,7 +29,7 @@ pub(super) async fn list(reader: &Connection, tenant_id: i64, user_id: &str) -> 
     .await
 }
 
-/// Binds a device; an existing binding keeps its tokens and gets the new name.
+/// Binds a device; an existing binding only gets the new name.
 pub(super) async fn bind(
     transaction: &Transaction,
     tenant_id: i64,

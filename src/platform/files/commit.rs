@@ -44,10 +44,10 @@ const MANY_PEOPLE: usize = 1_000;
 
 const PIECES_AHEAD: usize = 4;
 
-/// Attempts to keep a content that is removed meanwhile, with the last file that had it.
+/// Attempts to keep a content that is removed with its last file.
 const KEPT_AGAIN: usize = 3;
 
-/// Interval at which a commit in progress renews the note that keeps sweeps off (`blobs::contents`).
+/// Interval at which a commit renews its note against sweeps (`blobs::contents`).
 const NOTED_AGAIN: Duration = Duration::from_mins(3);
 
 /// Commits in progress.

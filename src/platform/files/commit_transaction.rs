@@ -1,4 +1,4 @@
-//! Checks a commit's target before large reads and again in the inserting transaction.
+//! Checks a commit's target before large reads and in the inserting transaction.
 
 use super::{
     FILE,

@@ -23,7 +23,7 @@ pub(super) async fn is_enabled(connection: &Connection, tenant_id: i64) -> Resul
     Ok(statement.fetch_optional_value::<bool>(connection).await?.unwrap_or_default())
 }
 
-/// The salt of a week, `new` for its first search; `None` once the week is over.
+/// The salt of a week, `new` at first; `None` after its end.
 pub(super) async fn salt(
     transaction: &Transaction,
     tenant_id: i64,
@@ -124,7 +124,7 @@ pub(super) async fn has_old(connection: &Connection, this_week: i64, first_week:
     statement.exists(connection).await
 }
 
-/// Removes salts from before `this_week`, and a portion of the rows from before `first_week`.
+/// Removes salts before `this_week`, and a portion of rows before `first_week`.
 ///
 /// Returns whether none is left.
 pub(super) async fn remove_old(transaction: &Transaction, this_week: i64, first_week: i64) -> Result<bool> {

@@ -61,7 +61,7 @@ struct AllAccount {
     counts: FacetCounts,
 }
 
-/// The best matches of all modules, each once and with the code of its module.
+/// The best matches of all modules, each once, with its module's code.
 ///
 /// They wait for external sources for an eighth of the time; then they are `partial`.
 #[derive(utoipa::ToSchema)]

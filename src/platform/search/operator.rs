@@ -1,4 +1,4 @@
-//! `POST /admin/v1/search`: a search as an application or a person sees it, for operators.
+//! `POST /admin/v1/search`: an operator's search as an application or a person.
 
 use axum::{
     extract::{Request, State},

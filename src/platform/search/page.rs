@@ -91,7 +91,7 @@ pub(super) struct CorrectedWordSchema {
     to: String,
 }
 
-/// The response without any answering source: 502, or 504 if all timed out.
+/// The response without an answering source: 502, or 504 after timeouts only.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub(super) struct NoSourceEnvelope {
     #[serde(flatten)]

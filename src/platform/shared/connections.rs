@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// People and items around an item of one area, before the caller's rights are applied.
+/// People and items around an item, before checks of the caller's rights.
 #[derive(Debug, Default)]
 pub struct Connections {
     /// People in the order of their roles.
@@ -11,7 +11,7 @@ pub struct Connections {
     pub related: Vec<RelatedKey>,
 }
 
-/// A person with a role, by the name that the item states, or by id.
+/// A person with a role, by stated name or by id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConnectedPerson {
     /// Their part in the item.

@@ -35,7 +35,7 @@ pub fn number_words(number: &str) -> Vec<String> {
     words
 }
 
-/// Whether a searchable name reveals a confidential detail, in any spelling or by enough digits.
+/// Whether a name reveals a confidential detail, by spelling or digits.
 pub fn tells(name: &str, detail: &str) -> bool {
     let (name, detail) = (fold(name), fold(detail));
     // Digits as one number, and split at signs.

@@ -78,7 +78,7 @@ impl<T: DirectoryRow> Batch<T> {
         }
     }
 
-    /// Rows that differ from the stored ones, in the order of their first write.
+    /// Rows that differ from the stored ones, in order of first write.
     pub fn changes(&self) -> Vec<Change<'_, T>> {
         self.order
             .iter()
@@ -116,10 +116,10 @@ pub fn ids_where<'a, T: DirectoryRow>(
     selected.map(|change| change.row.id()).collect()
 }
 
-/// Begins a unique value that is given up; no stored value holds control characters.
+/// Begins a vacated unique value; stored values hold no control characters.
 const VACANT: &str = "\u{1}";
 
-/// Writes changed rows in order, with change times from `first_time` on, and audits them.
+/// Writes and audits changed rows in order, with change times from `first_time`.
 pub async fn store<T: DirectoryRow + Sync>(
     transaction: &Transaction,
     actor: &Actor,

@@ -1,4 +1,4 @@
-//! One transaction of a run: items, what is known of their entries, and the run's progress.
+//! One transaction of a run: items, facts of their entries, and progress.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(super) struct NewItem {
     pub(super) hash: String,
 }
 
-/// Items to write, and ids of items that the source holds no longer.
+/// Items to write, and ids of items that the source has dropped.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) items: Vec<NewItem>,

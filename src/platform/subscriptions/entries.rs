@@ -1,4 +1,4 @@
-//! Entries of a source as items: their ids, their hashes, and what is wrong with them.
+//! Entries of a source as items: ids, hashes and problems.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, value::RawValue};
@@ -16,13 +16,13 @@ use crate::{
     },
 };
 
-/// Begins the part of an id that stands for an entry's id by its SHA-256.
+/// Begins a SHA-256 that stands for an entry's id.
 const HASHED: &str = "sha256-";
 const HASH_BYTES: usize = 16;
 /// Maximum bytes of an id that is shown.
 const SHOWN_BYTES: usize = 200;
 
-/// The entries of a document or page: items, and those that cannot be items.
+/// Entries of a document or page: items, and those that cannot be.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) received: u64,
@@ -30,7 +30,7 @@ pub(super) struct Entries {
     pub(super) problems: Vec<EntryProblem>,
 }
 
-/// Reads rows as items of a subscription; the last of the same id wins.
+/// Reads rows as items; the last of the same id wins.
 pub(super) fn read_entries(
     subscription_id: &str,
     rows: impl IntoIterator<Item = Map<String, Value>>,

@@ -37,7 +37,7 @@ const CUT: &str = "-cut";
 const EMPTY: &str = "the folder holds no readable file, unlike before: is its disk mounted? Its items stay; removing the \
                      subscription removes them";
 
-/// Reads new and changed files; removes items of files that are gone or too old.
+/// Reads new and changed files; removes items of absent or old files.
 ///
 /// Items beneath a path that cannot be read stay.
 pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, Stop> {

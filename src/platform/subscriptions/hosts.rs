@@ -1,4 +1,4 @@
-//! Courtesy to hosts: one connection at a time, and the pauses that they ask for.
+//! Courtesy to hosts: one connection at a time, pauses that they request.
 
 use std::{
     collections::HashMap,

@@ -122,7 +122,7 @@ impl Origin {
         }
     }
 
-    /// The host of the source, or its path: one run at a time reads it.
+    /// Host or path of the source, for one run at a time.
     pub(super) fn host(&self) -> String {
         match self {
             Self::Feed(feed) => feed.url.host_str().unwrap_or_default().to_owned(),

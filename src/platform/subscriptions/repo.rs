@@ -54,9 +54,9 @@ pub(super) struct RunEnd {
     pub(super) next_run_at: Option<i64>,
     /// Absent keeps the row's.
     pub(super) position: Option<String>,
-    /// A host that asked for a pause, and the end of the pause.
+    /// A host that asked for a pause, and the pause's end.
     pub(super) rest: Option<(String, i64)>,
-    /// Entries that a wholly read source still holds and that are too old.
+    /// Entries that are too old and still in a wholly read source.
     ///
     /// Other entries of removed items are forgotten. `Run::write` fills it.
     pub(super) aged: Option<Vec<String>>,

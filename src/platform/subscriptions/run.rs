@@ -47,7 +47,7 @@ pub(super) enum Stop {
 #[derive(Debug, Default)]
 pub(super) struct Failure {
     pub(super) message: String,
-    /// A host that asked for a pause, and the end of the pause.
+    /// A host that asked for a pause, and the pause's end.
     pub(super) rest: Option<(String, i64)>,
     /// Whether no later run can succeed by itself.
     pub(super) is_final: bool,
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Writes all but the last batch of these items, and returns that one.
+    /// Writes all but the last batch of items, and returns that.
     pub(super) async fn write_but_last(&mut self, mut items: Vec<NewItem>) -> Result<Vec<NewItem>, Stop> {
         while items.len() > BATCH {
             let rest = items.split_off(BATCH);
@@ -125,7 +125,7 @@ impl<'a> Run<'a> {
         Ok(items)
     }
 
-    /// Removes all but the last batch of these items, and returns that one.
+    /// Removes all but the last batch of items, and returns that.
     pub(super) async fn remove_but_last(&mut self, mut gone: Vec<String>) -> Result<Vec<String>, Stop> {
         while gone.len() > BATCH {
             let rest = gone.split_off(BATCH);
@@ -135,7 +135,7 @@ impl<'a> Run<'a> {
         Ok(gone)
     }
 
-    /// Writes what has changed of a batch, once the index has room for it.
+    /// Writes the changes of a batch, once the index has room.
     pub(super) async fn write(&mut self, batch: Batch, mut progress: Progress) -> Result<(), Stop> {
         let state = &self.runner.state;
         let now = state.clock.now();

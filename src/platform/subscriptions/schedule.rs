@@ -2,7 +2,7 @@
 
 const MINUTE: i64 = 60_000;
 pub(super) const DAY: i64 = 24 * 60 * MINUTE;
-/// A failed run is repeated after this time, or after its interval if that is shorter.
+/// Time until a failed run is repeated, unless its interval is shorter.
 const FIRST_RETRY: i64 = 10 * MINUTE;
 
 /// The run after one that succeeded.
@@ -10,7 +10,7 @@ pub(super) fn after_success(now: i64, interval_minutes: i64) -> i64 {
     now + interval_minutes * MINUTE
 }
 
-/// The run after the last of `failures` in a row, which are at least one.
+/// The run after `failures` in a row, at least one.
 ///
 /// The pause doubles with each, up to a day. `random`, of 0 to 1, adds up to half of it.
 pub(super) fn after_failure(now: i64, interval_minutes: i64, failures: i64, random: f64) -> i64 {

@@ -120,7 +120,7 @@ impl Leader {
         }
     }
 
-    /// Starts due runs while there is room; returns the time until the next look.
+    /// Starts due runs while there is room; returns when to look again.
     async fn start_due(&mut self, fence: Fence, is_new: bool) -> Result<Duration> {
         let runner = Arc::clone(&self.runner);
         let (reader, clock, hosts) =

@@ -1,4 +1,4 @@
-//! Operators' changes of subscriptions; each is recorded in the audit log in its own transaction.
+//! Operators' changes of subscriptions, each with its entry in the audit log.
 
 use super::{
     SubscriptionsState,

@@ -92,7 +92,7 @@ async fn remove_some(transaction: &Transaction, left: &Left) -> Result<()> {
     Ok(())
 }
 
-/// Keeps the rows of undated items, so that their entries are not taken again.
+/// Keeps rows of undated items, so that entries are not taken again.
 async fn remove_old(transaction: &Transaction, left: &Left, now: i64) -> Result<()> {
     let is_old = "hash IS NOT NULL AND shown_at < ? - ? * (SELECT keep_days FROM subscriptions \
                   WHERE subscriptions.tenant_id = subscription_items.tenant_id AND id = subscription_id)";

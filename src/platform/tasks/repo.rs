@@ -228,7 +228,7 @@ struct DetailsRow {
     end_result: Option<String>,
 }
 
-/// The row of a task, and the task with its present status and ending.
+/// The row of a task, with present status and ending.
 pub(super) async fn find_details(
     reader: &Connection,
     tenant_id: i64,

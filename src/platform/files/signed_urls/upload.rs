@@ -96,7 +96,7 @@ struct Admitted {
     coming: PartInFlight,
 }
 
-/// Checks that a part may be received before any of it is read.
+/// Checks that a part may be received, before reading any of it.
 async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
     let local = embedded(state)?;
     let PathParameters((upload_id, part_number)) =

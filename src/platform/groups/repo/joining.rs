@@ -75,7 +75,7 @@ pub(in crate::platform::groups) async fn apply(
     Ok(statement.execute(transaction).await? == 1)
 }
 
-/// An owner, or a member of the tenant able to act as one.
+/// An owner, or a member who may act as one.
 pub(in crate::platform::groups) async fn somebody_decides(
     transaction: &Transaction,
     group_id: &str,

@@ -82,7 +82,7 @@ impl Database {
         })
     }
 
-    /// The rows of a statement as texts, in a transaction that only reads.
+    /// Rows of a statement as texts, in a read-only transaction.
     pub(super) async fn rows(
         &mut self,
         (text, values): (String, Vec<String>),
@@ -216,7 +216,7 @@ async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result
     }
 }
 
-/// The database's own words on a query; others may hold more than operators should see.
+/// The database's message on a query; others may reveal too much.
 fn describe(error: &sqlx::Error) -> String {
     match error {
         // SQLite's word for an end by the progress handler.

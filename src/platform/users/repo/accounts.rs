@@ -1,4 +1,4 @@
-//! Accounts of people for operators: those who may not sign in and deleted ones, too.
+//! Accounts of people for operators, including disabled and deleted ones.
 
 use crate::{
     platform::users::forms::UserDetails,
@@ -43,7 +43,7 @@ const SELECT: &str = "SELECT users.user_id, users.login_id, users.name, users.or
       ON organizations.tenant_id = users.tenant_id AND organizations.org_id = users.org_id \
     WHERE users.tenant_id = ?";
 
-/// Up to `limit` accounts changed before `before`, last change first; reads one index range.
+/// Lists accounts changed before `before`, latest first; reads one index range.
 pub async fn list_accounts(
     connection: &Connection,
     tenant_id: i64,
