@@ -46,7 +46,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Clone, Copy, Debug)]
 struct Scale {
-    /// Of the filled index.
+    /// Documents of the filled index.
     documents: usize,
     /// Typed words, and as many others by HTTP.
     words: usize,
@@ -185,7 +185,7 @@ async fn measure(name: &str, site: &Site, scale: Scale, report: &mut Report) {
     );
 }
 
-/// As one answer.
+/// The search of all modules as one answer, without events.
 fn question(site: &Site, word: &str) -> Target {
     let query =
         serde_html_form::to_string([("keyword", word), ("limit", "5"), ("highlight", "true")]).unwrap();
@@ -199,7 +199,7 @@ fn question(site: &Site, word: &str) -> Target {
     }
 }
 
-/// Of the presses that have it, in milliseconds.
+/// Quantiles of a part, over the presses that have it, in milliseconds.
 fn quantiles(presses: &[Press], part: impl Fn(&Press) -> Option<f64>) -> [f64; 3] {
     let times = presses.iter().filter_map(part);
     let samples = Samples::new(

@@ -1,4 +1,4 @@
-//! Operator routes (decisions 3, 7.2, 12.4).
+//! Operator routes (book: how-to/operate.md).
 
 pub mod applications;
 pub mod audit;

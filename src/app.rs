@@ -94,9 +94,9 @@ pub struct App {
     pub subscriptions: Scheduler,
     /// Creation of tasks.
     pub(crate) creations: Arc<TaskCreations>,
-    /// Write rate of each application (decisions 9.9).
+    /// Write rate of each application (`limits.writes_per_minute`).
     pub writes: DefaultKeyedRateLimiter<Arc<str>>,
-    /// Message rates of group robots (decisions 9.5).
+    /// Message rates of group robots (`limits.robot_messages_per_minute`).
     pub robot_limits: Arc<RobotLimits>,
     /// Bytes that request bodies hold (`limits.held_body_bytes`).
     pub body_budget: ByteBudget,

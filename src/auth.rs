@@ -1,4 +1,4 @@
-//! Applications, people, their tokens, sessions and secrets (decisions 3).
+//! Applications, people, their tokens, sessions and secrets (book: explanation/security.md).
 
 pub mod applications;
 pub mod assertions;

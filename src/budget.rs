@@ -1,4 +1,4 @@
-//! Memory shared by concurrent requests: bodies, and large answers until they are sent (decisions 9.9).
+//! Memory shared by concurrent requests: bodies, and large answers until they are sent.
 
 use std::{
     future::Future,

@@ -1,4 +1,4 @@
-//! Command line, one file per command (decisions 1).
+//! Command line, one file per command (book: reference/command-line.md).
 
 mod app;
 mod bench;
@@ -78,7 +78,7 @@ pub fn run() -> ExitCode {
             connector::template::create(&options)
         }
         Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
-        // Without a runtime: no thread may run before the sandbox is closed.
+        // No runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => extract_text(&options),
         Command::InterpretMappings => connector::interpret_mappings(),
         Command::Storage(command) => block_on(command.run()),

@@ -1,6 +1,6 @@
 //! Settings; no other module reads the settings file and the environment.
 //!
-//! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY`, flags (decisions 1).
+//! Later wins: defaults, `trawl.toml`, `TRAWL_SECTION__KEY`, flags (book: reference/configuration.md).
 
 mod cluster;
 mod engine;
@@ -88,7 +88,7 @@ pub struct Config {
     pub suspension: SuspensionSettings,
     /// Subscriptions.
     pub subscriptions: Subscriptions,
-    /// Limits on callers (decisions 9.9).
+    /// Limits on callers.
     pub limits: Limits,
     /// Quick handling of tasks.
     pub tasks: Tasks,
@@ -153,7 +153,7 @@ pub struct Index {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// Default deadline (decisions 6.1).
+    /// Default deadline.
     pub timeout_ms: u64,
     /// Concurrent searches; more get 503.
     pub at_once: usize,
@@ -167,11 +167,11 @@ pub struct Search {
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Connectors {
-    /// Largest answer, inflated (decisions 6.2).
+    /// Largest answer, inflated.
     pub max_body_bytes: usize,
-    /// Hosts that may be called by http or be loopback: `127.0.0.1`, or `intranet:8080` for one port (decisions 7.4).
+    /// Hosts that may be called by http or be loopback: `127.0.0.1`, or `intranet:8080` for one port.
     pub allow_http_hosts: Vec<String>,
-    /// Allows sources without credentials (decisions 7.4).
+    /// Allows sources without credentials.
     pub allow_auth_none: bool,
     /// Program that runs the filters of mapped sources, called as `PROGRAM interpret-mappings`; default this program.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -43,9 +43,9 @@ const PERSON: &str = "mei.chen";
 const OPERATOR: &str = "bram.dekker";
 /// Each takes a slow hash.
 const PEOPLE_WITH_PASSWORD: [&str; 4] = [PERSON, OPERATOR, "jun.ma", "lars.devries"];
-/// For servers that this machine alone reaches.
+/// Password of servers that only this machine reaches.
 const PASSWORD: &str = "northwind-harbour";
-/// Of 64 possible characters each.
+/// Length of generated passwords; each character is one of 64.
 const RANDOM_PASSWORD_CHARACTERS: usize = 16;
 const SOURCE: &str = "contracts";
 /// Neither the audit of the loading nor the engine's merges of segments.

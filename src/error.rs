@@ -1,13 +1,13 @@
 //! The error of calls.
 //!
-//! The message names the field and the correct form (decisions 2.3). The cause is only logged, with the request id.
+//! The message names the field and the correct form (book: reference/errors.md). The cause is only logged, with the request id.
 
 use std::{fmt, time::Duration};
 
 /// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// The kind of failure (decisions 2.2).
+/// The kind of failure (book: reference/errors.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Malformed request or value out of range.
@@ -42,7 +42,7 @@ pub enum Kind {
     Unavailable,
     /// Every source of the module timed out.
     GatewayTimeout,
-    /// Of folders and files: HTTP 200 with its own code.
+    /// A failure of folders and files: HTTP 200 with its own code.
     Business(BusinessCode),
 }
 
@@ -81,7 +81,7 @@ impl BusinessCode {
 }
 
 impl Kind {
-    /// The envelope's `code`: the HTTP status or the business code (decisions 2.2).
+    /// The envelope's `code`: the HTTP status or the business code.
     pub fn code(self) -> u32 {
         match self {
             Self::Business(code) => code.number(),
@@ -145,7 +145,7 @@ impl Error {
         Self::new(Kind::Forbidden, message)
     }
 
-    /// 404, for absent and invisible objects alike (decisions 2.2).
+    /// 404, for absent and invisible objects alike.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(Kind::NotFound, message)
     }
@@ -165,7 +165,7 @@ impl Error {
         Self::new(Kind::Conflict, message)
     }
 
-    /// A business failure of folders and files (decisions 2.2).
+    /// A business failure of folders and files.
     pub fn business(code: BusinessCode, message: impl Into<String>) -> Self {
         Self::new(Kind::Business(code), message)
     }

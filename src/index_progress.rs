@@ -22,7 +22,9 @@ pub struct Progress {
     pub items_known: u64,
     /// How well the engine can answer.
     pub health: Health,
-    /// Whether a failure leaves the server ready: all replicas share this engine, and it has been level.
+    /// Whether a failure leaves the server ready.
+    ///
+    /// True if all replicas share this engine and it has been level.
     pub stays_ready: bool,
 }
 

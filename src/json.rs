@@ -1,4 +1,4 @@
-//! Readers of JSON and forms whose failures name the field and the right value (decisions 2.3).
+//! Readers of JSON and forms whose failures name the field and the right value.
 
 use std::{fmt, marker::PhantomData};
 

@@ -1,4 +1,4 @@
-//! The modules, sources and vocabularies of tenants, as registered and as searched (decisions 4.1, 7, 12.4).
+//! The modules, sources and vocabularies of tenants, as registered and as searched.
 //!
 //! They are cached together until a change makes them stale.
 

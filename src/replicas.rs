@@ -1,4 +1,4 @@
-//! Replicas: equal server processes over one PostgreSQL database (decisions 11.2).
+//! Replicas: equal server processes over one PostgreSQL database.
 //!
 //! Each registers itself and renews its row; one whose row is old counts as dead. A server over SQLite is its only replica.
 
@@ -25,7 +25,7 @@ pub use self::settings::{Disagreement, SharedSettings};
 
 /// Epoch milliseconds by PostgreSQL's clock, which replicas share, at the start of the statement.
 ///
-/// A later time would make rows look dead that were renewed while the statement waited for a lock.
+/// A later time would mark rows dead that were renewed while the statement waited for a lock.
 const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
 
 /// Age of its row, in milliseconds, above which a replica counts as dead.

@@ -1,4 +1,4 @@
-//! Rows of files to import: JSON Lines, JSON arrays and feeds, plain or compressed (decisions 1).
+//! Rows of files to import: JSON Lines, JSON arrays and feeds, plain or compressed.
 //!
 //! `input` reads rows in bounded memory. `content` and `task` convert them, `batch` groups them.
 

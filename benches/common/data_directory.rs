@@ -16,7 +16,7 @@ use super::load::block_on;
 
 pub(crate) struct DataDirectory {
     pub(crate) directory: tempfile::TempDir,
-    /// With every scope of its kind.
+    /// An application with every scope of its kind.
     pub(crate) registered: Registered,
 }
 

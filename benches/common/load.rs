@@ -99,7 +99,7 @@ impl Samples {
         Self { latencies, seconds: time.as_secs_f64() }
     }
 
-    /// In milliseconds.
+    /// The quantile in milliseconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in the list")]
         let place = (self.latencies.len() as f64 * share) as usize;

@@ -12,9 +12,9 @@ use crate::{
 };
 
 const COUNTS: [usize; 4] = [1, 10, 50, 200];
-/// Of a slow source, in milliseconds.
+/// Milliseconds that a slow source takes.
 const DELAY: u64 = 20;
-/// For throughput.
+/// Concurrent clients that measure throughput.
 const CLIENTS: usize = 16;
 /// Milliseconds; never reached.
 const DEADLINE: u64 = 2_000;

@@ -29,10 +29,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// Of the small and the large index.
+    /// Documents of the small and the large index.
     pub(crate) documents: [usize; 2],
     pub(crate) slices: Slices,
-    /// Of single writes.
+    /// Time in which single writes are measured.
     pub(crate) freshness: Duration,
     pub(crate) import: usize,
 }
@@ -53,7 +53,7 @@ const QUICK: Scale = Scale {
     import: 20_000,
 };
 
-/// With `large`.
+/// Documents of the large index, if `large` is given.
 const LARGE: usize = 10_000_000;
 
 fn main() {

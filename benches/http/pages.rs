@@ -118,10 +118,10 @@ pub(crate) fn by_clients(scale: &Scale, report: &mut Report) {
     }
 }
 
-/// For each language a common, a medium and a rare word, and a deep page.
+/// A common, a medium and a rare word of each language, first and deep pages.
 fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
     let bare = Bare::open(&corpus::index_of(prepared), prepared.registered.tenant.id);
-    // By script; made-up texts match both.
+    // The script tells the language; made-up texts match both.
     let is_chinese = |word: &str| !word.is_empty() && !word.is_ascii();
     let is_english = |word: &str| word.len() > 2 && word.bytes().all(|byte| byte.is_ascii_lowercase());
     let mut cases = Vec::new();
@@ -147,7 +147,7 @@ fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
 }
 
 impl Word {
-    /// Of a full page.
+    /// The rows of a first page.
     fn rows(&self) -> u64 {
         self.documents.min(LIMIT as u64)
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 /// Relative to a clone or a worktree beside it.
 const PLACES: [&str; 2] = ["../shared/data/texts", "shared/data/texts"];
 
-/// In characters.
+/// Characters of the longest text.
 const LONGEST: usize = 300;
 
 /// Feeds of about eleven characters.

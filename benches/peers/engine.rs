@@ -25,7 +25,7 @@ const START_LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A search engine over the texts.
 pub(crate) trait Engine: Sync {
-    /// With its version.
+    /// The name and version.
     fn name(&self) -> String;
 
     /// Returns once every row is found.
@@ -78,7 +78,7 @@ impl Http {
         Self { runtime, connection, template }
     }
 
-    /// For a server that closes connections behind each answer.
+    /// Connects again to a server that closes connections after each answer.
     pub(crate) fn open_again(&mut self) -> &mut Self {
         self.connection = self.runtime.block_on(Connection::open(self.template.address));
         self

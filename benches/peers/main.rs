@@ -41,7 +41,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     documents: usize,
-    /// Of each engine and kind of query, after one for warm-up.
+    /// Slices of each engine and kind of query, after one for warm-up.
     slices: usize,
     slice: Duration,
 }
@@ -122,9 +122,9 @@ fn boxed(engine: impl Engine + 'static) -> Box<dyn Engine> {
 }
 
 struct Measured {
-    /// Of a query on average.
+    /// Average matches of a query.
     matches: f64,
-    /// By number of clients.
+    /// Latencies for each number in `CLIENTS`.
     samples: [Samples; CLIENTS.len()],
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Site {
     pub(crate) server: Server,
     pub(crate) login: String,
     pub(crate) password: String,
-    /// For requests without the page.
+    /// Access token of requests that bypass the page.
     pub(crate) token: String,
     /// Texts that can be found.
     pub(crate) texts: Vec<String>,

@@ -8,7 +8,7 @@ const IDEOGRAPHS: usize = 2;
 /// Fewer texts might all be invisible to the person.
 const FEWEST: usize = 3;
 
-/// In pairs of similar frequency, common pairs alternating with rare ones.
+/// Chooses pairs of words of similar frequency; common pairs alternate with rare ones.
 pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for text in texts {
@@ -30,7 +30,7 @@ pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     }
     let chosen: Vec<String> =
         places.into_iter().map(|place| words[place.min(words.len() - 1)].0.clone()).collect();
-    // Of a pair, one is typed, the other requested by HTTP.
+    // One word of each pair is typed, the other requested by HTTP.
     let pairs: Vec<&[String]> = chosen.chunks(2).collect();
     let (common, rare) = pairs.split_at(pairs.len().div_ceil(2));
     let mut spread: Vec<&[String]> = Vec::with_capacity(pairs.len());

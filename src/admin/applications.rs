@@ -1,4 +1,4 @@
-//! `/admin/v1/applications` (decisions 3.2, 3.3, 3.7).
+//! `/admin/v1/applications` (book: how-to/operate.md).
 
 use axum::extract::{FromRequest, Request, State};
 use trawl_macros::operation;

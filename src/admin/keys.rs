@@ -1,4 +1,4 @@
-//! `/admin/v1/signing_keys` (decisions 3.1).
+//! `/admin/v1/signing_keys` (book: how-to/operate.md).
 
 use std::sync::Arc;
 

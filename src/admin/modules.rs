@@ -1,4 +1,4 @@
-//! `/admin/v1/modules` (decisions 7.2).
+//! `/admin/v1/modules` (book: how-to/operate.md).
 
 use axum::extract::State;
 use trawl_macros::operation;

@@ -1,4 +1,4 @@
-//! `/admin/v1/sources` (decisions 7.1, 7.2).
+//! `/admin/v1/sources` (book: how-to/operate.md).
 
 use axum::{
     extract::State,

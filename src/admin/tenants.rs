@@ -1,4 +1,4 @@
-//! `/admin/v1/tenants` (decisions 9.8).
+//! `/admin/v1/tenants` (book: how-to/operate.md).
 
 use axum::extract::State;
 use trawl_macros::operation;

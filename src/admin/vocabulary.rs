@@ -1,4 +1,4 @@
-//! `/admin/v1/vocabulary` (decisions 12.4).
+//! `/admin/v1/vocabulary` (book: how-to/operate.md).
 
 use axum::extract::State;
 use trawl_macros::operation;

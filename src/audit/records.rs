@@ -152,7 +152,7 @@ pub async fn remove_old(store: &Store, keep_days: u32) -> Result<bool> {
         return Ok(true);
     }
     let last = now_millis() - i64::from(keep_days) * DAY;
-    // By position, to need no index by time.
+    // The order by position needs no index by time.
     let text = "SELECT position FROM (SELECT position, at FROM audit ORDER BY position LIMIT ?) AS oldest WHERE at < ?";
     let old = sql(text, [PORTION.into(), last.into()]);
     store.delete_batch("audit", "position", old, PORTION).await

@@ -1,4 +1,4 @@
-//! Applications: the systems that call trawl (decisions 3.1–3.3).
+//! Applications: the systems that call trawl (book: explanation/security.md).
 
 mod changes;
 mod registration;
@@ -21,7 +21,7 @@ pub use self::{
     registration::{Credentials, NewApplication, check_bound, check_scopes, insert, new_secret},
 };
 
-/// The kind of an application (decisions 3.2).
+/// The kind of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -149,7 +149,7 @@ pub struct Application {
 }
 
 impl Application {
-    /// Whether its tenant's freeze locks it out, operators excepted (decisions 3.6).
+    /// Whether its tenant's freeze locks it out, operators excepted.
     pub fn is_frozen_out(&self) -> bool {
         self.is_frozen && self.kind != Kind::Admin
     }
@@ -270,7 +270,7 @@ fn hashes(application: Option<&Application>) -> [Option<String>; 2] {
     [current, previous.filter(|(_, until)| *until > now_millis()).map(|(hash, _)| hash)]
 }
 
-/// The callback signing key (decisions 8.3), unless the application is out of use.
+/// The key that signs callbacks, unless the application is out of use.
 ///
 /// # Errors
 /// 500 for a wrong master key.

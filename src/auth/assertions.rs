@@ -1,4 +1,6 @@
-//! Assertions: short JWTs that vouch for a person at an external source, or at its authorization server (RFC 7523 §3).
+//! Assertions: short JWTs that vouch for a person (RFC 7523 §3).
+//!
+//! An external source or its authorization server receives them.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -86,7 +88,7 @@ struct SignedClaims<'c> {
     login: &'c str,
     /// Tenant code.
     tenant: &'c str,
-    /// By synchronised id, the main one first.
+    /// Synchronised ids, the main department first.
     #[serde(skip_serializing_if = "Option::is_none")]
     departments: Option<&'c [String]>,
 }

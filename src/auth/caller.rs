@@ -72,7 +72,7 @@ pub struct User {
 }
 
 impl Caller {
-    /// The principals that make an item visible; none for applications (decisions 3.5).
+    /// The principals that make an item visible; none for applications (book: explanation/visibility.md).
     pub fn principals(&self) -> Arc<[String]> {
         self.user.as_ref().map(|user| Arc::clone(&user.principals)).unwrap_or_default()
     }
@@ -107,7 +107,7 @@ impl Caller {
     /// The person.
     ///
     /// # Errors
-    /// 403 for an application token (decisions 3.5).
+    /// 403 for an application token.
     pub fn require_user(&self) -> Result<&User> {
         self.user.as_deref().ok_or_else(|| Error::forbidden("this operation needs a user token"))
     }
@@ -150,12 +150,12 @@ impl Caller {
         }
     }
 
-    /// Whether the caller's or the target tenant is frozen (decisions 3.6).
+    /// Whether the caller's or the target tenant is frozen.
     pub fn is_frozen(&self) -> bool {
         self.home.is_frozen || self.tenant.is_frozen
     }
 
-    /// Whether the application may know this code (decisions 3.2), existing or not.
+    /// Whether the application may know this code, existing or not.
     pub fn knows(&self, code: &str) -> bool {
         let is_bound = || self.bound.iter().any(|bound| bound == code);
         match self.kind {
@@ -165,7 +165,7 @@ impl Caller {
         }
     }
 
-    /// Whether the application may manage a tenant it knows (`isAllowManage`, decisions 3.6).
+    /// Whether the application may manage a tenant it knows (`isAllowManage`).
     pub fn may_manage(&self, tenant: &Tenant) -> bool {
         self.kind != Kind::Domain
             || tenant.allow_manage
@@ -173,7 +173,7 @@ impl Caller {
     }
 
     /// # Errors
-    /// 403 that names the missing scope (decisions 3.3).
+    /// 403 that names the missing scope.
     pub fn require(&self, scope: Scope) -> Result<()> {
         if self.scopes.allow(scope) {
             Ok(())
@@ -245,7 +245,7 @@ impl Authenticator {
         }
     }
 
-    /// Also accepts user tokens of these issuers (decisions 3.4 c).
+    /// Also accepts user tokens of these issuers (book: how-to/sign-in.md).
     #[must_use]
     pub fn trusting(self, issuers: Issuers) -> Self {
         Self { issuers, ..self }
@@ -277,10 +277,10 @@ impl Authenticator {
 
     /// Resolves a bearer token; `indicated` is `indicated-e-code`.
     ///
-    /// The store is refreshed, so later reads of the request see what any replica acknowledged before it.
+    /// Refreshes the store: later reads of the request see earlier acknowledged writes of all replicas.
     ///
     /// # Errors
-    /// 401 for an invalid token, 403 for a foreign tenant (decisions 3.2).
+    /// 401 for an invalid token, 403 for a foreign tenant.
     pub async fn authenticate(&self, token: &str, indicated: Option<&str>) -> Result<Arc<Caller>> {
         let caller = self.identify(token).await?;
         self.acting_on(caller, indicated).await

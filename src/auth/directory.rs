@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::store::{self, Connection, FromRow};
 
-/// How a token names its subject (decisions 3.4 a).
+/// How a token names its subject (`subject_token_type` of RFC 8693).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectKind {
     /// `urn:trawl:params:oauth:token-type:login-id`.
@@ -72,7 +72,7 @@ pub trait Directory: fmt::Debug + Send + Sync {
         person: &Person,
     ) -> store::Result<Vec<String>>;
 
-    /// The number of a device's binding to a person (decisions 9.7).
+    /// The number of a device's binding to a person.
     async fn find_binding(
         &self,
         connection: &Connection,

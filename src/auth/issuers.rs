@@ -1,4 +1,4 @@
-//! External `OpenID` Connect issuers of user tokens (decisions 3.4 c).
+//! External `OpenID` Connect issuers of user tokens (book: how-to/sign-in.md).
 //!
 //! An unverified token only selects its issuer.
 

@@ -1,4 +1,4 @@
-//! The master key and its derived keys (decisions 3.7, 5.4).
+//! The master key and its derived keys (book: explanation/security.md).
 
 use std::{
     fs,
@@ -56,7 +56,7 @@ pub struct Keys {
     pub cursors: SealingKey,
     /// Seals the state of login pages.
     pub logins: SealingKey,
-    /// Signs addresses of the embedded content store (decisions 10.3).
+    /// Signs addresses of the embedded content store.
     pub addresses: hmac::Key,
     /// Tells the master key from others, and tells nothing else of it.
     pub fingerprint: String,

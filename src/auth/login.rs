@@ -1,4 +1,4 @@
-//! Login by account and password (decisions 3.4 b, 3.7).
+//! Login by account and password.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use md5::{Digest, Md5};

@@ -1,4 +1,4 @@
-//! OAuth 2.0: grants, codes, revocation and routes (decisions 3.4).
+//! OAuth 2.0: grants, codes, revocation and routes (book: how-to/sign-in.md).
 
 pub mod authorization;
 pub mod grants;

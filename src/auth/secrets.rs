@@ -1,4 +1,4 @@
-//! Client secrets: random, stored as Argon2id hashes (decisions 3.7).
+//! Client secrets: random, stored as Argon2id hashes.
 
 use std::{
     sync::{Arc, OnceLock},

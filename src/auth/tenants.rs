@@ -19,7 +19,7 @@ pub struct NewTenant {
 }
 
 impl NewTenant {
-    /// A tenant named by its code (decisions 1).
+    /// A tenant named by its code.
     pub fn named_as_its_code(code: &str) -> Self {
         Self {
             code: code.to_owned(),

@@ -1,4 +1,4 @@
-//! Throttles logins and guesses (`limits.logins_per_minute`, decisions 9.9).
+//! Throttles logins and guesses (`limits.logins_per_minute`).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
 //! successes. Clients count by address, join codes by person. Full caches evict the longest unused. Over PostgreSQL,
@@ -290,7 +290,7 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// In memory, and over a store.
+    /// One throttle in memory, one over a store.
     async fn throttles() -> (tempfile::TempDir, Store, [LoginThrottle; 2]) {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();

@@ -1,4 +1,4 @@
-//! Access tokens: signed JWTs of RFC 9068 (decisions 3.1).
+//! Access tokens: signed JWTs of RFC 9068.
 
 use std::sync::Arc;
 

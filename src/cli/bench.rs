@@ -1,4 +1,4 @@
-//! `trawl bench`: sends queries to a running server and reports latency and throughput (decisions 1).
+//! `trawl bench`: sends queries to a running server and reports latency and throughput.
 //!
 //! Requests pass through `schedule`, `pacer`, `connections`, `response` and `recorder`, driven by `load`. The output
 //! modules `output`, `report` and `compare` show `results`.

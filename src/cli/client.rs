@@ -21,7 +21,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Enough for a full batch over a slow connection.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// Server and application (decisions 1).
+/// Server and application.
 #[derive(Debug, Clone, clap::Args)]
 pub(super) struct ServerOptions {
     /// Address of the running server
@@ -245,7 +245,7 @@ impl ApiClient {
         &self.enterprise
     }
 
-    /// Client credentials by `client_secret_basic` (decisions 3.1).
+    /// Fetches a token for client credentials, by `client_secret_basic`.
     async fn fetch_token(&self) -> Result<TokenAnswer, CallError> {
         // RFC 6749 §2.3.1: form encoding before Basic.
         let encode = |part: &str| url::form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>();

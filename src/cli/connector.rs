@@ -1,4 +1,4 @@
-//! `trawl connector`: checks an external source and prints the contract (decisions 7.5).
+//! `trawl connector`: checks an external source and prints the contract (book: reference/command-line.md).
 
 mod mapping;
 mod output;

@@ -29,7 +29,7 @@ impl Cluster {
 }
 
 impl Config {
-    /// Id of this replica (decisions 11.2).
+    /// Id of this replica.
     pub fn replica(&self) -> String {
         let default = || {
             let name = rustix::system::uname().nodename().to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! The full-text engine (decisions 11.4).
+//! The full-text engine (book: reference/configuration.md).
 
 use std::path::PathBuf;
 
@@ -77,7 +77,7 @@ impl Default for OpenSearch {
 }
 
 impl EngineKind {
-    /// As in the settings.
+    /// The name in the settings.
     pub fn name(self) -> &'static str {
         match self {
             Self::Tantivy => "tantivy",

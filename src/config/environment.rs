@@ -35,7 +35,7 @@ const SETTINGS: [&str; 23] = [
     "console",
 ];
 
-/// Separated by commas (decisions 1).
+/// Settings whose variables hold lists, separated by commas.
 const LISTS: [&str; 7] = [
     "connectors.allow_http_hosts",
     "console.operators",

@@ -10,7 +10,7 @@ use url::Url;
 
 use crate::identity::scopes::{Scope, Scopes};
 
-/// `OpenID` Connect issuer of one tenant's user tokens (decisions 3.4 c).
+/// `OpenID` Connect issuer of one tenant's user tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Issuer {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Limits on callers (decisions 9.9).
+/// Limits on callers.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// Contents of files (decisions 10.3).
+/// Contents of files.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
@@ -17,7 +17,7 @@ pub struct Storage {
     pub path: Option<PathBuf>,
     /// Lifetime of a signed address, in seconds.
     pub address_seconds: u32,
-    /// Age at which an uncommitted upload is removed (decisions 10.4).
+    /// Age at which an uncommitted upload is removed.
     pub upload_hours: u32,
     /// Processor time for a content's text; six times that by the clock.
     pub text_seconds: u64,
@@ -61,7 +61,7 @@ pub struct S3 {
     pub secret_access_key: SecretString,
 }
 
-/// Malware scanner for files before they are committed (decisions 10.6).
+/// Malware scanner for files before they are committed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scanner {

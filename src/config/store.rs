@@ -14,7 +14,7 @@ pub struct Store {
     pub url: Option<SecretString>,
     /// Read connections.
     pub readers: u32,
-    /// Connections to PostgreSQL that write for one tenant at a time, beside the one for all other writes; 0: all take turns.
+    /// Connections to PostgreSQL that each write for one tenant at a time. One more makes all other writes; 0: all take turns.
     pub writers: u32,
     /// Time that the server waits at start for a PostgreSQL that it cannot reach, in seconds.
     pub wait_seconds: u32,
@@ -29,7 +29,7 @@ impl Default for Store {
 }
 
 impl Config {
-    /// Checks that nothing else is one machine's own where servers share a PostgreSQL (decisions 11.1).
+    /// Checks that servers over one PostgreSQL share everything else too (book: how-to/postgresql.md).
     ///
     /// # Errors
     /// A message that names the setting.

@@ -19,7 +19,7 @@ const STORY_MINUTES: i64 = 2 * 365 * 24 * 60;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Aged<T> {
-    /// As old as the story if absent.
+    /// The age; the whole story if absent.
     minutes_ago: Option<i64>,
     #[serde(flatten)]
     pub(super) row: T,

@@ -1,4 +1,4 @@
-//! The badge envelope, with `date` as text (specification, "Badges"; decisions 2.1).
+//! The badge envelope, with `date` as text (specification, "Badges").
 
 use axum::{
     http::StatusCode,

@@ -1,4 +1,4 @@
-//! The common response envelope (decisions 2).
+//! The common response envelope (book: reference/errors.md).
 
 use axum::{
     body::Body,
@@ -53,7 +53,7 @@ impl<T: Serialize> IntoResponse for Envelope<T> {
     }
 }
 
-/// The envelope of folders and files (decisions 2.1).
+/// The envelope of folders and files.
 ///
 /// Business failures use it with HTTP 200 and null `data`.
 #[derive(Debug, Serialize, utoipa::ToSchema)]

@@ -1,4 +1,4 @@
-//! Reads bodies and query parameters (decisions 2.3, 2.4).
+//! Reads bodies and query parameters; unknown fields and parameters are ignored.
 
 use std::{sync::Arc, time::Duration};
 

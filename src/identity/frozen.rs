@@ -1,4 +1,4 @@
-//! Refusal of calls of and on a frozen tenant (decisions 3.6).
+//! Refusal of calls of and on a frozen tenant (book: how-to/operate.md).
 
 use crate::error::{Error, Result};
 

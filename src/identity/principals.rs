@@ -1,4 +1,6 @@
-//! Principals: names of people, departments, groups and folders that decide visibility (decisions 4.3, 4.5).
+//! Principals: names of people, departments, groups and folders that decide visibility.
+//!
+//! (Book: explanation/visibility.md.)
 
 /// Whether this principal may get rights: people, departments and groups.
 pub fn may_be_given_rights(principal: &str) -> bool {

@@ -1,4 +1,4 @@
-//! Scopes of applications (decisions 3.3).
+//! Scopes of applications.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
@@ -40,7 +40,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Every scope, in order (decisions 3.3).
+    /// Every scope, in order.
     pub const ALL: [Self; 10] = [
         Self::DirectoryRead,
         Self::DirectoryWrite,
@@ -99,7 +99,7 @@ impl Scopes {
         self.0.contains(&scope)
     }
 
-    /// The scopes of the application's user tokens (decisions 3.3).
+    /// The scopes of the application's user tokens (book: how-to/sign-in.md).
     #[must_use]
     pub fn for_user(&self) -> Self {
         self.0

@@ -9,7 +9,7 @@ pub struct Tenant {
     pub code: String,
     /// Enterprise name.
     pub name: String,
-    /// Whether its calls and calls on it are refused (decisions 3.6).
+    /// Whether its calls and calls on it are refused.
     pub is_frozen: bool,
     /// `isAllowManage`: other domain applications may act on it.
     pub allow_manage: bool,

@@ -105,7 +105,7 @@ impl Bundle {
     }
 }
 
-/// By name.
+/// Contents of the files by name.
 fn files() -> BTreeMap<String, Vec<u8>> {
     #[cfg_attr(not(debug_assertions), expect(unused_mut, reason = "a debug build adds plain modules"))]
     let mut files = read::<Bundled>();

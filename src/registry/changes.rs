@@ -1,4 +1,4 @@
-//! Operators' changes of modules, sources and vocabularies (decisions 7.2, 12.4).
+//! Operators' changes of modules, sources and vocabularies (book: how-to/operate.md).
 //!
 //! Each is checked and recorded in the audit log in its own transaction.
 
@@ -86,7 +86,7 @@ impl Registry {
         A: FnOnce(&Self, &T) + Send + 'static,
     {
         let registry = Arc::clone(self);
-        // In a task of its own: a write commits even if its caller leaves.
+        // A task of its own: a write commits even if its caller leaves.
         let written = tokio::spawn(async move {
             let Author { actor, tenant } = author;
             let tenant_id = tenant.id;

@@ -1,4 +1,4 @@
-//! Checks of form fields; each failure is a 400 that names its field (decisions 2.3).
+//! Checks of form fields; each failure is a 400 that names its field (book: reference/errors.md).
 
 use std::{fmt::Display, ops::RangeInclusive};
 

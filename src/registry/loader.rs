@@ -136,7 +136,7 @@ impl Loader {
         let state = self.state_of(tenant_id, &row.id);
         let source = ExternalSource::new(settings, state, self.source_pages.clone(), hand_on);
         let loaded = Arc::new(LoadedSource { row: row.clone(), source: Arc::new(source) });
-        // Of two made at once, one stays.
+        // Two may be made at once; one stays.
         let kept = self.sources.entry(key).or_insert_with_if(|| loaded, |known| known.row != *row);
         Ok(Arc::clone(&kept.into_value().source))
     }

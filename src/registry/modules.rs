@@ -1,4 +1,4 @@
-//! Modules as registered, and their rules (decisions 4.1, 4.2, 7.2).
+//! Modules as registered, and their rules.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ const ICON_BYTES: usize = 8 << 10;
 
 const TYPES: [i64; 13] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];
 
-/// A module with its sources (decisions 7.2).
+/// A module with its sources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct RegisteredModule {
     /// The module.
@@ -46,7 +46,7 @@ impl From<Module> for RegisteredModule {
     }
 }
 
-/// The form of a module (decisions 7.2).
+/// The form of a module.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ModuleForm {
@@ -66,7 +66,7 @@ pub struct ModuleForm {
     pub kind: Option<i64>,
     /// The sources, 1 to 200: ids of external ones, or `builtin:CODE`. Required.
     ///
-    /// Of equal times the earlier source's items come first.
+    /// Items of equal time keep the order of their sources.
     pub sources: Option<Vec<String>>,
     /// The handling of duplicates: `keep` (the default), `byId` or `byAction`. The item shown names its other
     /// sources in `alsoIn`.
@@ -81,7 +81,7 @@ pub struct ModuleForm {
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecencyForm {
-    /// The gain of a new item, in percent of its score: 0 to 100, 15 if absent.
+    /// The gain of a new item in percent of its score, 0 to 100; 15 if absent.
     #[schema(minimum = 0, maximum = 100)]
     pub percent: Option<i64>,
     /// The age that halves the gain, in days: 1 to 3650, 90 if absent.
@@ -169,7 +169,7 @@ pub(super) fn check_beside(module: &Module, others: &[Module]) -> Result<()> {
     Ok(())
 }
 
-/// Modules of a new tenant: code, name, type (decisions 4.2).
+/// Modules of a new tenant: code, name, type (book: reference/search.md).
 pub const DEFAULT_MODULES: [(&str, &str, i64); 11] = [
     ("article", "Articles", 1),
     ("news", "News", 2),

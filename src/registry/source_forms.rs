@@ -1,4 +1,4 @@
-//! Forms of external sources, and the rules of their fields (decisions 7.1).
+//! Forms of external sources, and the rules of their fields.
 
 use std::ops::RangeInclusive;
 
@@ -41,7 +41,7 @@ pub(super) const CONTRACT: &str = "contract";
 /// A source whose own search is mapped to the contract.
 pub(super) const MAPPING: &str = "mapping";
 
-/// How a source is convinced of the caller (decisions 7.1).
+/// How calls of a source authenticate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AuthType {
     None,
@@ -90,7 +90,7 @@ impl AuthType {
     }
 }
 
-/// The form of an external source (decisions 7.1).
+/// The form of an external source.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceForm {
@@ -332,7 +332,7 @@ impl IdentityForm {
     const USER_ID: &str = "userId";
     const LOGIN_ID: &str = "loginId";
 
-    /// Of a source that needs a person anyway.
+    /// The identity of a source that needs a person and whose form names none.
     fn implied(grants_people: bool, uses_person: bool) -> Option<Self> {
         let kind = match (grants_people, uses_person) {
             (true, _) => Self::TOKEN,
@@ -342,7 +342,7 @@ impl IdentityForm {
         Some(Self { kind: Some(kind.to_owned()), ..Self::default() })
     }
 
-    /// With its defaults.
+    /// Checks the form and fills in its defaults.
     fn checked(self, grants_people: bool, uses_person: bool) -> Result<Self> {
         let kind = self.kind.unwrap_or_default();
         let header = optional("identity.header", self.header, CREDENTIAL_BYTES)?;

@@ -1,4 +1,4 @@
-//! External sources as registered, and rules between them (decisions 7.2).
+//! External sources as registered, and rules between them.
 
 use serde::Serialize;
 use trawl_connectors::{
@@ -22,7 +22,7 @@ use crate::{
 
 const MAX_SOURCES: usize = 1_000;
 
-/// An external source without its secret (decisions 7.2).
+/// An external source without its secret.
 #[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RegisteredSource {

@@ -28,7 +28,7 @@ use crate::{
 /// The field of faults that are no single filter's.
 const WHOLE_MAPPING: &str = "mapping";
 
-/// The server's limits on external sources (decisions 6.2, 7.4).
+/// The server's limits on external sources (`[connectors]`).
 #[derive(Clone, Debug)]
 pub struct SourcePolicy {
     /// The permitted addresses.

@@ -1,4 +1,4 @@
-//! An operator's vocabulary as registered, and its rules (decisions 12.4).
+//! An operator's vocabulary as registered, and its rules (book: how-to/operate.md).
 
 use std::{collections::HashSet, ops::RangeInclusive};
 
@@ -111,7 +111,7 @@ impl RegisteredVocabulary {
         })
     }
 
-    /// As searches use it.
+    /// Compiles the vocabulary for searches.
     pub(super) fn compile(self) -> Vocabulary {
         let one_way = self.one_way.into_iter().map(|OneWaySynonym { from, to }| (from, to));
         let item = |PinnedReference { module, id }| PinnedItem { module, id };

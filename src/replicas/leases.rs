@@ -114,7 +114,7 @@ impl Leases {
     /// Removes the rows of dead holders for which nobody has asked.
     pub async fn remove_orphans(&self) -> Result<()> {
         let Some(connection) = &self.shared else { return Ok(()) };
-        // By name and process: a row that is taken over meanwhile stays.
+        // Name and process select the row: one that is taken over meanwhile stays.
         let text = format!(
             "DELETE FROM leases WHERE (name, process) IN \
              (SELECT name, process FROM leases WHERE process NOT IN ({}))",
@@ -157,7 +157,7 @@ impl Lease {
         Ok(sql(text, self.row()).exists(connection).await?)
     }
 
-    /// What a write needs to confirm this lease.
+    /// The fence by which a write confirms this lease.
     pub fn fence(&self) -> Fence {
         Fence {
             name: Arc::clone(&self.name),
@@ -166,9 +166,9 @@ impl Lease {
         }
     }
 
-    /// Gives the lease back, so that it is free for a call that follows this one's answer.
+    /// Gives the lease back before this call is answered.
     ///
-    /// A database that does not answer gets it back later.
+    /// The next call finds it free. A database that does not answer gets it back later.
     pub async fn release(mut self) {
         if let Some(returning) = self.give_back() {
             drop(timeout(RETURN_PATIENCE, returning).await);

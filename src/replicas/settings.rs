@@ -1,4 +1,4 @@
-//! Settings on which all replicas must agree (decisions 11.1).
+//! Settings on which all replicas must agree (book: how-to/scale-out.md).
 
 use std::collections::BTreeMap;
 

@@ -21,12 +21,12 @@ pub(crate) struct RowBatch {
     bytes: usize,
 }
 
-/// What became of a batch's rows.
+/// The outcome of a batch's rows.
 #[derive(Debug)]
 pub(crate) struct BatchOutcome {
     pub(crate) accepted: usize,
     pub(crate) truncated: u64,
-    /// In file order.
+    /// Refused rows in file order.
     pub(crate) rejections: Vec<Rejection>,
     /// The reason for which reading ended early.
     pub(crate) ending: Option<Rejection>,

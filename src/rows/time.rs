@@ -7,7 +7,7 @@ use serde_json::Value;
 /// Smaller integers are seconds (up to the year 5138).
 const FIRST_MILLISECONDS: u64 = 100_000_000_000;
 
-/// Any integer is epoch milliseconds (decisions 4.4).
+/// Parses a `displayTime`: any integer is epoch milliseconds.
 pub(crate) fn display_time(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| from_text(value.as_str()?))
 }

@@ -1,4 +1,4 @@
-//! Enforces the route table's rules (decisions 3.5).
+//! Enforces the route table's rules (book: explanation/security.md).
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
@@ -116,7 +116,7 @@ pub async fn enforce(
     Ok(kept_from_others(with_position(&app, rule, answer), is_session))
 }
 
-/// Adds the change log's last position to answers of writes (decisions 11.5).
+/// Adds the change log's last position to answers of writes (book: explanation/freshness.md).
 ///
 /// It is not before what the caller changed.
 fn with_position(app: &App, rule: &Rule, mut answer: Response) -> Response {
@@ -174,7 +174,7 @@ fn check(rule: &Rule, caller: &Caller) -> Result<()> {
 
 fn count_write(app: &App, caller: &Caller) -> Result<()> {
     let most = NonZeroU32::new(app.config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
-    // Of `alive` replicas each counts a write as that many, so that together they keep the limit.
+    // Each of `alive` replicas counts a write `alive` times: together they keep the limit.
     let alive = u32::try_from(app.replicas.alive()).ok().and_then(NonZeroU32::new).unwrap_or(most).min(most);
     let Ok(counted) = app.writes.check_key_n(&caller.client_id, alive) else { return Ok(()) };
     counted.map_err(|until| {

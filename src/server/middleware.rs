@@ -94,7 +94,7 @@ fn any_origin() -> CorsLayer {
         .max_age(LEAVE)
 }
 
-/// Names the replica that answers (decisions 11.2).
+/// Names the replica that answers (book: how-to/scale-out.md).
 const REPLICA: HeaderName = HeaderName::from_static("x-trawl-replica");
 
 const LEAVE: Duration = Duration::from_hours(1);

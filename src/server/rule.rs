@@ -21,7 +21,7 @@ pub enum Identity {
     Either,
 }
 
-/// A body's limit (decisions 9.9).
+/// A body's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body {
     /// `limits.body_bytes`.
@@ -36,7 +36,7 @@ pub enum Body {
     Content,
 }
 
-/// Access while the caller's or the target tenant is frozen (decisions 3.6).
+/// Access while the caller's or the target tenant is frozen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frozen {
     /// 403.
@@ -118,7 +118,7 @@ impl Rule {
         Self { method, path, ..self }
     }
 
-    /// Whether a success tells the change log's position (decisions 11.5).
+    /// Whether a success tells the change log's position (book: explanation/freshness.md).
     pub(super) fn tells_position(&self) -> bool {
         self.writes && self.identity != Identity::Anyone || self.body == Body::Message
     }

@@ -33,7 +33,7 @@ use crate::config;
 const QUEUE_SPANS: usize = 4_096;
 const BATCH_SPANS: usize = 512;
 const SEND_INTERVAL: Duration = Duration::from_secs(2);
-/// With retries.
+/// Includes retries.
 const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 /// Delays shutdown.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);

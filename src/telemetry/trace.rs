@@ -1,6 +1,6 @@
 //! Trace context from the caller to the request's span and on to the sources.
 //!
-//! Without export the caller's context is passed on unchanged.
+//! The caller's context is passed on unchanged if nothing is exported.
 
 use axum::http::{HeaderMap, Method, StatusCode};
 use opentelemetry::{

@@ -33,14 +33,14 @@ pub struct NewApplication {
     pub login: LoginClient,
 }
 
-/// Credentials of a new application, shown once (decisions 1).
+/// Credentials of a new application, shown once.
 #[derive(Clone, Debug)]
 pub struct Credentials {
     /// Client id.
     pub client_id: String,
     /// Client secret.
     pub client_secret: SecretString,
-    /// The key that signs callbacks to it (decisions 8.3).
+    /// The key that signs callbacks to it.
     pub callback_key: SecretString,
     /// Scopes.
     pub scopes: Scopes,

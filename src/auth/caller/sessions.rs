@@ -29,9 +29,9 @@ const MOST_OF_ONE_PERSON: u64 = 50;
 /// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// As a person.
+    /// A person of the tenant.
     Person,
-    /// As an operator.
+    /// An operator of the server.
     Operator,
 }
 

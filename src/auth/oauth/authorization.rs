@@ -1,6 +1,6 @@
 //! Validates authorization requests with PKCE.
 //!
-//! (RFC 6749 §4.1, RFC 7636, RFC 9207; decisions 3.4 b.)
+//! (RFC 6749 §4.1, RFC 7636, RFC 9207.)
 //!
 //! The person sees failures until the redirect URI is verified, the application later ones.
 
@@ -44,7 +44,7 @@ pub struct AuthorizationRequest {
     pub code_challenge: String,
     /// Expected login account.
     pub login_hint: Option<String>,
-    /// The device that the token is bound to (decisions 9.7).
+    /// The device that the token is bound to.
     pub device_id: Option<String>,
 }
 

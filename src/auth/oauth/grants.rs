@@ -1,7 +1,6 @@
 //! Token endpoint grants.
 //!
-//! RFC 6749 §4.1.3 and §4.4, RFC 8693 (decisions 3.4). Failures follow RFC 6749 §5.2 instead of the envelope (decisions
-//! 2.1).
+//! RFC 6749 §4.1.3 and §4.4, RFC 8693. Failures follow RFC 6749 §5.2 instead of the envelope.
 
 mod code;
 mod exchange;
@@ -53,7 +52,7 @@ pub struct TokenRequest {
     pub redirect_uri: Option<String>,
     /// Authorization code: the PKCE verifier (RFC 7636).
     pub code_verifier: Option<SecretString>,
-    /// Token exchange: the person's device; unbinding revokes the token (decisions 9.7).
+    /// Token exchange: the person's device; unbinding revokes the token.
     pub device_id: Option<String>,
 }
 
@@ -202,7 +201,7 @@ impl Grants<'_> {
         code::signed_in(self, &application, code_use).await
     }
 
-    /// In constant time.
+    /// Authenticates the client in constant time.
     async fn authenticate(self, client: ClientCredentials) -> Result<Application, GrantError> {
         let ClientCredentials { client_id, client_secret } = client;
         let usage = self.authenticator.usage();

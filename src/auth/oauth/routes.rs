@@ -1,4 +1,4 @@
-//! OAuth endpoints, without the envelope (decisions 2.1, 3.1).
+//! OAuth endpoints, without the envelope (book: reference/errors.md).
 
 pub mod authorize;
 mod client;

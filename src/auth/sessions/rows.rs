@@ -18,7 +18,7 @@ pub(in crate::auth) struct SessionRow {
     pub(in crate::auth) client_epoch: i64,
     pub(in crate::auth) issuer: Option<String>,
     pub(in crate::auth) created_at: i64,
-    /// As last written.
+    /// The last use that was written; later ones may be in memory.
     pub(in crate::auth) used_at: i64,
 }
 

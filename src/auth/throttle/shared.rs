@@ -1,7 +1,7 @@
 //! Attempts as rows, which count over all replicas.
 //!
-//! A row counts until its time: an attempt in flight until its process must have ended, a failure until it is forgiven,
-//! a success until its address is forgotten.
+//! A row counts until its time. An attempt in flight counts until its process must have ended, a failure until it is
+//! forgiven, a success until its address is forgotten.
 
 use std::net::IpAddr;
 

@@ -37,7 +37,7 @@ pub(super) struct PreparedRequest {
 pub(super) struct Connections {
     connector: HttpsConnector<HttpConnector>,
     address: Uri,
-    /// Without a trailing slash.
+    /// Path of the server, without a trailing slash.
     base: String,
     headers: RwLock<HeaderMap>,
     /// Last in, first out, to keep few connections.

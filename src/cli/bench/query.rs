@@ -7,7 +7,7 @@ use url::form_urlencoded;
 
 use crate::json;
 
-/// A keyword, or an object with the parameters of `/contents/search` (decisions 5.1, 5.8).
+/// A keyword, or an object with the parameters of `/contents/search` (book: reference/search.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Query {

@@ -109,7 +109,7 @@ pub(super) struct Second {
 pub(super) struct StartCounts {
     pub(super) begun: u64,
     pub(super) in_time: u64,
-    /// Without a free task when due.
+    /// Requests that had no free task when due.
     pub(super) waited: u64,
 }
 

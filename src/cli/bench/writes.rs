@@ -19,7 +19,7 @@ use crate::cli::client::{ApiClient, CallError};
 const ID_PREFIX: &str = "trawl-bench-";
 /// Few, as the server's limit may be low.
 const DELETED_AT_ONCE: u64 = 100;
-/// Longer than the minute of the write limit (decisions 9.9).
+/// Longer than the minute of the write limit (`limits.writes_per_minute`).
 pub(super) const RETRY_TIME: Duration = Duration::from_mins(3);
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 

@@ -12,7 +12,7 @@ const FAIL: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
 const UNKNOWN: Style = AnsiColor::Yellow.on_default();
 const FAINT: Style = Style::new().effects(Effects::DIMMED);
 
-/// Of an answer's body.
+/// Characters of an answer's body that are shown.
 const SHOWN_CHARACTERS: usize = 2_000;
 
 pub(super) fn print_json(shown: &impl Serialize) -> io::Result<()> {
@@ -109,7 +109,7 @@ fn write_finding(finding: &Finding, width: usize, out: &mut impl io::Write) -> i
         .try_for_each(|(name, text)| writeln!(out, "      {FAINT}{name:8}{FAINT:#}  {text}"))
 }
 
-/// By reason: one failure can leave many clauses open.
+/// Groups open clauses by reason: one failure can leave many open.
 fn write_open(open: &[&Finding], out: &mut impl io::Write) -> io::Result<()> {
     let mut reasons: Vec<&str> = open.iter().map(|finding| finding.seen.as_str()).collect();
     let mut seen = HashSet::new();

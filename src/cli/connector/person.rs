@@ -1,4 +1,6 @@
-//! The person for whom a source is called from the command line, by assertions of a key that the command publishes.
+//! The person for whom the command line calls a source.
+//!
+//! The command publishes the key that signs the assertions.
 
 use std::{net::SocketAddr, sync::Arc};
 

@@ -98,7 +98,9 @@ impl Sender {
         reader.join().map(drop).map_err(|_| "reading failed unexpectedly".to_owned())
     }
 
-    /// Sends rows, in halves where the server refuses so many bytes; returns the refused ids with reasons.
+    /// Sends rows; returns the refused ids with reasons.
+    ///
+    /// Where the server refuses a body as too large, each half is sent by itself.
     async fn send(&self, rows: &[PreparedRow]) -> Result<HashMap<String, String>, String> {
         let mut refused = HashMap::new();
         // A stack with the first part on top.

@@ -57,7 +57,7 @@ impl SourceCheck {
 impl Registry {
     /// Calls a source once; it need not be registered.
     ///
-    /// Without a secret, that of the stored source with its id is sent.
+    /// A form without a secret takes that of the stored source with its id.
     ///
     /// # Errors
     /// 400, 503 while the maximum of checks runs.

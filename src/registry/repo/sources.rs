@@ -46,7 +46,7 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) page_size: i64,
     pub(in crate::registry) max_concurrency: i64,
     pub(in crate::registry) enabled: bool,
-    /// In thousandths.
+    /// Thousandths.
     pub(in crate::registry) weight: i64,
     pub(in crate::registry) hedging: bool,
 }
@@ -68,7 +68,7 @@ impl SourceRow {
     }
 }
 
-/// By name. An unreadable row keeps its id alone.
+/// Lists sources by name. An unreadable row keeps its id alone.
 pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SourceRow>> {
     let statement =
         sql("SELECT * FROM search_sources WHERE tenant_id = ? ORDER BY name, id", [tenant_id.into()]);

@@ -21,7 +21,7 @@ const LIFE: i64 = 60 * 1_000;
 /// Period in which a reuse revokes the token, in milliseconds.
 const REMEMBERED_FOR: i64 = 10 * 60 * 1_000;
 
-/// Of more codes, the oldest are forgotten.
+/// The maximum of remembered codes; the oldest are forgotten.
 const REMEMBERED: u64 = 20_000;
 
 const VERIFIER_BYTES: std::ops::RangeInclusive<usize> = 43..=128;

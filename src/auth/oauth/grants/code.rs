@@ -1,6 +1,6 @@
 //! Authorization codes: tokens of signed-in people.
 //!
-//! (RFC 6749 §4.1.3, RFC 7636 §4.5, decisions 3.4 b.)
+//! (RFC 6749 §4.1.3, RFC 7636 §4.5.)
 
 use secrecy::ExposeSecret;
 

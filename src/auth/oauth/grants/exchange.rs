@@ -1,4 +1,4 @@
-//! Token exchange within the application's tenant (RFC 8693, decisions 3.4 a).
+//! Token exchange within the application's tenant (RFC 8693).
 
 use super::{
     ACCESS_TOKEN_TYPE, GrantError, GrantedToken, TokenRequest, granted_scopes, missing, new_jti, subject_of,

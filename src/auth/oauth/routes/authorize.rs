@@ -1,6 +1,6 @@
 //! `GET` and `POST /oauth2/authorize`: the login page.
 //!
-//! (RFC 6749 §4.1, RFC 7636, RFC 9207; decisions 3.4 b.)
+//! (RFC 6749 §4.1, RFC 7636, RFC 9207.)
 //!
 //! The form holds the request, sealed with the browser's cookie against changes and login forgery. Each login serves
 //! one application once.

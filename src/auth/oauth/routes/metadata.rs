@@ -1,7 +1,7 @@
 //! Authorization server metadata (RFC 8414) and keys (RFC 7517).
 //!
-//! Neither uses the envelope (decisions 2.1). If `public_url` has a path, the proxy must route the well-known part
-//! before it (RFC 8414 §3.1).
+//! Neither uses the envelope. If `public_url` has a path, the proxy must route the well-known part before it (RFC
+//! 8414 §3.1).
 
 use axum::{
     extract::State,
