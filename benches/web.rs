@@ -1,4 +1,4 @@
-//! Latency of the search page in headless Chromium, and of the same searches by HTTP.
+//! Latency of the search page in Chromium, and of its searches by HTTP.
 //!
 //! `cargo bench --bench web [-- quick] [-- demo|documents …]`
 

@@ -146,7 +146,7 @@ pub enum StartError {
     /// The callback client of quick handling failed to start.
     #[error("the callback client could not be set up: {0}")]
     Callbacks(#[from] SettingsError),
-    /// The full-text index could not be locked, or its cluster's settings are wrong.
+    /// The index could not be locked, or its cluster's settings are wrong.
     #[error(transparent)]
     Index(#[from] IndexerError),
     /// The content store could not be opened.

@@ -1,4 +1,4 @@
-//! The audit: a row in the action's transaction, and a log event after commit.
+//! Audit log: a row in the action's transaction, an event after commit.
 //!
 //! Neither holds secrets. Rows outlive their objects.
 
@@ -60,7 +60,7 @@ impl Deed {
         Self { action, object_kind, object_id: object_id.into(), details: Map::new() }
     }
 
-    /// A change, with the names of the fields that differ; `None` if none does.
+    /// A change with the names of its fields; `None` if none differs.
     ///
     /// # Errors
     /// 500 if the object is not JSON.

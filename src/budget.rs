@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Error;
 
-/// Not counted: each connection buffers as much.
+/// Largest answer that is not counted: each connection buffers as much.
 const SMALL_ANSWER_BYTES: u64 = 64 << 10;
 
 const RETRY_AFTER: Duration = Duration::from_secs(1);

@@ -41,7 +41,7 @@ const TENANT: &str = "northwind";
 /// Login of the person whom the invitation names.
 const PERSON: &str = "mei.chen";
 const OPERATOR: &str = "bram.dekker";
-/// Each takes a slow hash.
+/// Logins of people with a password; each takes a slow hash.
 const PEOPLE_WITH_PASSWORD: [&str; 4] = [PERSON, OPERATOR, "jun.ma", "lars.devries"];
 /// Password of servers that only this machine reaches.
 const PASSWORD: &str = "northwind-harbour";
@@ -115,7 +115,7 @@ impl Demo {
         kept::path(directory).exists()
     }
 
-    /// Loads everything unless the data directory has it, and waits until it is searchable.
+    /// Loads what the data directory lacks, and waits until it is searchable.
     pub async fn start(
         app: &Arc<App>,
         address: SocketAddr,
@@ -218,7 +218,9 @@ async fn load(
     Ok((kept, server))
 }
 
-/// Makes known what differs at each start: the external system's address and secret, perhaps the password.
+/// Registers what differs at each start.
+///
+/// That is the external system's address and secret, and perhaps the password.
 async fn resume(
     app: &App,
     address: SocketAddr,

@@ -1,6 +1,7 @@
 //! The error of calls.
 //!
-//! The message names the field and the correct form (book: reference/errors.md). The cause is only logged, with the request id.
+//! The message names the field and the correct form (book: reference/errors.md). The cause is only logged, with the
+//! request id.
 
 use std::{fmt, time::Duration};
 

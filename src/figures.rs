@@ -1,4 +1,6 @@
-//! Stored figures of searches: hours of the last week, days (UTC) of the weeks before.
+//! Stored figures of searches.
+//!
+//! Hours of the last week, days (UTC) of the weeks before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -159,7 +161,7 @@ async fn read(
     statement.fetch_all(connection).await
 }
 
-/// The stored figures of a tenant by subject and start of the span.
+/// Stored figures of a tenant by subject and start of span.
 pub async fn list(
     connection: &Connection,
     tenant_id: i64,
@@ -178,7 +180,7 @@ pub async fn list(
     Ok(found)
 }
 
-/// Folds the hours of one old day, and removes days that are too old.
+/// Folds the hours of one old day and removes expired days.
 ///
 /// Returns whether none is left.
 pub async fn fold_portion(store: &Store, now: i64) -> Result<bool> {

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub struct Progress {
     /// The change log's position that searches see.
     pub position: i64,
-    /// Whether it has caught up with the database since the start or the last failure.
+    /// Whether it has caught up since the start or the last failure.
     pub caught_up: bool,
     /// The state of the last or running rebuild.
     pub rebuild: Rebuild,
@@ -64,7 +64,9 @@ const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 const BULK_WAIT: Duration = Duration::from_secs(30);
 
-/// Delays bulk writes while the index is far behind, so that other writes stay quickly searchable.
+/// Delays bulk writes while the index is far behind.
+///
+/// Other writes stay quickly searchable.
 #[derive(Clone)]
 pub struct BulkGate {
     positions: watch::Receiver<i64>,

@@ -1,4 +1,4 @@
-//! Readers of JSON and forms whose failures name the field and the right value.
+//! Readers of JSON and forms; failures name field and right value.
 
 use std::{fmt, marker::PhantomData};
 
@@ -26,7 +26,7 @@ pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
 /// Reads a JSON object; serde alone reads an array as a struct.
 ///
 /// # Errors
-/// As [`read`].
+/// See [`read`].
 pub fn read_object<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
     match text.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'{') | None => read(text),
@@ -78,7 +78,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ObjectVisitor<T> {
     }
 }
 
-/// Text or number in a field of an unreadable object; empty without one.
+/// Text or number in an unreadable object's field; empty if absent.
 pub fn field_as_text(object: &RawValue, field: &str) -> String {
     let object: Value = serde_json::from_str(object.get()).unwrap_or_default();
     match &object[field] {

@@ -129,7 +129,9 @@ async fn run_contents(jobs: Arc<Jobs>, wake: Arc<Notify>) {
     }
 }
 
-/// The parts of a round in order; those that may wait for the index come last.
+/// Parts of a round, in order.
+///
+/// Those that may wait for the index come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Tenants,
@@ -174,7 +176,7 @@ async fn is_lost(lease: Option<&Lease>) -> Result<bool> {
 }
 
 impl Jobs {
-    /// The lease of work that one replica does, while this is the one.
+    /// Returns the lease of work if this replica does it.
     async fn lead(&self, name: &str, lease: Option<Lease>) -> Option<Lease> {
         self.leases.lead(name, lease).await.unwrap_or_else(|error| {
             tracing::warn!(%error, name, "a lease could not be checked");
@@ -190,7 +192,9 @@ impl Jobs {
         }
     }
 
-    /// Runs all parts in turn until nothing is left or the lease is lost. Failed parts wait for the next round.
+    /// Runs all parts until nothing is left or the lease is lost.
+    ///
+    /// Failed parts wait for the next round.
     async fn make_rows(&self, lease: Option<&Lease>) -> Result<()> {
         let (mut parts, mut outcome) = (PARTS.to_vec(), Ok(()));
         let mut is_done = false;

@@ -72,7 +72,7 @@ fn protect(headers: &mut HeaderMap) {
     }
 }
 
-/// The 404 page for people; none unless the request accepts HTML by name.
+/// The 404 page, if the request accepts HTML by name.
 ///
 /// Links are relative, since a proxy may add a path prefix.
 pub async fn missing_page(method: &Method, headers: &HeaderMap, path: &str) -> Option<Response> {

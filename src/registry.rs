@@ -38,7 +38,7 @@ pub use self::{
     vocabulary::{OneWaySynonym, PinnedKeyword, PinnedReference, RegisteredVocabulary},
 };
 
-/// Each makes about thirty calls.
+/// Concurrent checks; each makes about thirty calls.
 const MAX_CHECKS: usize = 4;
 const MAX_TENANTS: u64 = 100_000;
 

@@ -23,15 +23,15 @@ use crate::{
 pub use self::leases::{Fence, Lease, Leases};
 pub use self::settings::{Disagreement, SharedSettings};
 
-/// Epoch milliseconds by PostgreSQL's clock, which replicas share, at the start of the statement.
+/// Epoch milliseconds by PostgreSQL's clock, at the statement's start.
 ///
-/// A later time would mark rows dead that were renewed while the statement waited for a lock.
+/// Replicas share this clock. A later time would mark rows dead that were renewed while the statement waited for a lock.
 const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
 
-/// Age of its row, in milliseconds, above which a replica counts as dead.
+/// Age of a dead replica's row, in milliseconds.
 const DEAD_AFTER: i64 = 15_000;
 
-/// Time, in milliseconds, for which the change log waits for a replica that is away.
+/// Time for which the change log awaits a replica, in milliseconds.
 const AWAITED_FOR: i64 = 3_600_000;
 
 /// Why a replica could not start.
@@ -90,7 +90,7 @@ struct ReplicaRow {
 }
 
 impl Replicas {
-    /// Registers this process, in place of an earlier one of the same id.
+    /// Registers this process; it replaces an earlier one of its id.
     ///
     /// # Errors
     /// A live replica has other settings.
@@ -181,7 +181,7 @@ impl Replicas {
     }
 }
 
-/// The position up to which every replica has followed the change log, at most `own`.
+/// The position that every replica has reached, at most `own`.
 pub async fn least_position(store: &Store, own: i64) -> Result<i64> {
     let Some(connection) = store.coordination() else { return Ok(own) };
     let text = format!("SELECT MIN(position) FROM replicas WHERE seen_at > {DATABASE_NOW} - ?");

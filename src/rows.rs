@@ -1,4 +1,6 @@
-//! Rows of files to import: JSON Lines, JSON arrays and feeds, plain or compressed.
+//! Rows of files to import.
+//!
+//! Files are JSON Lines, JSON arrays or feeds, plain or compressed.
 //!
 //! `input` reads rows in bounded memory. `content` and `task` convert them, `batch` groups them.
 

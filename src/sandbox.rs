@@ -1,4 +1,4 @@
-//! Processes of this program that read what others sent: their start and their confinement.
+//! Starts and confines processes of this program that read foreign input.
 
 use std::{io, path::PathBuf};
 

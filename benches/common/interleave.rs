@@ -66,7 +66,7 @@ pub(crate) fn interleave<const N: usize>(
 
 struct Measured {
     latencies: Vec<Duration>,
-    /// Until the last answer of each slice.
+    /// Time of the slices, each until its last answer.
     took: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Overhead on sources that all answer, beside a bare `join_all` of the same calls.
+//! Overhead on sources that all answer, beside a bare `join_all`.
 
 use crate::{
     common::{

@@ -40,7 +40,7 @@ impl Site {
         Self { trawl, token, _prepared: prepared }
     }
 
-    /// Registers sources, by id and path at `address`, and a module of them.
+    /// Registers sources, given by id and path, and a module of them.
     pub(crate) fn register(&self, module: &str, address: SocketAddr, sources: &[(String, String)]) {
         block_on(async {
             let mut connection = Connection::open(self.trawl.address).await;

@@ -118,7 +118,9 @@ pub(crate) fn by_clients(scale: &Scale, report: &mut Report) {
     }
 }
 
-/// A common, a medium and a rare word of each language, first and deep pages.
+/// A common, a medium and a rare word of each language.
+///
+/// Each has its first page and a deep one.
 fn cases(both: &Servers, prepared: &DataDirectory) -> Vec<Case> {
     let bare = Bare::open(&corpus::index_of(prepared), prepared.registered.tenant.id);
     // The script tells the language; made-up texts match both.

@@ -1,4 +1,4 @@
-//! The peer of pages: a bare axum handler in a process of this executable.
+//! Peer of pages: a bare axum handler in a process of its own.
 
 use std::{path::Path, sync::Arc};
 
@@ -33,7 +33,9 @@ struct PageParameters {
     limit: usize,
 }
 
-/// No authentication, no validation, a handwritten envelope, a search on the runtime's thread.
+/// Answers a page at the least cost.
+///
+/// It authenticates and validates nothing, and searches on the runtime's thread.
 async fn page(State(bare): State<Arc<Bare>>, Query(parameters): Query<PageParameters>) -> impl IntoResponse {
     let PageParameters { module, word, before, limit } = parameters;
     let mut data = String::with_capacity(4_096);

@@ -1,4 +1,4 @@
-//! The same load on SQLite, and on PostgreSQL with one, two and three replicas.
+//! The same load on SQLite and on up to three replicas over PostgreSQL.
 
 use std::{
     path::Path,

@@ -35,7 +35,7 @@ const IMPORT_CALLS: usize = 2;
 /// A word of every imported item.
 const IMPORTED: &str = "importedbybench";
 
-/// From acknowledged to found, at a fixed rate.
+/// Measures the time from acknowledged to found, at a fixed rate.
 pub(crate) fn freshness(scale: &Scale, report: &mut Report) {
     let documents = scale.documents[0];
     let prepared = corpus::prepare(documents);
@@ -131,7 +131,7 @@ fn word(number: u64) -> String {
     format!("fresh{:08x}", number.wrapping_mul(0x9e37_79b1) & 0xffff_ffff)
 }
 
-/// Beside indexing alone and inserts alone.
+/// Measures bulk import beside indexing alone and inserts alone.
 pub(crate) fn import(scale: &Scale, report: &mut Report) {
     writeln!(report, "\n## Bulk import of {} items\n", scale.import);
     writeln!(
@@ -168,7 +168,7 @@ fn imported(count: usize, module: &str, texts: &[String]) -> Vec<Document> {
     (0..count).map(document).collect()
 }
 
-/// Until all is found.
+/// Returns the time until everything is found.
 fn import_over_http(module: &str, documents: &[Document]) -> Duration {
     let prepared = corpus::prepare(0);
     let trawl = Server::trawl(prepared.directory.path(), &[]);

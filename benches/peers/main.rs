@@ -1,4 +1,6 @@
-//! trawl beside other search engines, on the same texts, queries, load and machine. See `benches/README.md`.
+//! trawl beside other search engines (`benches/README.md`).
+//!
+//! All get the same texts, queries and load on one machine.
 //!
 //! `cargo bench --bench peers [-- quick]`
 
@@ -168,7 +170,7 @@ fn take_turns(engines: &[Box<dyn Engine>], kind: &Kind, clients: usize, scale: S
     all.into_iter().map(|(latencies, took)| Samples::new(latencies, took)).collect()
 }
 
-/// Until the last answer.
+/// Returns the latencies, and the time until the last answer.
 fn run_slice(
     clients: &mut [Box<dyn Client>],
     queries: &[Query],

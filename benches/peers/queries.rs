@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::texts;
 
-/// Queries of a kind differ, so that no engine answers from a cache.
+/// Different queries of a kind, so that no engine answers from a cache.
 const VARIANTS: usize = 100;
 const MIN_LETTERS: usize = 5;
 /// Each further row is a second later.

@@ -16,7 +16,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Suggestions may be none, and may come after the first result.
 const SETTLED_AFTER: Duration = Duration::from_millis(300);
 
-/// Records the last key; for each goal the request, its first answer, and the painted outcome.
+/// Records the last key and its outcomes.
+///
+/// Each goal has the times of its request, its first answer and its painted outcome.
 ///
 /// Painted is the task after the frame: layout and paint are done then.
 const CLOCK: &str = r#"
@@ -66,7 +68,7 @@ const CLOCK: &str = r#"
     }).observe(document.body, { attributes: true, characterData: true, childList: true, subtree: true });
 "#;
 
-/// The last press: its times, "nothing" if nothing was found, null while pending.
+/// The last press: its times, "nothing" without results, null while pending.
 const OUTCOME: &str = r#"
     const { press } = window.__clock;
     if (press?.results?.painted) {
@@ -82,7 +84,7 @@ const LOAD: &str = r#"
     const [paint] = performance.getEntriesByName("first-contentful-paint");
     const loaded = [page, ...performance.getEntriesByType("resource")];
     const bytes = loaded.reduce((sum, { transferSize }) => sum + transferSize, 0);
-    // Behind the redirects of the sign-in.
+    // The time starts after the redirects of the sign-in.
     return paint ? { painted: paint.startTime - page.fetchStart, requests: loaded.length, bytes } : null;
 "#;
 

@@ -8,7 +8,9 @@ const IDEOGRAPHS: usize = 2;
 /// Fewer texts might all be invisible to the person.
 const FEWEST: usize = 3;
 
-/// Chooses pairs of words of similar frequency; common pairs alternate with rare ones.
+/// Chooses pairs of words of similar frequency.
+///
+/// Common pairs alternate with rare ones.
 pub(crate) fn spread(texts: &[String], count: usize) -> Vec<String> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for text in texts {

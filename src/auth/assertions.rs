@@ -25,7 +25,7 @@ use crate::{
     store::Store,
 };
 
-/// Differs from the type of access tokens, so that no assertion is one.
+/// Differs from access tokens' type, so that no assertion is one.
 const TOKEN_TYPE: &str = "JWT";
 
 /// Vouches for the people of all tenants.
@@ -67,7 +67,7 @@ struct TenantAssertions {
     tenant_id: i64,
 }
 
-/// Signs an assertion with a key pair of its own, outside of a server.
+/// Signs an assertion outside of a server, with the given key pair.
 ///
 /// # Errors
 /// See [`KeyPair::sign`].

@@ -45,7 +45,7 @@ pub struct Caller {
     pub tenant: Arc<Tenant>,
     /// The application's own tenant.
     pub home: Arc<Tenant>,
-    /// The client id; of an operator in a browser, `operator:` and the login.
+    /// The client id; `operator:` and the login for an operator's session.
     pub client_id: Arc<str>,
     /// The application's kind.
     pub kind: Kind,
@@ -192,7 +192,9 @@ impl Actor {
     }
 }
 
-/// Resolves and caches callers, until expiry or a change of the tenant's identities.
+/// Resolves and caches callers.
+///
+/// A caller is cached until its token expires or the tenant's identities change.
 pub struct Authenticator {
     pub(super) store: Store,
     tokens: Arc<Tokens>,

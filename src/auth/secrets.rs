@@ -43,7 +43,7 @@ pub struct SecretChecker {
     at_once: usize,
     running: Arc<Semaphore>,
     admitted: Arc<Semaphore>,
-    /// Against timing attacks.
+    /// Hash to check where there is none, against timing attacks.
     decoy: Arc<str>,
 }
 

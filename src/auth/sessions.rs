@@ -79,7 +79,7 @@ pub struct SignedIn {
     pub issuer: Option<String>,
 }
 
-/// A session that has not expired, and whose application has not changed since.
+/// An unexpired session whose application has not changed since.
 #[derive(Clone, Debug)]
 pub struct LiveSession {
     /// Id.

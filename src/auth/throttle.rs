@@ -87,7 +87,7 @@ pub struct LoginThrottle {
 }
 
 impl LoginThrottle {
-    /// An empty throttle with this limit per minute, or one over a store that replicas share.
+    /// An empty throttle; `shared` is a store that replicas share.
     pub fn new(per_minute: u32, shared: Option<Store>) -> Self {
         fn cache<K, V>(life: Duration) -> Cache<K, V>
         where
@@ -137,7 +137,7 @@ impl LoginThrottle {
         Ok(begun.map(|counted| attempt(Some(counted))))
     }
 
-    /// The wait for this account's next login, from an address where it has not succeeded lately.
+    /// The wait for this account's next login from an unknown address.
     pub async fn wait_of(&self, account: Account) -> Result<Option<Duration>> {
         let checked = match &self.shared {
             Some(shared) => shared.check(account).await?,
@@ -222,7 +222,9 @@ impl LoginAttempt<'_> {
     }
 }
 
-/// A guess in flight; dropped, it counts as wrong, since its result may be learnt elsewhere.
+/// A guess in flight.
+///
+/// Dropped, it counts as wrong, since its result may be learnt elsewhere.
 pub struct PendingGuess(InFlight);
 
 impl PendingGuess {
@@ -309,7 +311,7 @@ mod tests {
         }
     }
 
-    /// Waits for the ends of dropped attempts, which the writer takes in turn.
+    /// Waits until the writer has ended dropped attempts.
     async fn settle(store: &Store) {
         tokio::task::yield_now().await;
         store.write(|_| Box::pin(async { Ok(()) })).await.unwrap();

@@ -38,7 +38,7 @@ pub(super) async fn run(options: BenchOptions) -> ExitCode {
     }
 }
 
-/// The number of threads is part of a measurement, so it has its own runtime.
+/// Measures in a runtime of its own, whose number of threads matters.
 async fn measure(options: RunOptions) -> ExitCode {
     let threads = usize::from(options.threads);
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -115,7 +115,7 @@ struct TokenRefusal {
 
 struct Token {
     value: SecretString,
-    /// Never, if the server gave no lifetime.
+    /// Time of renewal; `None` if the server gave no lifetime.
     renew_at: Option<Instant>,
 }
 
@@ -159,7 +159,9 @@ impl ApiClient {
         })
     }
 
-    /// Sends JSON and returns the envelope's `data`; refetches the token once after a 401.
+    /// Sends JSON and returns the envelope's `data`.
+    ///
+    /// After a 401 it fetches a new token and tries once more.
     ///
     /// `segments` of the path are percent-encoded.
     pub(super) async fn send<T: DeserializeOwned>(

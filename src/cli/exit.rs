@@ -4,7 +4,9 @@ use std::{fmt::Display, process::ExitCode};
 
 use serde::Serialize;
 
-/// Exit code for wrong usage; 0 is success, 1 that the work failed or fell short.
+/// Exit code for wrong usage.
+///
+/// 0 is success, 1 means that the work failed or fell short.
 pub(super) const WRONG_USAGE: u8 = 2;
 
 pub(super) fn fail(code: u8, reason: impl Display) -> ExitCode {
@@ -12,7 +14,7 @@ pub(super) fn fail(code: u8, reason: impl Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Prints a report, as one JSON object where `json`; success where it is good.
+/// Prints a report, as JSON if asked; success if it is good.
 pub(super) fn show<R: Serialize>(
     report: Result<R, String>,
     json: bool,

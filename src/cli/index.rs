@@ -52,7 +52,7 @@ pub(super) struct MoveOptions {
     index: IndexOptions,
 }
 
-/// The part of an index's state that the commands read; `--json` prints the whole.
+/// Part of the index's state; `--json` prints the whole.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
@@ -142,7 +142,7 @@ async fn move_to(client: &ApiClient, to: EngineKind) -> Result<Value, String> {
     if engine == to { Ok(state) } else { Err(format!("{} still answers searches", engine.name())) }
 }
 
-/// Shows the progress, in items and with a message, for as long as there is any.
+/// Shows the progress, in items and a message, until it ends.
 async fn wait(
     client: &ApiClient,
     progress: impl Fn(&State) -> Option<(u64, u64, Option<String>)>,

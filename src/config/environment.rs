@@ -8,7 +8,9 @@ use figment::{
 };
 use secrecy::SecretString;
 
-/// Other `TRAWL_…` variables are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
+/// Sections and keys that variables may set.
+///
+/// Others are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
 const SETTINGS: [&str; 23] = [
     "listen",
     "public_url",
@@ -46,7 +48,9 @@ const LISTS: [&str; 7] = [
     "trusted_proxies",
 ];
 
-/// Read literally: figment would read digits as a number and show a secret in its error.
+/// Settings that are read literally.
+///
+/// Figment would read digits as a number and show a secret in its error.
 const TEXTS: [&str; 8] = [
     "cluster.replica",
     "engine.opensearch.api_key",

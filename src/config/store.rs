@@ -14,7 +14,7 @@ pub struct Store {
     pub url: Option<SecretString>,
     /// Read connections.
     pub readers: u32,
-    /// Connections to PostgreSQL that each write for one tenant at a time. One more makes all other writes; 0: all take turns.
+    /// Connections to PostgreSQL that each write for one tenant. One more makes all other writes; 0: all take turns.
     pub writers: u32,
     /// Time that the server waits at start for a PostgreSQL that it cannot reach, in seconds.
     pub wait_seconds: u32,

@@ -89,7 +89,7 @@ fn wrong_header(place: usize) -> String {
     format!("telemetry.headers: must be name=value,name=value; number {place} is wrong")
 }
 
-/// Never repeats a wrong value.
+/// Reads a secret; its error never repeats a wrong value.
 fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretString>, D::Error> {
     match serde_json::Value::deserialize(deserializer)? {
         serde_json::Value::Null => Ok(None),

@@ -50,7 +50,9 @@ struct ContractRegister {
 }
 
 impl ContractSystem {
-    /// Starts on a free loopback port; contracts lead to their pages where `has_pages`.
+    /// Starts on a free loopback port.
+    ///
+    /// With `has_pages`, contracts lead to their pages.
     pub(super) async fn start(now: i64, has_pages: bool) -> std::io::Result<Self> {
         let listener = TcpListener::bind((HOST, 0)).await?;
         let address = listener.local_addr()?;

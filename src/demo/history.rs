@@ -14,7 +14,7 @@ use crate::{
     store::{Store, sql},
 };
 
-/// A kind of row, and the statement that moves one to a time.
+/// A kind of row, and the statement that changes its time.
 pub(super) struct Kind {
     module: &'static str,
     /// Takes time, tenant and key; returns the id of the document.
@@ -68,7 +68,7 @@ pub(super) const FILE_VERSIONS: Kind = Kind::new(
     "UPDATE file_versions SET created_at = ?1 WHERE tenant_id = ?2 AND file_id = ?3 RETURNING file_id",
 );
 
-/// A row that is there, and the time when its story has it begin.
+/// A stored row, and the time at which it began in the story.
 pub(super) struct PastRow {
     pub(super) kind: &'static Kind,
     pub(super) key: String,

@@ -1,4 +1,4 @@
-//! Loads the sample content, as an application and its people would write it.
+//! Loads the sample content through the interfaces of applications and people.
 
 use std::collections::HashMap;
 
@@ -17,7 +17,7 @@ use super::{
     },
 };
 
-/// Sends everything; returns the rows that have begun only now, with the times of their story.
+/// Sends everything; returns rows whose time is to be moved back.
 pub(super) async fn load(
     server: &DemoClient,
     password: &SecretString,

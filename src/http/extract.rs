@@ -42,7 +42,7 @@ pub struct BodyRule {
 #[async_trait::async_trait]
 pub trait AdmissionRecheck: Send + Sync {
     /// # Errors
-    /// As at admission; 503 where visibility has changed.
+    /// Those of admission; 503 where visibility has changed.
     async fn confirm(&self) -> Result<()>;
 }
 

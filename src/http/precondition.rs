@@ -24,7 +24,7 @@ const TAG_BYTES: usize = 16;
 pub struct EntityTag(String);
 
 impl EntityTag {
-    /// The tag of these settings: equal ones have equal tags, at every replica.
+    /// The tag of settings; equal ones have equal tags at every replica.
     ///
     /// # Errors
     /// 500 if they are not JSON.
@@ -64,7 +64,7 @@ impl<T: Serialize> IntoResponse for Tagged<T> {
     }
 }
 
-/// The tags of which the changed object must have one; `None` changes it in any state.
+/// Tags of which the changed object must have one; `None`: any.
 #[derive(Clone, Debug, Default)]
 pub struct IfMatch(Option<Vec<String>>);
 
@@ -105,7 +105,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
-/// Proxies that compress make a strong tag weak; trawl sends none that are weak.
+/// Reads a tag; a weak one is a strong one that a proxy compressed.
 fn read_tag(text: &str) -> Option<String> {
     let tag = text.strip_prefix("W/").unwrap_or(text);
     let opaque = tag.strip_prefix('"')?.strip_suffix('"')?;

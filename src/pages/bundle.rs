@@ -21,7 +21,9 @@ use crate::error::{Error, Result};
 #[folder = "src/pages/bundled"]
 struct Bundled;
 
-/// Plain modules, read by debug builds: single ones for tests, all where `TRAWL_UNBUNDLED` is set.
+/// Plain modules, read by debug builds.
+///
+/// Single ones for tests, all where `TRAWL_UNBUNDLED` is set.
 #[cfg(debug_assertions)]
 #[derive(RustEmbed)]
 #[folder = "src/pages/assets"]

@@ -70,7 +70,7 @@ impl Registry {
 }
 
 impl Registry {
-    /// Writes and records the deed; every search after the answer sees the change.
+    /// Writes and records the deed; later searches see the change.
     async fn change<T, J>(self: &Arc<Self>, author: Author, job: J) -> Result<T>
     where
         T: Send + 'static,

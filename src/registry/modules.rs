@@ -81,7 +81,7 @@ pub struct ModuleForm {
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RecencyForm {
-    /// The gain of a new item in percent of its score, 0 to 100; 15 if absent.
+    /// A new item's gain in percent of its score: 0 to 100, 15 if absent.
     #[schema(minimum = 0, maximum = 100)]
     pub percent: Option<i64>,
     /// The age that halves the gain, in days: 1 to 3650, 90 if absent.

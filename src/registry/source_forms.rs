@@ -332,7 +332,7 @@ impl IdentityForm {
     const USER_ID: &str = "userId";
     const LOGIN_ID: &str = "loginId";
 
-    /// The identity of a source that needs a person and whose form names none.
+    /// The identity that a source needs whose form names none.
     fn implied(grants_people: bool, uses_person: bool) -> Option<Self> {
         let kind = match (grants_people, uses_person) {
             (true, _) => Self::TOKEN,

@@ -1,4 +1,4 @@
-//! Leases: work on one thing that one task does at a time, over all replicas.
+//! Leases: work that one task does at a time, over all replicas.
 //!
 //! In a process a lease is a lock. Over PostgreSQL it is also a row that lives as long as the holder's process does, so
 //! that nothing renews it. A process that was stopped for a while may find its leases taken over: work that must not be
@@ -22,10 +22,10 @@ use crate::{
     store::{Connection, DatabaseError, Store, Transaction, Value, sql},
 };
 
-/// Between looks at a lease that another holds.
+/// Time between looks at a lease that another holds.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Between attempts to give a lease back, at most.
+/// Longest pause between attempts to give a lease back.
 const RETURN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Time for which a caller waits until its lease is given back.
@@ -77,7 +77,9 @@ impl Leases {
         acquiring.await.map_err(Error::internal)?
     }
 
-    /// The lease of work that one replica does: `lease` while it is held, else a new one if it is free.
+    /// Keeps a lease or takes a new one.
+    ///
+    /// Returns `lease` while it is held, else a new one if it is free.
     pub async fn lead(&self, name: &str, lease: Option<Lease>) -> Result<Option<Lease>> {
         match lease {
             Some(lease) if lease.is_held().await? => Ok(Some(lease)),
@@ -124,7 +126,7 @@ impl Leases {
         Ok(())
     }
 
-    /// Tries again for as long as the process lives: the row lives as long.
+    /// Removes the row; retries while the process lives, as the row does.
     async fn remove_row(&self, connection: &Connection, name: &str) {
         let remove = || async {
             let text = "DELETE FROM leases WHERE name = ? AND process = ?";
@@ -150,7 +152,9 @@ fn alive() -> String {
 }
 
 impl Lease {
-    /// Whether no replica has taken it from this process, which may have counted as dead.
+    /// Whether this process still holds it.
+    ///
+    /// Another replica takes it if this process counted as dead.
     pub async fn is_held(&self) -> Result<bool> {
         let Some(connection) = &self.leases.shared else { return Ok(true) };
         let text = "SELECT 1 FROM leases WHERE name = ? AND process = ?";

@@ -8,7 +8,7 @@ use crate::{
     store::{Connection, FromRow, Json, sql},
 };
 
-/// Settings by name. Of secrets the value is a fingerprint.
+/// Settings by name. A fingerprint stands for a secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SharedSettings(BTreeMap<String, String>);
 
@@ -54,7 +54,7 @@ impl SharedSettings {
         Ok(())
     }
 
-    /// A setting that one of them lacks is of another version, and not compared.
+    /// Compares settings that both have; versions may differ in others.
     fn compare(&self, replica: &str, others: &BTreeMap<String, String>) -> Result<(), Disagreement> {
         let differing = self.0.iter().find_map(|(name, own)| {
             let other = others.get(name)?;

@@ -6,12 +6,12 @@ use bytes::Bytes;
 
 use super::row::{PreparedRow, Rejection};
 
-/// Below the server's 8 MiB: a proxy may count headers.
+/// Largest body, below the server's 8 MiB: a proxy may count headers.
 pub(crate) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
 #[derive(Debug, Default)]
 pub(crate) struct RowBatch {
-    /// Each id once.
+    /// Rows of distinct ids.
     pub(crate) rows: Vec<PreparedRow>,
     pub(crate) ids: HashSet<String>,
     rejections: Vec<Rejection>,
@@ -58,7 +58,7 @@ impl RowBatch {
         self.position = position;
     }
 
-    /// Joins its rejections with the refused rows, given by id with the reason.
+    /// Joins rejections with refused rows, which map ids to reasons.
     pub(crate) fn outcome(self, mut refused: HashMap<String, String>) -> BatchOutcome {
         let refusal = |row: &PreparedRow| {
             let reason = refused.remove(&row.id)?;
@@ -90,7 +90,9 @@ pub(crate) fn body(rows: &[PreparedRow]) -> Bytes {
     body.into()
 }
 
-/// Groups rows, each with the input's position behind it; no batch holds an id twice.
+/// Groups rows into batches; none holds an id twice.
+///
+/// Each row has the position of the input after it.
 pub(crate) fn batches(
     rows: impl Iterator<Item = (Result<PreparedRow, Rejection>, u64)>,
     max_rows: usize,

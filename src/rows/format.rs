@@ -21,7 +21,9 @@ pub(crate) enum InputFormat {
     Feed,
 }
 
-/// Magic bytes of RFC 1952 and RFC 8878, with the skippable frames of `pzstd`.
+/// Tells the compression by magic bytes (RFC 1952, RFC 8878).
+///
+/// `pzstd` begins with a skippable frame.
 pub(crate) fn compression(magic: &[u8]) -> Compression {
     match magic {
         [0x1f, 0x8b, ..] => Compression::Gzip,

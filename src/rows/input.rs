@@ -41,7 +41,7 @@ impl RowReader {
         Self { records, buffer: Vec::new(), ended: false, position }
     }
 
-    /// Converts the rows; each comes with the bytes of the input read so far.
+    /// Converts rows; each has the bytes of input read so far.
     pub(crate) fn prepared(
         mut self,
         prepare: impl Fn(Row) -> Result<PreparedRow, Rejection>,

@@ -43,7 +43,9 @@ pub(crate) struct PreparedRow {
 pub(crate) struct RowFields(pub(crate) Map<String, Value>);
 
 impl RowFields {
-    /// A string, number or boolean as text; empty strings and nulls are absent.
+    /// Takes a string, number or boolean as text.
+    ///
+    /// Empty strings and nulls are absent.
     pub(crate) fn take_text(&mut self, names: &[&str]) -> Result<Option<String>, String> {
         for name in names {
             match self.0.remove(*name) {
@@ -97,7 +99,9 @@ impl RowFields {
         Err(format!("{}: is required", names.join(" or ")))
     }
 
-    /// `action`, or one that opens `url` or `link` (open-interface "Task"); never a script.
+    /// Takes `action`, or makes one that opens `url` or `link`.
+    ///
+    /// Actions that run a script are refused (open-interface "Task").
     pub(crate) fn take_action(&mut self) -> Result<Option<String>, String> {
         let action = self.take_any_action()?;
         match action.as_deref().map(check_action) {

@@ -48,7 +48,7 @@ fn map(number: u64, mut fields: RowFields, assignee: Option<&str>) -> Result<Pre
     Ok(PreparedRow { number, id, json: Value::from(item).to_string().into_bytes(), truncated })
 }
 
-/// Falls back to the first line of the text; returns whether it was cut.
+/// Takes the title, else the text's first line; whether it was cut.
 fn take_title(fields: &mut RowFields) -> Result<(String, bool), String> {
     if let Some(title) = fields.take_text(&["title"])? {
         return Ok((title, false));

@@ -12,7 +12,9 @@ pub(crate) fn display_time(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| from_text(value.as_str()?))
 }
 
-/// Epoch seconds or milliseconds, RFC 3339, or an ISO date or date-time, UTC without a zone.
+/// Parses epoch seconds or milliseconds, RFC 3339, or an ISO date or date-time.
+///
+/// Times without a zone are UTC.
 pub(crate) fn any_time(value: &Value) -> Option<i64> {
     match value.as_i64() {
         Some(number) if number.unsigned_abs() < FIRST_MILLISECONDS => Some(number * 1000),

@@ -1,4 +1,4 @@
-//! Trace context from the caller to the request's span and on to the sources.
+//! Trace context, from the caller through the request's span to sources.
 //!
 //! The caller's context is passed on unchanged if nothing is exported.
 
@@ -16,7 +16,7 @@ use trawl_connectors::TraceContext;
 
 use super::export::exports;
 
-/// Makes a span a child of the caller's trace; it must not be entered yet.
+/// Makes an unentered span a child of the caller's trace.
 pub fn continue_trace(span: &Span, headers: &HeaderMap) {
     let Some(trace) = TraceContext::read(headers) else { return };
     // The validated context, not the raw headers.

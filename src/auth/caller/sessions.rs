@@ -1,4 +1,4 @@
-//! Begins and ends browser sessions, and resolves them to a person or an operator.
+//! Begins and ends browser sessions, and resolves them to their callers.
 
 use std::sync::Arc;
 

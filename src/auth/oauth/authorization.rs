@@ -53,7 +53,7 @@ pub struct AuthorizationRequest {
 pub enum Refusal {
     /// Shown to the person.
     Shown(Shown),
-    /// Sent to the application at this address.
+    /// Reported to the application by a redirect to this address.
     Told(Box<Url>),
     /// Another failure.
     Failed(Error),

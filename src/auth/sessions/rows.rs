@@ -41,7 +41,9 @@ struct IdentifiedRow {
     row: SessionRow,
 }
 
-/// The sessions of these people, expired ones too, unless their application has changed since.
+/// Sessions of these people, expired ones too.
+///
+/// Those whose application has changed since are left out.
 pub(super) async fn find_of_people(
     connection: &Connection,
     tenant_id: i64,

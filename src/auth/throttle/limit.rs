@@ -1,4 +1,6 @@
-//! A token bucket of failures that counts attempts in flight, which the limiter crate does not.
+//! Token bucket of failures.
+//!
+//! It counts attempts in flight, which the limiter crate does not.
 
 use std::{
     num::NonZeroU32,
@@ -29,7 +31,7 @@ pub(super) struct Attempts {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FailureLimit {
     most: i64,
-    /// A failure is forgiven so long after the one before.
+    /// Time after which one more failure is forgiven.
     interval: i64,
 }
 
@@ -39,7 +41,9 @@ impl FailureLimit {
         Self { most, interval: (MINUTE / most).max(1) }
     }
 
-    /// Whether another attempt may begin: were all in flight to fail, the limit would hold.
+    /// Whether another attempt may begin.
+    ///
+    /// The limit holds even if all in flight fail.
     pub(super) fn check(self, attempts: Attempts, now: i64) -> Result<(), Throttled> {
         let unforgiven = (attempts.forgiven_at - now).max(0);
         let missing = unforgiven + (attempts.in_flight + 1 - self.most) * self.interval;

@@ -17,7 +17,7 @@ use crate::{
     store::{self, Connection, FromRow, Store, Transaction, now_millis, sql},
 };
 
-/// Longer than an attempt takes, in milliseconds.
+/// Milliseconds after which an attempt has surely ended.
 const IN_FLIGHT_FOR: i64 = 60 * 1_000;
 
 const IN_FLIGHT: &str = "in flight";

@@ -182,7 +182,7 @@ fn round_latencies(low: f64, high: f64) -> impl Iterator<Item = f64> {
     powers.flat_map(move |power| steps.iter().map(move |step| step * 10_f64.powi(power)))
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten, from 0, at most six.
+/// Six multiples of 1, 2 or 5 times a power of ten, from 0.
 fn even_values(high: f64) -> impl Iterator<Item = f64> {
     let rough = high / 5.0;
     let power = 10_f64.powf(rough.log10().floor());

@@ -29,7 +29,7 @@ const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 pub(super) enum LoadEnd {
     Completed,
     Interrupted(Duration),
-    /// After this time without an answer; with the last failure.
+    /// No answer for this time; the last failure.
     Unreachable(Duration, String),
 }
 
@@ -51,7 +51,7 @@ pub(super) struct Load {
     begin: Instant,
     measured_from: Instant,
     recorder: Mutex<Recorder>,
-    /// Since when no request is answered, and the last failure.
+    /// Begin of the time without answers, and the last failure.
     unanswered: Mutex<Option<(Instant, String)>>,
     stop: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! Times requests: by a schedule (open loop), or after each client's last answer (closed loop).
+//! Times requests: by schedule (open loop) or after answers (closed loop).
 
 use std::{
     sync::{
@@ -27,7 +27,7 @@ pub(super) struct Arrival {
 
 #[derive(Debug)]
 pub(super) enum Pacer {
-    /// A task is a client: it sends its next request after the last answer.
+    /// Each task is a client, which waits for its last answer.
     Closed { next: AtomicU64, begin: Instant, end: Instant, stop: CancellationToken },
     /// Starts by schedule; late without a free task.
     OpenLoop(Arc<OpenLoop>),

@@ -1,4 +1,4 @@
-//! The HTML report of a run or a comparison: one file that opens offline.
+//! HTML report of a run or comparison, one file that opens offline.
 
 use minijinja::{Environment, value::Serde};
 use serde::Serialize;
@@ -64,7 +64,7 @@ pub(super) fn render_run(results: &Results) -> Result<String, String> {
     })
 }
 
-/// Leaves out a second that the run ended in, since its few answers are not throughput.
+/// Leaves out the unfinished last second, which would show too few answers.
 fn whole_seconds(results: &Results) -> &[Second] {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "never negative")]
     let whole = (results.seconds as usize).max(1);

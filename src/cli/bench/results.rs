@@ -1,4 +1,4 @@
-//! Results of a run: output of `--json`, file of `--save`, input of `compare`.
+//! Results of a run, for `--json`, `--save` and `compare`.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +20,7 @@ pub(super) struct Results {
     pub(super) begun_at: String,
     pub(super) machine: String,
     pub(super) settings: RunSettings,
-    /// From the end of the warm-up to the end, or to a later last answer.
+    /// Time after the warm-up, until the end or a later last answer.
     pub(super) seconds: f64,
     /// Null in a closed loop.
     pub(super) arrivals: Option<Arrivals>,
@@ -86,7 +86,7 @@ pub(super) struct OperationResults {
     pub(super) partial: u64,
     pub(super) errors: u64,
     pub(super) failures: Vec<FailureCount>,
-    /// From the intended start; null without a success.
+    /// Latencies from the intended start; null without a success.
     pub(super) latency_ms: Option<Quantiles>,
     pub(super) service_ms: Option<Quantiles>,
     /// Nanoseconds (three digits), ascending, and their counts.

@@ -1,4 +1,4 @@
-//! Writes items with recognisable ids during the searches and deletes them at the end.
+//! Writes items with recognisable ids beside searches, and deletes them afterwards.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering},
@@ -17,7 +17,7 @@ use super::{
 use crate::cli::client::{ApiClient, CallError};
 
 const ID_PREFIX: &str = "trawl-bench-";
-/// Few, as the server's limit may be low.
+/// Items of one deletion; few, as the server's limit may be low.
 const DELETED_AT_ONCE: u64 = 100;
 /// Longer than the minute of the write limit (`limits.writes_per_minute`).
 pub(super) const RETRY_TIME: Duration = Duration::from_mins(3);
@@ -66,7 +66,7 @@ impl WriteLoad {
         self.delete(client, 0..0).await
     }
 
-    /// Also returns the failure if items are left.
+    /// Deletes the written items; returns the failure if some are left.
     pub(super) async fn clean_up(
         &self,
         client: &ApiClient,

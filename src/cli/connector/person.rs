@@ -70,7 +70,9 @@ impl PersonOptions {
         self.person.as_deref()
     }
 
-    /// The identity, with a key that is served from now on if it signs. `is_variable` if a mapping names `$person`.
+    /// Returns the identity of the source's calls.
+    ///
+    /// A key that signs is served from now on. `is_variable`: a mapping names `$person`.
     pub(super) async fn identity(
         &self,
         grant: Grant,

@@ -1,4 +1,4 @@
-//! Transfers one file: a thread reads and converts its rows, tasks send them.
+//! Transfers a file: one thread reads and converts rows, tasks send them.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs::File;
@@ -28,7 +28,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// Time after which a request that fails is given up.
 const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
-/// Sum of a request's waits by `Retry-After`; longer than the minute of the write limit.
+/// Sum of a request's waits by `Retry-After`.
+///
+/// Longer than the minute of the write limit.
 const MAX_WAIT: Duration = Duration::from_mins(15);
 
 pub(super) struct Sender {
@@ -56,7 +58,7 @@ impl Sender {
         Self { client, destination, bar, refused_bytes: AtomicUsize::new(usize::MAX) }
     }
 
-    /// Sends a file's rows in batches, some at once; reports them in file order.
+    /// Sends a file's rows in concurrent batches; reports in file order.
     ///
     /// # Errors
     /// The reason for which the import stopped.
@@ -138,7 +140,7 @@ fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
     }
 }
 
-/// Repeats a call while its failure may pass, or as the server asks to wait.
+/// Retries a call after passing failures and as `Retry-After` asks.
 async fn retry<T, F: Future<Output = Result<T, CallError>>>(
     bar: &ProgressBar,
     call: impl Fn() -> F,
@@ -190,7 +192,9 @@ mod tests {
         CallError::Busy { status: 429, message: String::new(), wait: Duration::from_secs(seconds) }
     }
 
-    /// Fails as given, then succeeds; returns the failure that ended it, and the seconds it took.
+    /// Retries a call that fails as given, then succeeds.
+    ///
+    /// Returns the failure that ended it, and the seconds it took.
     async fn retried(failures: impl Iterator<Item = CallError>) -> (Option<CallError>, f64) {
         let (failures, started) = (RefCell::new(failures), Instant::now());
         let call = async || failures.borrow_mut().next().map_or(Ok(()), Err);

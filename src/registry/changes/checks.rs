@@ -149,7 +149,9 @@ impl Registry {
         Ok(SourceCheck { check, registry: Arc::clone(self), tenant_id, row, _permit: permit })
     }
 
-    /// Keeps the result of a check, unless the source has gone or is called differently since.
+    /// Keeps the result of a check.
+    ///
+    /// It is dropped if the source was removed, or is called differently since.
     async fn keep_check(&self, tenant_id: i64, checked: SourceRow, check: LastCheck) -> Result<()> {
         self.store
             .write(move |transaction| {

@@ -225,7 +225,7 @@ impl Registry {
         RegisteredSource::new(row, last, invalid, check)
     }
 
-    /// Ends the suspension of a written source, and connects it in the background.
+    /// Ends a source's suspension and connects it in the background.
     fn prepare(&self, tenant_id: i64, row: &SourceRow) {
         self.loader.state_of(tenant_id, &row.id).resume();
         if !row.enabled {

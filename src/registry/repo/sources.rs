@@ -52,7 +52,7 @@ pub(in crate::registry) struct SourceRow {
 }
 
 impl SourceRow {
-    /// Whether both are called alike, so that a check of one holds for the other.
+    /// Whether calls are alike: a check of one holds for both.
     pub(in crate::registry) fn is_called_like(&self, other: &Self) -> bool {
         let called = |row: &Self| Self {
             name: String::new(),

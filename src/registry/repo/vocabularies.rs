@@ -6,7 +6,9 @@ use crate::{
     store::{Connection, Transaction, Value, sql},
 };
 
-/// Empty without a row, or if it is unreadable: searches go on without it.
+/// Reads the vocabulary; absent or unreadable, it is empty.
+///
+/// Searches go on without an unreadable one.
 pub(in crate::registry) async fn find(
     connection: &Connection,
     tenant_id: i64,

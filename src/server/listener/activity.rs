@@ -20,9 +20,9 @@ use tokio::{
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionTimeouts {
-    /// From a head's first byte or the opening to its last byte.
+    /// Time from the opening, or a head's first byte, to its last.
     pub(super) head: Duration,
-    /// Between requests, and for unread answers.
+    /// Time between requests, and for unread answers.
     pub(super) idle: Duration,
 }
 

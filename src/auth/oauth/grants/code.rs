@@ -57,7 +57,9 @@ pub(super) async fn user_token(
     Ok(GrantedToken { subject, issued_token_type: None, jti })
 }
 
-/// Repeats revoke nothing: browsers cause them on back and reload, and no token exists.
+/// Redeems a code of the server's own pages.
+///
+/// A repeat revokes nothing: browsers cause it on back and reload, and no token exists.
 pub(super) async fn signed_in(
     grants: Grants<'_>,
     application: &Application,
