@@ -71,7 +71,7 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
             Some(address) if !address.is_empty() => address,
             _ => return Err("has no `url=` line after [OpenUrl]"),
         },
-        // Without an address the app opens its start page.
+        // The app opens its start page if there is no address.
         Some("[OpenApp]") => match (find("appCode"), find("appUrl")) {
             (Some(code), Some(address)) if !code.is_empty() => address,
             _ => return Err("has no `appCode=` and `appUrl=` lines after [OpenApp]"),

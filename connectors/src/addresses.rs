@@ -1,4 +1,4 @@
-//! Rules for the addresses that may be called (decisions 7.4).
+//! Rules for the addresses that may be called.
 //!
 //! A source's address and name are data. Neither may lead to this machine, its link-local neighbours or its metadata.
 

@@ -1,4 +1,4 @@
-//! Parser of response bodies (decisions 6.4).
+//! Parser of response bodies.
 //!
 //! Slips become notes; breaks of the contract become [`Answer::broken`] or an error.
 
@@ -27,7 +27,7 @@ pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// One page of a source.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// In the source's order, each id once.
+    /// Items in the source's order, each id once.
     pub items: Vec<ContentItem>,
     /// Number of all matches.
     pub total: Option<u64>,
@@ -40,7 +40,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// For a source that is known to state no total.
+    /// Drops the note of a source that is known to state no total.
     pub(crate) fn without_note_of_total(mut self) -> Self {
         self.notes.retain(|note| note != TOTAL_MISSING);
         self

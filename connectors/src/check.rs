@@ -1,4 +1,4 @@
-//! Conformance check: one verdict for each clause of the contract (decisions 7.5).
+//! Conformance check: one verdict for each clause of the contract.
 //!
 //! It uses the client's transport, without the client's tolerance. A failure that follows from another clause's failure is no verdict of
 //! its own, so each fault shows under one name. A finding is reported once no later call can change it.

@@ -35,7 +35,7 @@ pub struct Question<'a> {
     pub keyword: &'a str,
     /// Maximum items of the page.
     pub limit: usize,
-    /// Of the previous page; `None` for the first page.
+    /// Cursor of the previous page; `None` for the first page.
     pub cursor: Option<&'a str>,
     /// Synchronised id of the person who asks; `None` for an application.
     pub person: Option<&'a str>,
@@ -44,7 +44,7 @@ pub struct Question<'a> {
 /// Request of a question, and what its answer is read with.
 pub(crate) struct PreparedSearch {
     pub(crate) request: SearchRequest,
-    /// Of mapped sources.
+    /// The question to a mapped source.
     pub(crate) mapped: Option<MappedQuestion>,
 }
 
@@ -333,7 +333,7 @@ async fn on_thread<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(broke).flatten()
 }
 
-/// Ends the paging at a cursor that repeats itself (decisions 6.4).
+/// Ends the paging at a cursor that repeats itself.
 fn refuse_repeated_cursor(answer: &mut Answer, question: &Question<'_>) {
     if answer.cursor.is_some() && answer.cursor.as_deref() == question.cursor {
         answer.cursor = None;

@@ -1,4 +1,4 @@
-//! Failures of searches. The coordinator suspends by cause (decisions 6.3).
+//! Failures of searches. The coordinator suspends by cause.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub enum SourceError {
     /// Nothing in the answer is usable.
     #[error("{0}")]
     Invalid(String),
-    /// The address may not be called (decisions 7.4).
+    /// The address may not be called.
     #[error("{0}")]
     Forbidden(String),
     /// The source reported a failure.

@@ -82,7 +82,7 @@ macro_rules! files {
     };
 }
 
-/// By name.
+/// Files of the gallery, in order of names.
 const FILES: [(&str, &str); 22] = files!(
     "bookstack" "confluence" "datasette" "discourse" "elasticsearch" "gitea" "github" "gitlab" "jira" "jira-data-center"
     "mattermost" "mediawiki" "meilisearch" "nextcloud" "redmine" "searxng" "sharepoint" "slack" "solr" "verdaccio" "wordpress"

@@ -46,7 +46,9 @@ const BREAKING: [&str; 40] = [
 /// Elements whose content is no text.
 const HIDDEN: [&str; 2] = ["script", "style"];
 
-/// Without tags, with characters for entities, and with one space for white space.
+/// Makes plain text of HTML.
+///
+/// Tags are gone, entities are characters, and white space is one space.
 ///
 /// Linear in time and memory: HTML of feeds is read in the server itself.
 pub fn html_to_text(html: &str) -> String {

@@ -118,7 +118,7 @@ impl AssertionHeader {
         self.0.as_str().eq_ignore_ascii_case(name)
     }
 
-    /// As a bearer token in `Authorization`, else bare.
+    /// Makes a bearer token in `Authorization`, else a bare value.
     pub(crate) fn credential(&self, assertion: &SecretString) -> Result<SourceCredential, SourceError> {
         let scheme = if self.0 == AUTHORIZATION { "Bearer " } else { "" };
         let value = HeaderValue::try_from(format!("{scheme}{}", assertion.expose_secret()))
@@ -135,7 +135,7 @@ pub(crate) struct IdentifiedPerson {
 
 pub(crate) struct SignedAssertion {
     pub(crate) credential: SourceCredential,
-    /// For redaction.
+    /// The text, for redaction.
     pub(crate) text: SecretString,
 }
 

@@ -1,7 +1,7 @@
 //! The contract of external sources, its client and its conformance check.
 //!
-//! The contract is the section "Search data sources" of the specification, completed by decisions 7. This crate knows neither index,
-//! database nor HTTP API.
+//! Authors of sources read the contract in `README.md`; its clauses are in the book (reference/contract.md). This crate
+//! knows neither index, database nor HTTP API.
 //!
 //! A search goes through `client`, `token`, `transport`, `answer` and `item`. `transport` calls only addresses that `addresses` allows.
 //! `mapping` turns systems with a search of their own into sources.

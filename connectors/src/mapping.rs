@@ -70,11 +70,11 @@ pub enum Paging {
     None,
     /// `next` yields the next page's `$cursor`.
     Cursor,
-    /// By `$page`, until `total` is reached or, without one, a page is not full.
+    /// `$page` counts pages, until `total` is reached or, without one, a page is not full.
     ///
     /// If there is a `next`, it yields the next page's number.
     Page,
-    /// By `$offset`, in the same way.
+    /// `$offset` counts rows, in the same way.
     Offset,
     /// The next page's address is in `next`, or in the header `Link` with `rel="next"`.
     ///
@@ -84,8 +84,8 @@ pub enum Paging {
 
 /// Parts of the answer. `error`, `rows`, `total` and `next` have the whole answer as input, the others a row.
 ///
-/// Of several results the first counts, except of `rows`. `$answer` is the whole answer, and `$headers` has its headers by names in lower
-/// case. The filter `text` makes plain text of HTML.
+/// The first of several results counts, except of `rows`. `$answer` is the whole answer, and `$headers` has its headers
+/// by names in lower case. The filter `text` makes plain text of HTML.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct AnswerMapping {

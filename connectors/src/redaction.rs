@@ -44,7 +44,7 @@ fn spellings(secret: &str) -> BTreeSet<String> {
         form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
         BASE64_STANDARD.encode(secret),
         BASE64_URL_SAFE_NO_PAD.encode(secret),
-        // As PHP writes it.
+        // PHP writes `/` so.
         quoted.replace('/', "\\/"),
         quoted.to_owned(),
     ])

@@ -28,7 +28,7 @@ impl<'p> Parameters<'p> {
     }
 }
 
-/// Without credentials.
+/// A search request without credentials.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchRequest {
     pub(crate) method: HttpMethod,
@@ -39,7 +39,7 @@ pub(crate) struct SearchRequest {
 }
 
 impl SearchRequest {
-    /// As the contract has it; `url` keeps its own query.
+    /// Builds the contract's request; `url` keeps its own query.
     pub(crate) fn for_contract(url: &Url, method: Method, parameters: Parameters<'_>) -> Self {
         let mut url = url.clone();
         let (method, body) = match method {

@@ -9,7 +9,7 @@ use crate::credentials::{ApiKey, BasicCredentials, BearerToken, FixedCredentials
 use crate::identity::SourceIdentity;
 use crate::mapping::MappedCalls;
 
-/// Default limit of a body: 2 MiB (decisions 6.2).
+/// Default limit of a body: 2 MiB.
 pub const DEFAULT_MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// HTTP method of calls.
@@ -31,16 +31,16 @@ impl Method {
     }
 }
 
-/// Order of a source's matches (decisions 7.1).
+/// Order of a source's matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeclaredOrder {
     /// `displayTime` descending.
     Time,
-    /// By relevance, or any other order.
+    /// Relevance, or any other order.
     Relevance,
 }
 
-/// Authentication at a source (decisions 7.1).
+/// Authentication at a source.
 #[derive(Clone, Debug)]
 pub enum Authentication {
     /// `NONE`.
@@ -70,11 +70,11 @@ impl Authentication {
 /// The grant by which tokens are requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
-    /// For the client itself (RFC 6749 §4.4).
+    /// The client's own grant (RFC 6749 §4.4).
     ClientCredentials,
-    /// For the person of an assertion (RFC 7523 §2.1).
+    /// The grant of an assertion's person (RFC 7523 §2.1).
     JwtBearer,
-    /// For the person of an assertion, as their subject token (RFC 8693).
+    /// The exchange of a person's assertion as subject token (RFC 8693).
     TokenExchange,
 }
 
@@ -127,7 +127,7 @@ pub struct ClientCredentials {
 }
 
 impl ClientCredentials {
-    /// As in `client_secret_basic` (RFC 6749 §2.3.1), for redaction.
+    /// Writes id and secret like `client_secret_basic` (RFC 6749 §2.3.1), for redaction.
     pub(crate) fn pair(&self) -> String {
         let encode = |text: &str| form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
         format!("{}:{}", encode(&self.client_id), encode(self.client_secret.expose_secret()))
@@ -158,7 +158,7 @@ pub struct SourceSettings {
 /// Why settings cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// Forbidden address (decisions 7.4).
+    /// Forbidden address.
     #[error("{setting} {refusal}")]
     Address {
         /// Setting's name.
@@ -181,7 +181,7 @@ pub enum SettingsError {
 }
 
 impl SettingsError {
-    /// With the first cause: reqwest names only its builder.
+    /// Names the first cause: reqwest names only its builder.
     pub(crate) fn client(error: &(dyn Error + 'static)) -> Self {
         let mut cause = error;
         while let Some(earlier) = cause.source() {

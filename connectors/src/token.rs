@@ -1,4 +1,4 @@
-//! One cached token per source or person, and one fetch for all waiting searches (decisions 7.3).
+//! One cached token per source or person, and one fetch for all waiting searches.
 //!
 //! A task of its own drives each fetch. A token is used until shortly before its end.
 
@@ -31,7 +31,7 @@ const IDLE: Duration = Duration::from_mins(10);
 
 pub(crate) struct Token {
     pub(crate) credential: SourceCredential,
-    /// For redaction.
+    /// The token's text, for redaction.
     pub(crate) text: SecretString,
     /// RFC 6749 requires it if it differs from the requested scope.
     pub(crate) scope: Option<String>,
@@ -53,9 +53,9 @@ type TokenFetch = Shared<BoxFuture<'static, Result<Arc<Token>, SourceError>>>;
 /// Tokens of one client at one token endpoint.
 pub(crate) struct TokenCache {
     endpoint: Arc<TokenEndpoint>,
-    /// Of the application.
+    /// The application's own token.
     own: LatestFetch,
-    /// By synchronised id.
+    /// Tokens of people, by synchronised id.
     people: Cache<String, Arc<PersonFetch>>,
 }
 

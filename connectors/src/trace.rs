@@ -5,7 +5,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
 
-/// Limit of `tracestate`, and `traceparent` of later versions. The specification asks for 512.
+/// Limit of `tracestate`, and `traceparent` of later versions. W3C Trace Context asks for 512.
 const MAX_BYTES: usize = 512;
 
 const LENGTH: usize = 55;

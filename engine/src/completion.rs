@@ -1,4 +1,4 @@
-//! Completion of what a person types (decisions 12.3).
+//! Completion of what a person types.
 
 use crate::query::{MAX_TERMS, Piece, Query, Target};
 use crate::text::{Run, WHOLE_NAME, fold, is_ideograph, query_words, runs, stem, whole_name};

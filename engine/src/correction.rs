@@ -1,4 +1,4 @@
-//! Words that are found nowhere, and the likeliest words one edit away (decisions 5.7, 12.1).
+//! Words that are found nowhere, and the likeliest words one edit away.
 
 mod homophones;
 
@@ -15,7 +15,7 @@ use crate::text::{Run, fold, is_ideograph, is_stop_word, parts_of_word, query_wo
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
-/// Of these, words of restricted documents, which count as far as the viewer may see them.
+/// Candidates from restricted documents, counted as far as the viewer may see them.
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
 /// Parts of titles that a word of pinyin may spell.
 pub const MAX_SPELLED: usize = 64;
@@ -35,7 +35,7 @@ const FIRST_LETTER: f64 = 1.5;
 const MIN_CHARS: usize = 4;
 /// Ideographs tell more.
 const MIN_IDEOGRAPHS: usize = 3;
-/// Of a known part of ideographs.
+/// Longest known part of ideographs.
 const MAX_KNOWN_CHARS: usize = 8;
 
 /// A keyword with corrected words.
@@ -50,9 +50,9 @@ pub struct Correction {
 /// A word and the one in its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CorrectedWord {
-    /// As typed.
+    /// The word as typed.
     pub from: String,
-    /// Folded.
+    /// The word in its place, folded.
     pub to: String,
 }
 
@@ -161,7 +161,7 @@ impl CorrectableWord {
     }
 }
 
-/// Words that are never corrected, although nothing holds them (decisions 12.4).
+/// Words that are never corrected, although nothing holds them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownWords {
     /// Folded, and their stems.
@@ -308,7 +308,7 @@ pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Opt
     };
     let scored = candidates.into_iter().zip(found);
     let scored = scored.filter_map(|(candidate, counts)| Some((score(&candidate, counts)?, candidate)));
-    // Of equal ones the first.
+    // The first of equal candidates stays.
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
     best.map(|(_, candidate)| candidate)
 }

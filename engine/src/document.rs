@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-/// In bytes.
+/// Longest id, in bytes.
 pub const MAX_ID_BYTES: usize = 1_024;
 
 /// Ends the scope in a term. Words never hold it, so no prefix begins another.

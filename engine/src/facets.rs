@@ -1,11 +1,11 @@
-//! Counts of matches by author and period (decisions 12.5).
+//! Counts of matches by author and period.
 
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, tz::TimeZone};
 
-/// Of one facet.
+/// Values that one facet shows.
 pub const MAX_FACET_VALUES: usize = 20;
 
 /// Longer names of authors are not counted.
@@ -26,9 +26,9 @@ pub struct FacetFields {
 /// Matches by the values of each field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldCounts {
-    /// By [`counted_author`].
+    /// Counts by [`counted_author`].
     pub authors: HashMap<String, u64>,
-    /// By [`day_of`] their time.
+    /// Counts by [`day_of`] their time.
     pub days: BTreeMap<i64, u64>,
     /// Whether some matches are not counted.
     pub is_cut: bool,
@@ -111,7 +111,7 @@ impl Period {
         }
     }
 
-    /// In ISO 8601, such as `2026-11-27`, `2026-W48`, `2026-11` or `2026`.
+    /// Returns the period in ISO 8601: `2026-11-27`, `2026-W48`, `2026-11` or `2026`.
     fn name(self, date: Date) -> String {
         match self {
             Self::Day => date.to_string(),

@@ -1,4 +1,4 @@
-//! Marks the matches of a query in a text, as HTML (decisions 5.7).
+//! Marks the matches of a query in a text, as HTML.
 //!
 //! A text is analysed as for the index, so the marks are what made it match. Stems and phrases are marked,
 //! the last word also as a prefix, ideographs anywhere. Excluded words and authors are not.

@@ -27,7 +27,7 @@ impl<'a> Texts<'a> {
         serde_json::from_str(item).unwrap_or_default()
     }
 
-    /// In order, up to this many characters.
+    /// Yields the texts in order, up to this many characters.
     pub fn beginning(&self, mut characters: usize) -> impl Iterator<Item = &str> {
         [&self.title, &self.sub_title, &self.brief].into_iter().flatten().map(move |Text(text)| {
             let end = text.char_indices().nth(characters).map_or(text.len(), |(end, _)| end);

@@ -1,6 +1,6 @@
 //! All that the full-text engines share: documents, text analysis, queries, pages and highlighting.
 //!
-//! Each engine gets the same words of a document and of a query, and answers a [`Request`] with the same [`Page`]. The
+//! Each engine gets the same words of a document and of a query. It answers a [`Request`] with the same [`Page`]. The
 //! indexer fills an [`Engine`]; a search asks its last [`View`].
 
 mod analysis;

@@ -15,16 +15,20 @@ pub struct Hit {
     pub item: String,
     /// See [`Document::title_is_name`](crate::Document::title_is_name).
     pub title_is_name: bool,
-    /// In relevance order: 0 for [`Request::scope`](crate::Request::scope), 1 for the first of `beside`.
+    /// Number of its scope, in relevance order.
+    ///
+    /// It is 0 for [`Request::scope`](crate::Request::scope), 1 for the first of `beside`.
     pub scope: usize,
-    /// In relevance order, if a word is searched; comparable between scopes that are ranked together.
+    /// Score in relevance order, if a word is searched.
+    ///
+    /// Scopes that are ranked together have comparable ones.
     pub score: Option<MatchScore>,
 }
 
 /// Page of hits.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
-    /// In requested order.
+    /// Hits in requested order.
     pub hits: Vec<Hit>,
     /// All visible matches of the request's scope within `from`, `to` and `author`.
     pub total: u64,
@@ -34,6 +38,6 @@ pub struct Page {
     pub more: bool,
     /// Whether further hits share the last `display_time` beyond `whole_ties`.
     pub cut: bool,
-    /// In relevance order, if a word is searched.
+    /// Statistics in relevance order, if a word is searched.
     pub statistics: Option<Arc<QueryStatistics>>,
 }

@@ -1,4 +1,4 @@
-//! Query language, in which nothing is a syntax error (decisions 5.7).
+//! Query language, in which nothing is a syntax error.
 //!
 //! Words are required in time order and weighed in relevance order. `"quoted phrase"` is required in both; an open quote ends with the
 //! text. `-word` and `-"phrase"` exclude, `author:NAME` and `author:"A B"` filter. Full-width quotes, minus and colon are the same. The
@@ -6,7 +6,7 @@
 //!
 //! `*` alone finds everything.
 //!
-//! A stop word in capitals, such as `IT`, is an acronym, unless all of the keyword is in capitals.
+//! A stop word in capitals, such as `IT`, is an acronym. It is none in a keyword that is all in capitals.
 //!
 //! A compound such as `follow-up` is one word or all its parts. An exact token, such as `C-2052` or an e-mail address, is one word or
 //! its parts side by side. Relevance order requires it like a quote, unless nothing holds it; ideographs that are no dictionary word,
@@ -31,14 +31,14 @@ use crate::text::{fold, is_stop_word, parts_of_word};
 pub const MAX_CLAUSES: usize = 64;
 /// Exact tokens and words whose parts are searched if nothing holds them.
 const MAX_WHOLES: usize = 16;
-/// Of all clauses; further terms are ignored.
+/// Terms of all clauses; further ones are ignored.
 pub const MAX_TERMS: usize = 128;
 
 /// A parsed query; finds nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
     pub clauses: Vec<Clause>,
-    /// In typed order, with repetitions.
+    /// Words in typed order, with repetitions.
     pub words: Vec<QueryWord>,
     /// Alternatives of these words.
     pub synonyms: Vec<SynonymMatch>,
@@ -52,7 +52,7 @@ pub struct Query {
 pub struct QueryWord {
     pub position: usize,
     pub term: String,
-    /// In quotes, or of an exact token.
+    /// Whether it is in quotes, or part of an exact token.
     pub quoted: bool,
     /// Another spelling of the words before it.
     pub joined: bool,
@@ -90,7 +90,7 @@ pub struct Clause {
 pub enum Target {
     /// All texts, title included.
     Text,
-    /// In time order; no piece is a phrase.
+    /// The title, in time order; no piece is a phrase.
     Title,
     Author,
     /// Pinyin of a part of the title, and the part.

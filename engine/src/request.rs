@@ -10,7 +10,9 @@ pub struct Request {
     pub scope: Arc<Scope>,
     /// Parsed keyword.
     pub query: Arc<Query>,
-    /// Without any, only [`Audience::Tenant`](crate::Audience::Tenant) is visible.
+    /// Principals of the viewer.
+    ///
+    /// An empty list sees [`Audience::Tenant`](crate::Audience::Tenant) only.
     pub principals: Arc<[String]>,
     /// Epoch milliseconds, inclusive.
     pub from: Option<i64>,
@@ -47,7 +49,7 @@ pub enum Start {
     Time {
         /// The page starts after this, or at the newest.
         after: Option<TimePosition>,
-        /// More hits that share the last `display_time`, up to this many (decisions 5.3).
+        /// More hits that share the last `display_time`, up to this many.
         whole_ties: Option<usize>,
     },
     /// Score descending, then `display_time` descending, then id ascending.
@@ -75,7 +77,7 @@ impl Start {
 /// A further module of a request in relevance order.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RankedScope {
-    /// Of the same tenant.
+    /// The module; of the same tenant.
     pub scope: Arc<Scope>,
     /// Hits of it to skip.
     pub skip: usize,

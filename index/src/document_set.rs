@@ -124,7 +124,7 @@ pub(crate) fn set_bit(words: &mut [u64], document: DocId) {
 
 pub(crate) struct SetReader {
     set: Arc<DocumentSet>,
-    /// In the list, if sparse.
+    /// Place in the list, if sparse.
     place: usize,
     document: DocId,
 }

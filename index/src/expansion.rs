@@ -6,7 +6,7 @@ use tantivy::schema::{Field, Term};
 use crate::segment_cache::SetKey;
 
 pub(crate) struct PrefixExpansion {
-    /// Without the stem of the prefix.
+    /// Terms other than the stem of the prefix.
     pub(crate) terms: Vec<Term>,
     pub(crate) segments: Vec<SegmentExpansion>,
 }

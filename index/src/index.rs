@@ -141,7 +141,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::search`].
+    /// [`Error::Unusable`], like [`Snapshot::search`].
     pub fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Error> {
         let newest = |request| crate::search::newest_hits(&self.view, request);
         without_panic("in a search", || requests.iter().map(newest).collect())
@@ -151,7 +151,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::search`].
+    /// [`Error::Unusable`], like [`Snapshot::search`].
     pub fn count_fields(&self, requests: &[Request], fields: FacetFields) -> Result<FieldCounts, Error> {
         without_panic("in a search", || crate::search::count_fields(&self.view, requests, fields))
     }
@@ -162,7 +162,7 @@ impl Snapshot {
     ///
     /// # Errors
     ///
-    /// As [`Snapshot::search`].
+    /// [`Error::Unusable`], like [`Snapshot::search`].
     pub fn unknown_words(
         &self,
         scopes: &[Arc<Scope>],

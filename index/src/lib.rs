@@ -2,7 +2,7 @@
 //!
 //! One index holds all tenants and modules. Every term carries its [`Scope`](trawl_engine::Scope), so postings,
 //! frequencies and totals of scopes never meet. The [`Audience`](trawl_engine::Audience) decides the field of a
-//! document's texts: visibility is part of the query and never filters a page (decisions 4.5). Segments are sorted by
+//! document's texts: visibility is part of the query and never filters a page. Segments are sorted by
 //! `display_time`, newest first, so a page by time is a seek, not a scan.
 //!
 //! [`Index`] reads and [`Writer`] writes. A [`Snapshot`] answers a request with a page; [`EmbeddedEngine`] does it for

@@ -51,7 +51,7 @@ pub(crate) struct Fields {
     pub(crate) display_time: Field,
     /// Documents for the whole tenant.
     pub(crate) open: TextFields,
-    /// With principals.
+    /// Documents with principals.
     pub(crate) restricted: TextFields,
     /// Principals of restricted documents.
     pub(crate) principals: Field,

@@ -34,7 +34,7 @@ const ENTRY_OVERHEAD_BYTES: usize = 128;
 
 pub(crate) struct SegmentCache {
     totals: WeightedCache<TotalKey, Arc<CachedTotal>>,
-    /// Of single words, whose query is empty.
+    /// Frequencies of single words, whose query is empty.
     frequencies: WeightedCache<TotalKey, Arc<CachedTotal>>,
     sets: WeightedCache<SetKey, Arc<DocumentSet>>,
     term_infos: WeightedCache<Term, Arc<TermInfos>>,
@@ -154,7 +154,7 @@ pub(crate) struct ScopeLengths {
 #[derive(Debug)]
 pub(crate) struct TermInfos {
     pub(crate) generation: u64,
-    /// In view order.
+    /// Places of the term, in view order.
     pub(crate) by_segment: Vec<(SegmentId, Option<TermInfo>)>,
 }
 

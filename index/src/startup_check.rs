@@ -34,7 +34,7 @@ fn verify_unless_trusted(
     small: u64,
     is_first: bool,
 ) -> Result<(), Error> {
-    // Without a boot id every opening may follow a reboot.
+    // Every opening may follow a reboot if there is no boot id.
     let boot = fs::read(BOOT_ID_FILE).ok();
     let noted = fs::read(root.join(BOOT_FILE)).ok();
     let files: Vec<PathBuf> =

@@ -9,7 +9,7 @@ use trawl_engine::Failure;
 use crate::client::{Body, Call, Client, SHARD_TIMEOUT, failure, overloaded};
 use crate::layout::writing_alias;
 
-/// Of one bulk; a longer document goes alone.
+/// Size of one bulk; a longer document goes alone.
 const MAX_BULK_BYTES: usize = 5 << 20;
 /// Tries of documents that an overloaded cluster refused.
 const MAX_TRIES: u32 = 5;

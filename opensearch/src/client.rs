@@ -20,7 +20,7 @@ use self::rest::{Admission, Rest};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Of one try; the next node has as long again.
+/// Time of one try; the next node has as long again.
 const SEARCH_TIMEOUT: Duration = Duration::from_secs(2);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Parameter of writes: OpenSearch waits less for a missing shard than this client for an answer.
@@ -28,7 +28,7 @@ pub(crate) const SHARD_TIMEOUT: &str = "timeout=15s";
 /// A node fails if its caller gives up after as long.
 const HANGING: Duration = Duration::from_secs(1);
 
-/// Of an answer after decompression: a page of 1,000 items of 128 KiB.
+/// Largest answer after decompression: a page of 1,000 items of 128 KiB.
 const MAX_ANSWER_BYTES: usize = 128 << 20;
 
 const UNREACHABLE: &str = "OpenSearch cannot be reached";
@@ -65,20 +65,20 @@ pub enum Credentials {
     /// A cluster without security.
     #[default]
     None,
-    /// Of a user.
+    /// A user's name and password.
     Basic {
         /// User name.
         username: String,
         /// Their password.
         password: SecretString,
     },
-    /// As sent in the header `Authorization: ApiKey`.
+    /// Key that is sent in the header `Authorization: ApiKey`.
     ApiKey(SecretString),
 }
 
 impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the rest of the addresses, which may hold a password.
+        // The rest of the addresses may hold a password.
         let hosts: Vec<_> =
             self.nodes.iter().map(|node| (node.url.host_str(), node.url.port_or_known_default())).collect();
         formatter
@@ -275,7 +275,7 @@ impl Client {
 async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<Answer, Failure> {
     match read(request).await {
         Err(error) => {
-            // Without the address, which may hold a password.
+            // The address may hold a password.
             attempt.failed(&with_causes(&error.without_url()));
             Err(unreachable())
         }

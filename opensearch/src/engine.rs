@@ -30,7 +30,7 @@ impl OpenSearch {
 
     /// Reads how far the indexes are filled; `None` where they were never written.
     ///
-    /// Searches go to the generation that the last call found, and cached pages are stale when it found a commit.
+    /// Searches go to the generation that the last call found. If it found a commit, cached pages are stale.
     ///
     /// # Errors
     /// OpenSearch cannot answer, or another database has filled the indexes.

@@ -9,7 +9,7 @@ use crate::query::matches;
 use crate::relevance;
 use crate::served_indexes::ServedIndexes;
 
-/// Of one scope; a cluster allows 65,535 buckets by default.
+/// Authors of one scope; a cluster allows 65,535 buckets by default.
 const MAX_AUTHORS: usize = 20_000;
 const MAX_DAYS: usize = 20_000;
 

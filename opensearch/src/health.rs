@@ -6,9 +6,9 @@ use trawl_engine::Health;
 #[derive(Debug, Default)]
 pub(crate) struct MissingParts {
     indexes: u64,
-    /// Without any copy.
+    /// Shards without any copy.
     shards: u64,
-    /// Of shards that can be searched.
+    /// Copies that shards lack although they can be searched.
     copies: u64,
 }
 

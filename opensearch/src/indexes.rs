@@ -26,7 +26,7 @@ pub struct OpenSearchIndexes {
     cluster: Arc<Cluster>,
     own_tenants: Vec<i64>,
     stub_age: Duration,
-    /// Of the last opening.
+    /// Epoch of the last opening.
     epoch: u64,
     /// The generation beside the searched one.
     fresh: Option<u64>,

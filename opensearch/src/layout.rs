@@ -38,7 +38,7 @@ pub struct Layout {
     pub kinds: &'static [&'static str],
     /// The kind of a module's code.
     pub kind_of: fn(&str) -> &'static str,
-    /// Of each index that tenants share.
+    /// Shards of each index that tenants share.
     pub shards: u32,
     /// Copies of each shard.
     pub replicas: u32,

@@ -1,7 +1,7 @@
 //! Relevance order.
 //!
-//! OpenSearch ranks all matches by its BM25, with boosts that give words their weight in the scope. The scores of the best
-//! are then computed from their counts and lengths alone, so that no other tenant's texts change their order.
+//! OpenSearch ranks all matches by its BM25, boosted to the words' weight in the scope. The scores of the best are then
+//! computed from their counts and lengths alone, so that no other tenant's texts change their order.
 
 mod clauses;
 mod missing;
@@ -355,7 +355,7 @@ impl Hits<'_> {
         Ok(())
     }
 
-    /// In the order of the documents; those that were removed meanwhile are left out.
+    /// Reads hits in the order of the documents; removed ones are left out.
     async fn take(mut self, documents: &[RankedDocument]) -> Result<Vec<Hit>, Failure> {
         self.read(documents).await?;
         let hit = |document: &RankedDocument| {

@@ -1,7 +1,7 @@
 //! Writes one generation, as the only replica that does.
 //!
-//! Every write has a version: the epoch of its writer and a number that grows with each write. So a write that arrives late,
-//! after a timeout, a refusal or from a replica that was replaced, never overwrites a later one.
+//! Every write has a version: the epoch of its writer and a growing number. So a write that arrives late, after a
+//! timeout, a refusal or from a replica that was replaced, never overwrites a later one.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

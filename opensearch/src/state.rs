@@ -9,13 +9,17 @@
 //!
 //! - A leader begins by raising `epoch`. Later writes of the state by an earlier leader fail: its commits, its exchanges, and
 //!   its generation numbers.
+//!
 //! - A number is given to one generation of one leader, and only that leader has it searched, by a write of the state. So
 //!   searches never move to an older generation, nor to one that a later leader has not finished.
-//! - A leader deletes only numbers up to the last one that was given when it raised `epoch`, or up to its own new one, and
-//!   spares the one that is searched then. Generations of later leaders have higher numbers, and lower ones cannot come to
-//!   be searched again.
+//!
+//! - A leader deletes only numbers up to the last one that was given when it raised `epoch`, or up to its own new one.
+//!   It spares the one that is searched then. Generations of later leaders have higher numbers, and lower ones cannot
+//!   come to be searched again.
+//!
 //! - Versions of documents begin with the epoch, so what a later leader has written stays. An earlier one writes only what
 //!   has changed since the checkpoint that the later one began with, so the later one writes it as well.
+//!
 //! - A bulk creates no index (see [`layout`](crate::layout)). An index that an earlier leader creates late is never searched,
 //!   and is removed by the next opening.
 
@@ -56,7 +60,7 @@ pub(crate) struct GenerationState {
     pub(crate) checkpoint: Option<Checkpoint>,
     pub(crate) note: Option<String>,
     pub(crate) own_tenants: Vec<i64>,
-    /// Of the documents; see [`DOCUMENT_VERSION`].
+    /// Version of the documents; see [`DOCUMENT_VERSION`].
     #[serde(default)]
     pub(crate) document_version: u32,
 }
@@ -79,9 +83,9 @@ pub(crate) struct Revision {
 /// How far the indexes are filled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedProgress {
-    /// Of the generation that is searched; `None` before there is one.
+    /// Progress of the generation that is searched; `None` before there is one.
     pub served: Option<GenerationProgress>,
-    /// Of a rebuild.
+    /// Progress of a rebuild.
     pub beside: Option<GenerationProgress>,
     /// Whether a replica has asked for a rebuild that has not begun.
     pub rebuild_wanted: bool,
@@ -94,7 +98,7 @@ pub struct GenerationProgress {
     pub number: u64,
     /// `None` before the first commit.
     pub checkpoint: Option<Checkpoint>,
-    /// As committed.
+    /// The committer's note.
     pub note: Option<String>,
 }
 

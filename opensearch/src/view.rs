@@ -76,7 +76,10 @@ impl OpenSearchView {
         Self { cluster: Arc::clone(cluster), indexes: ServedIndexes::new(cluster), generation }
     }
 
-    /// The latest generation, if the failure is that it has come to be searched; else the failure.
+    /// Returns the latest generation, if its exchange caused the failure.
+    ///
+    /// # Errors
+    /// The failure, if it has another cause.
     async fn after_exchange(&self, failure: Failure) -> Result<ServedIndexes, Failure> {
         let number = |indexes: &ServedIndexes| indexes.generation().map(|generation| generation.number).ok();
         if lacks_a_part(&failure) && self.cluster.read_state().await.is_ok() {

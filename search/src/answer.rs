@@ -36,9 +36,9 @@ pub struct SourceReport {
 /// Numbers of sources for the request log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceCounts {
-    /// With status ok.
+    /// Sources with status ok.
     pub ok: usize,
-    /// All other statuses.
+    /// Sources with any other status.
     pub failed: usize,
 }
 
@@ -50,7 +50,7 @@ impl SourceCounts {
     }
 }
 
-/// How a search that found nothing was relaxed (decisions 12.1).
+/// How a search that found nothing was relaxed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Relaxed {
@@ -65,17 +65,17 @@ pub struct SearchPage {
     pub(crate) pinned: Pinned,
     /// Items.
     pub items: Vec<ResultItem>,
-    /// Matches on all pages, as far as stated (decisions 5.6).
+    /// Matches on all pages, as far as stated.
     pub total: u64,
     /// Cursor of the next page.
     pub cursor: Option<String>,
     /// Whether matches may be missing.
     pub partial: bool,
-    /// The corrected keyword (decisions 5.7, 12.1).
+    /// The corrected keyword.
     pub corrected: Option<Correction>,
-    /// Words that were left out, if all together find nothing (decisions 12.1).
+    /// Words that were left out, if all together find nothing.
     pub relaxed: Option<Relaxed>,
-    /// Counts of all matches, if asked for (decisions 12.5).
+    /// Counts of all matches, if asked for.
     pub facets: Option<Facets>,
     /// Reports of sources.
     pub sources: Vec<SourceReport>,
@@ -118,8 +118,8 @@ pub struct Facets {
     pub author: Option<Vec<FacetValue>>,
     /// Periods in UTC, the latest first.
     ///
-    /// Days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`): the shortest of which 20 reach from
-    /// the first match to the last.
+    /// These are days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`). The shortest are taken
+    /// of which 20 reach from the first match to the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Vec<FacetValue>>,
     /// Whether matches are missing in the counts.
@@ -141,7 +141,7 @@ pub struct FacetValue {
 pub enum SearchFailure {
     /// The request cannot be served.
     Refused(Error),
-    /// No source answered: 504 when all timed out, else 502 (decisions 5.5).
+    /// No source answered: 504 when all timed out, else 502.
     NoSource {
         /// Whether every source timed out.
         all_timed_out: bool,

@@ -69,7 +69,7 @@ impl Coordinator {
         result
     }
 
-    /// Searches every module of the viewer's tenant (decisions 5.9).
+    /// Searches every module of the viewer's tenant.
     ///
     /// `top`: the number of best items of all modules together.
     ///
@@ -126,7 +126,7 @@ impl Coordinator {
     }
 }
 
-/// What all searches of one request share.
+/// The parts that all searches of one request share.
 #[derive(Clone)]
 struct PageContext {
     cursor_key: Arc<dyn CursorKey>,

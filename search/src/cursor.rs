@@ -1,4 +1,4 @@
-//! The opaque cursor: the sealed positions of a module's sources (decisions 5.4).
+//! The opaque cursor: the sealed positions of a module's sources.
 //!
 //! It opens only for the same tenant, person, module, keyword, order and filters. It holds positions, never
 //! rights: visibility is checked on every page. Weights and the handling of duplicates may change between
@@ -55,7 +55,7 @@ pub(crate) struct PageCursor {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rewrite {
     pub(crate) corrected: Option<Correction>,
-    /// Of the corrected one, if there is one.
+    /// Words left out of the corrected keyword, or of the typed one.
     pub(crate) relaxation: Option<Relaxation>,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct LaneState {
     pub(crate) source: SourceFingerprint,
     pub(crate) position: Position,
     pub(crate) consumed: usize,
-    /// By relevance: of the consumed items of an external source.
+    /// Least estimate among an external source's consumed items, in relevance order.
     pub(crate) least_estimate: Option<f32>,
     pub(crate) total: Option<u64>,
     pub(crate) guard: LoopGuard,

@@ -1,4 +1,4 @@
-//! `explain=true`: the words that found each item, and the parts of its score (decisions 12.2).
+//! `explain=true`: the words that found each item, and the parts of its score.
 
 use std::sync::Arc;
 
@@ -26,7 +26,9 @@ const MAX_LOOKED_UP: usize = 16;
 /// Why an item was found.
 #[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct Explanation {
-    /// By relevance; an estimate for items of external sources. The weight of the source is not in it.
+    /// The score; estimated for items of external sources.
+    ///
+    /// The weight of the source is not in it.
     #[schema(required)]
     score: Option<f32>,
     /// The searched words that the item has.
@@ -70,7 +72,7 @@ pub(crate) enum ExplainedField {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum MatchKind {
-    /// As searched for, in any spelling.
+    /// The word itself, in any spelling.
     Exact,
     /// A word that begins with it.
     Prefix,
@@ -173,7 +175,7 @@ impl SearchedWord {
         ExplainedWord { word: self.word.clone(), field, matched_as: self.origin.unwrap_or(matched_as) }
     }
 
-    /// By the text that matched.
+    /// Tells the kind by the text that matched.
     fn kind_of(&self, matched: &str) -> MatchKind {
         let letters =
             |text: &str| text.chars().filter(|character| character.is_alphanumeric()).collect::<String>();
@@ -189,7 +191,7 @@ impl SearchedWord {
         }
     }
 
-    /// In a text that is not shown.
+    /// Tells the kind of a match in a text that is not shown.
     fn kind_unseen(&self) -> MatchKind {
         match &self.piece {
             Piece::Term(term) if *term != self.word => MatchKind::Stem,

@@ -1,4 +1,4 @@
-//! Counts of all matches by module, source, author and period (decisions 12.5).
+//! Counts of all matches by module, source, author and period.
 //!
 //! The index counts what the viewer may see. An external source tells its total alone.
 
@@ -19,7 +19,7 @@ use crate::{
 pub(crate) struct ModuleTotals {
     code: String,
     total: u64,
-    /// By id, as far as stated.
+    /// Ids of sources, with their totals as far as stated.
     sources: Vec<(String, Option<u64>)>,
     /// Whether a source did not answer.
     is_partial: bool,
@@ -57,7 +57,7 @@ pub(crate) async fn count_fields(
     counted.map_or_else(|_| cut(), |counts| counts.unwrap_or_else(|_| cut()))
 }
 
-/// As the module is searched.
+/// Makes the index's requests for a module, as a search of it does.
 fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&str>) -> Vec<Request> {
     let sources: Vec<&BuiltinSource> = module.builtin_sources(source).collect();
     let together = match search.parameters.order {

@@ -51,7 +51,7 @@ pub(crate) struct CallOutcome {
 pub(crate) struct FanOut {
     request: Arc<SourceRequest>,
     running: FuturesUnordered<BoxFuture<'static, Vec<CallOutcome>>>,
-    /// Of a call of several sources.
+    /// Further outcomes of a call that asked several sources.
     arrived: VecDeque<CallOutcome>,
     timer: Pin<Box<Sleep>>,
     in_flight: Vec<(usize, Instant)>,

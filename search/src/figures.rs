@@ -24,7 +24,7 @@ pub const HOUR: i64 = 60 * 60 * 1_000;
 
 /// Modules or sources of a tenant in an hour.
 pub const MAX_SUBJECTS: usize = 1_000;
-/// Of all tenants, about half a kilobyte each.
+/// Tallies of all tenants; each takes about half a kilobyte.
 const MAX_TALLIES: usize = 32_768;
 
 /// Buckets of one millisecond each, then of each octave.
@@ -204,7 +204,7 @@ impl Tallies {
 
 #[derive(Default)]
 struct RecordedHours {
-    /// By tenant and start of the hour.
+    /// Tallies by tenant and start of the hour.
     hours: HashMap<(i64, i64), Tallies>,
     tallies: usize,
 }

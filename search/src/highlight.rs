@@ -1,4 +1,4 @@
-//! `highlight=true`: marks the matches in a complete page (decisions 5.7).
+//! `highlight=true`: marks the matches in a complete page.
 
 use std::sync::Arc;
 
@@ -24,7 +24,9 @@ pub struct Highlight {
     /// The subtitle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_title: Option<String>,
-    /// The brief, or its best passage of about 200 characters; whole where one item is asked for.
+    /// The brief, or its best passage of about 200 characters.
+    ///
+    /// It is whole where one item is asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
     /// The part of the text, where one item is asked for.

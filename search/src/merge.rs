@@ -1,4 +1,4 @@
-//! Merges the pages of many sources into one list (decisions 5.2, 6.4).
+//! Merges the pages of many sources into one list.
 //!
 //! The frontier is the best key that a waiting source may still send. Items above it are released; others
 //! wait until the sources at the frontier send their next page or fail.
@@ -34,7 +34,7 @@ pub(crate) use self::lane::Lane;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PageLength {
     Exact(usize),
-    /// `limit` items and all others of the last time (decisions 5.3).
+    /// `limit` items and all others of the last time.
     WholeTies {
         limit: usize,
         largest_tie: usize,

@@ -19,7 +19,7 @@ use crate::{
     vocabulary::Vocabulary,
 };
 
-/// A search module, as `POST /modules` lists it (decisions 4.1).
+/// A search module, as `POST /modules` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Module {

@@ -1,7 +1,7 @@
-//! Items that an operator pins to a keyword (decisions 12.4).
+//! Items that an operator pins to a keyword.
 //!
-//! The first page shows them above its own items, if the viewer may see them and they pass the filters. The cursor keeps their marks, so
-//! that no later place shows them again, whatever becomes of the vocabulary.
+//! The first page shows them above its own items. The viewer must be allowed to see them, and the filters hold. The
+//! cursor keeps their marks, so that no later place shows them again, whatever becomes of the vocabulary.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ const SEARCH_PART: u32 = 2;
 /// The pinned items of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pinned {
-    /// In the operator's order; empty on later pages.
+    /// Pinned items in the operator's order; empty on later pages.
     pub(crate) items: Vec<ResultItem>,
     pub(crate) marks: PinnedMarks,
 }
@@ -44,7 +44,7 @@ impl PinnedMarks {
 }
 
 impl Pinned {
-    /// Of a later page.
+    /// Makes the state of a later page.
     pub(crate) fn shown_before(marks: PinnedMarks) -> Self {
         Self { items: Vec::new(), marks }
     }

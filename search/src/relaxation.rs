@@ -1,4 +1,4 @@
-//! Leaves out words of a search by time that finds nothing (decisions 12.1).
+//! Leaves out words of a search by time that finds nothing.
 
 use serde::{Deserialize, Serialize};
 use trawl_engine::query::RelaxableKeyword;

@@ -6,7 +6,7 @@ use trawl_engine::{FacetFields, Query};
 
 use crate::vocabulary::Vocabulary;
 
-/// Items of one time that a page keeps together (decisions 5.3).
+/// Items of one time that a page keeps together (book: explanation/cursors.md).
 pub(crate) const LARGEST_TIE: usize = 10_000;
 
 /// Checked parameters.
@@ -20,17 +20,17 @@ pub struct SearchParameters {
     pub filters: Filters,
     /// Items of a page, 1 to 1,000.
     pub limit: usize,
-    /// Whether matches are marked (decisions 5.7).
+    /// Whether matches are marked.
     pub highlight: bool,
-    /// Whether the keyword is searched for as typed, even if it finds nothing (decisions 12.1).
+    /// Whether the keyword is searched for as typed, even if it finds nothing.
     pub exact: bool,
-    /// Whether items tell why they were found (decisions 12.2).
+    /// Whether items tell why they were found.
     pub explain: bool,
-    /// Counts of all matches (decisions 12.5).
+    /// Counts of all matches.
     pub facets: FacetSelection,
     /// Time until the deadline.
     pub timeout: Duration,
-    /// Position of a change that was asked for and is not indexed yet (decisions 11.5).
+    /// Position of a change that was asked for and is not indexed yet.
     pub missing_change: Option<i64>,
     /// Caller's trace.
     pub trace: Option<TraceContext>,
@@ -50,13 +50,13 @@ pub struct ModuleSearch {
 /// One page of a module, by default the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PageRequest {
-    /// Single source, by id or name (decisions 5.8).
+    /// Single source, by id or name.
     pub source: Option<String>,
     /// Position.
     pub start: PageStart,
-    /// `paging=cursor`: groups of equal times are split (decisions 5.1).
+    /// `paging=cursor`: groups of equal times are split.
     pub is_exact: bool,
-    /// Whether an operator's pinned items are left out (decisions 12.4).
+    /// Whether an operator's pinned items are left out.
     pub hides_pinned: bool,
 }
 
@@ -66,13 +66,13 @@ pub enum PageStart {
     /// The first match.
     #[default]
     Beginning,
-    /// Below this time (decisions 5.3).
+    /// Below this time.
     Before(i64),
-    /// The cursor of an earlier answer (decisions 5.4).
+    /// The cursor of an earlier answer.
     Cursor(String),
 }
 
-/// An order (decisions 5.2).
+/// The order of an answer's items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SearchOrder {
     /// `displayTime` descending.
@@ -81,7 +81,7 @@ pub enum SearchOrder {
     Relevance,
 }
 
-/// Filters (decisions 5.8).
+/// The filters of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filters {
     /// Earliest time, inclusive.
@@ -96,13 +96,13 @@ pub struct Filters {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
 pub struct FacetSelection {
-    /// By module.
+    /// Whether matches are counted by module.
     pub module: bool,
-    /// By source.
+    /// Whether matches are counted by source.
     pub source: bool,
-    /// By the author's name.
+    /// Whether matches are counted by the author's name.
     pub author: bool,
-    /// By period.
+    /// Whether matches are counted by period.
     pub time: bool,
 }
 

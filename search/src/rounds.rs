@@ -40,7 +40,7 @@ pub(crate) struct SearchRounds {
     /// The sources that are ranked as one, with their places.
     together: Vec<(usize, Arc<BuiltinSource>)>,
     estimation: Estimation,
-    /// As the index ranked by it.
+    /// The query that the index ranked by.
     ranked_query: Option<Arc<Query>>,
     disabled: Vec<(usize, ModuleSource)>,
     absent: Vec<LaneState>,
@@ -71,7 +71,7 @@ impl SearchRounds {
             source_pages,
         };
         let SearchContext { parameters, query, .. } = &*rounds.request.search;
-        // Without words, all items are equal.
+        // All items are equal if no words are searched.
         if parameters.order == SearchOrder::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
             let sources = rounds.sources.iter().map(|source| &source.planned.source);
             let builtin = sources.enumerate().filter_map(|(place, source)| match source {
@@ -282,7 +282,7 @@ impl SearchRounds {
         }
     }
 
-    /// Reports a source that ignores its cursor (decisions 6.4).
+    /// Reports a source that ignores its cursor.
     fn drop_repeated(&self, place: usize, page: &mut SourcePage) {
         if self.sources[place].pages < 2 {
             return;
@@ -302,7 +302,7 @@ impl SearchRounds {
         }
     }
 
-    /// Reports an order that breaks between pages (decisions 6.4).
+    /// Reports an order that breaks between pages.
     fn check_order(&self, place: usize, page: &mut SourcePage) {
         let first = page.items.first().map(|item| item.item.display_time);
         if let (TimeBound::AtMost(bound), TimeBound::AtMost(_), Some(first)) =

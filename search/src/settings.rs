@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 
 const LONGEST_PAUSE_MS: u64 = 24 * 60 * 60 * 1_000;
 
-/// The settings of cached pages (decisions 6.5).
+/// The settings of cached pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CacheSettings {
@@ -20,7 +20,7 @@ impl Default for CacheSettings {
     }
 }
 
-/// The suspension of failing sources, by kind of failure (decisions 6.3).
+/// The suspension of failing sources, by kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SuspensionSettings {

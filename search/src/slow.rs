@@ -248,12 +248,12 @@ impl TimedModules {
         self.modules.count()
     }
 
-    /// As [`AllModules::facets`].
+    /// Counts facets like [`AllModules::facets`].
     pub async fn facets(&mut self) -> Option<Facets> {
         self.modules.facets().await
     }
 
-    /// As [`AllModules::next`].
+    /// Returns the next answer like [`AllModules::next`].
     pub async fn next(&mut self) -> Option<ModuleAnswer> {
         let answer = self.modules.next().await;
         match (&answer, self.timer.take()) {

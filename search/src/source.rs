@@ -47,7 +47,7 @@ pub(crate) struct SourceRequest {
     pub(crate) whole_ties: Option<usize>,
     /// Items below this time only.
     pub(crate) before: Option<i64>,
-    /// By relevance.
+    /// Gain of new items, in relevance order.
     pub(crate) recency: Recency,
 }
 
@@ -87,8 +87,10 @@ pub(crate) enum Position {
 /// follow each other into the pages behind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ConsumedPart {
-    /// By time: the items sorted together (`usize::MAX`: and all behind), consumed up to the last item. By
-    /// relevance: the consumed items. Filtered items count.
+    /// Items of the part; filtered ones count.
+    ///
+    /// They are consumed, in relevance order. In time order they are those sorted together (`usize::MAX`: and all
+    /// behind), consumed up to the last item.
     pub(crate) count: usize,
     pub(crate) display_time: i64,
     pub(crate) id: String,
@@ -105,7 +107,7 @@ pub struct ResultItem {
     pub json: String,
     /// Highlights match the title by pinyin, too.
     pub title_is_name: bool,
-    /// By relevance.
+    /// Score of the index, in relevance order.
     pub(crate) score: Option<MatchScore>,
     /// Place of its source among those of the page.
     pub(crate) lane: Option<usize>,
@@ -146,20 +148,20 @@ pub(crate) struct SourcePage {
     pub(crate) items: Vec<PositionedItem>,
     pub(crate) next: Option<Position>,
     pub(crate) bound: TimeBound,
-    /// Of later items at most; `None`: no more than the last item's.
+    /// Upper bound on the relevance of later items; `None`: the last item's.
     pub(crate) least_relevance: Option<Relevance>,
-    /// By which items of other sources are estimated.
+    /// Statistics by which items of other sources are estimated.
     pub(crate) statistics: Option<Arc<QueryStatistics>>,
     pub(crate) total: Option<u64>,
-    /// A group of equal times was cut (decisions 5.3).
+    /// Whether a group of more than `LARGEST_TIE` equal times was cut.
     pub(crate) tie_cut: bool,
-    /// A breach of the contract with usable items (decisions 6.4).
+    /// A breach of the contract with usable items.
     pub(crate) broken: Option<String>,
     /// A slip that harms no item.
     pub(crate) note: Option<String>,
     /// May be older than its neighbours.
     pub(crate) cached: bool,
-    /// A stale page in place of a failure (decisions 6.5).
+    /// A stale page in place of a failure.
     pub(crate) stale: bool,
     /// Why items may be missing.
     pub(crate) incomplete: Option<String>,
@@ -184,7 +186,7 @@ pub(crate) struct SourceFailure {
     /// The source refuses or does not know this person; it may answer others.
     pub(crate) is_person_refused: bool,
     pub(crate) pause: Option<Pause>,
-    /// The source is asked and not waited for (decisions 12.6).
+    /// The source is asked and not waited for.
     pub(crate) is_late: bool,
 }
 
@@ -195,7 +197,7 @@ pub(crate) struct Pause {
     pub(crate) remaining: Duration,
 }
 
-/// The status of a source in an answer (decisions 5.5).
+/// The status of a source in an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
@@ -203,7 +205,7 @@ pub enum Status {
     Ok,
     /// It did not answer in time.
     Timeout,
-    /// Its last answers came too late, so it was asked and not waited for (decisions 12.6).
+    /// Its last answers came too late, so it was asked and not waited for.
     Late,
     /// It cannot be reached, or takes no calls now.
     Unavailable,
@@ -241,7 +243,7 @@ impl Status {
     }
 }
 
-/// The kinds of failure (decisions 5.5).
+/// The kinds of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {

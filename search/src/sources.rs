@@ -6,7 +6,7 @@ mod inactive;
 
 pub use inactive::InactiveSource;
 
-/// For external and for built-in pages.
+/// Returns the bytes for external and for built-in pages.
 fn cache_shares(bytes: u64) -> (u64, u64) {
     let builtin = bytes / 4;
     (bytes - builtin, builtin)

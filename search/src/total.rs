@@ -1,4 +1,4 @@
-//! Total of an answer: the sum of what its sources state (decisions 5.6).
+//! Total of an answer: the sum of what its sources state.
 
 /// A source's total after a page: the page's statement, else the earlier one.
 pub(crate) fn latest(before: Option<u64>, of_page: Option<u64>) -> Option<u64> {

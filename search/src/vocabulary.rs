@@ -1,4 +1,4 @@
-//! A tenant's vocabulary, compiled for searches (decisions 12.4).
+//! A tenant's vocabulary, compiled for searches.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ pub struct Vocabulary {
     /// Terms that find each other.
     pub synonyms: Synonyms,
     known: KnownWords,
-    /// By normalised keyword.
+    /// Pinned items by normalised keyword.
     pinned: HashMap<String, Vec<PinnedItem>>,
 }
 

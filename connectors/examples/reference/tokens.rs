@@ -116,7 +116,7 @@ async fn issue_token(
     if request.grant_type != "client_credentials" {
         return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
     }
-    // Without a scope the client gets all of its own.
+    // The client gets all of its own scopes if it names none.
     let scope = request.scope.filter(|scope| !scope.is_empty()).unwrap_or_else(|| SCOPES.join(" "));
     let scopes: Vec<String> = scope.split(' ').map(str::to_owned).collect();
     if !scopes.iter().all(|scope| SCOPES.contains(&scope.as_str())) {
@@ -128,7 +128,7 @@ async fn issue_token(
     ([(header::CACHE_CONTROL, "no-store")], Json(answer)).into_response()
 }
 
-/// By `client_secret_basic` or `client_secret_post`.
+/// Whether the client is proved, by `client_secret_basic` or `client_secret_post`.
 fn is_the_client(headers: &HeaderMap, request: &TokenRequest) -> bool {
     let basic = credentials(headers, "Basic").and_then(|text| BASE64_STANDARD.decode(text).ok());
     match basic.as_deref().map(String::from_utf8_lossy) {

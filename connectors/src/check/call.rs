@@ -8,7 +8,7 @@ pub(crate) enum CallCredentials {
     None,
     /// From the token endpoint.
     Token(Arc<Token>),
-    /// As registered, without a token endpoint.
+    /// Registered credentials, without a token endpoint.
     Fixed,
     Wrong,
 }
@@ -16,14 +16,14 @@ pub(crate) enum CallCredentials {
 /// Assertion of one call, if the source takes assertions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallAssertion {
-    /// Of the person of the check.
+    /// An assertion of the person of the check.
     Proper,
     Missing,
-    /// With another signature.
+    /// An assertion with another signature.
     Forged,
-    /// Of another audience.
+    /// An assertion for another audience.
     Misdirected,
     Expired,
-    /// Of a person whom nobody knows.
+    /// An assertion of a person whom nobody knows.
     Nobody,
 }

@@ -74,7 +74,7 @@ pub(crate) fn describe_search(
 
 enum ShownCredential {
     Option(String),
-    /// Of the query, for double quotes.
+    /// A parameter of the query, for double quotes.
     Parameter(String),
 }
 

@@ -67,7 +67,7 @@ pub(super) fn find_unstable(first: &CheckedPage, pages: &[CheckedPage]) -> Optio
     let by_content: HashMap<u64, &Row> = rows().map(|row| (row.content, row)).collect();
     let mut times: HashMap<u64, usize> = HashMap::new();
     first.rows.iter().for_each(|row| *times.entry(row.content).or_default() += 1);
-    // Of several equal contents, one may have gone.
+    // One of several equal contents may have gone.
     let is_removed = |row: &&Row| times[&row.content] == 1 && !ids.contains(row.id.as_str());
     let mut removed = first.rows.iter().filter(is_removed);
     let (before, after) = removed.find_map(|row| Some((row, by_content.get(&row.content)?)))?;

@@ -32,7 +32,7 @@ const EXPIRED_SECONDS: i64 = 24 * 3600;
 
 pub(super) struct Probe {
     settings: SourceSettings,
-    /// By synchronised id.
+    /// Synchronised id of the person of the check.
     person: Option<String>,
     rules: AddressRules,
     http: Http,
@@ -60,7 +60,7 @@ pub(super) struct Exchange {
 pub(super) struct Received {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
-    /// Of failures as much as came.
+    /// The body; truncated on failure.
     pub(super) body: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) body: Vec<u8>,
-    /// Of a mapping.
+    /// Faults that a mapping met.
     pub(super) faults: Vec<FieldFault>,
 }
 
@@ -107,7 +107,7 @@ impl Probe {
         self.settings.identity.as_ref().is_some_and(|identity| identity.header.is_some())
     }
 
-    /// As registered.
+    /// Returns the credentials as registered.
     ///
     /// # Errors
     /// No token.

@@ -22,7 +22,7 @@ struct Entry {
 }
 
 impl Verdicts {
-    /// Of the first clauses.
+    /// Begins with the first clauses undecided.
     pub(super) fn new(clauses: usize) -> Self {
         let none = vec![false; DEFINITIONS.len()];
         Self {

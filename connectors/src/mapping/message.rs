@@ -30,7 +30,7 @@ impl MappingError {
         Self { field: field.into(), message: message.into(), is_of_person: false }
     }
 
-    /// Without values of the answer, which messages of filters may quote.
+    /// Drops values of the answer, which messages of filters may quote.
     pub(crate) fn without_values(self) -> Self {
         if self.field == "mapping" { self } else { Self { message: SEE_TRIAL.to_owned(), ..self } }
     }
@@ -83,7 +83,7 @@ pub(super) enum InterpreterJob {
 pub(super) struct AnswerHead {
     /// The address of the request.
     pub(super) sent_to: Url,
-    /// By names in lower case; of several values the last.
+    /// Headers by names in lower case; the last of several values.
     pub(super) headers: BTreeMap<String, String>,
     /// The target of `rel="next"` in the header `Link`.
     pub(super) next_link: Option<String>,

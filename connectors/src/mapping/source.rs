@@ -50,7 +50,7 @@ impl From<MappingError> for SourceError {
 }
 
 impl MappedCalls {
-    /// Of a mapping that [`InterpreterPool::compile`] accepts.
+    /// Makes calls of a mapping that [`InterpreterPool::compile`] accepts.
     pub fn new(mapping: Mapping, pool: InterpreterPool) -> Self {
         Self { mapping: Arc::new(mapping), pool, turn: Arc::new(Semaphore::new(1)) }
     }

@@ -45,7 +45,7 @@ enum FetchFailure {
 pub(super) struct TokenEndpoint {
     http: Http,
     credentials: ClientCredentials,
-    /// Of a grant of people.
+    /// Identity that a grant of people needs.
     identity: Option<SourceIdentity>,
     /// The endpoint wants `client_secret_post`.
     secret_in_body: AtomicBool,

@@ -1,4 +1,4 @@
-//! Bodies within a memory bound (decisions 6.2).
+//! Bodies within a memory bound.
 
 use std::borrow::Cow;
 use std::io::Read;

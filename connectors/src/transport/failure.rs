@@ -20,7 +20,7 @@ pub(crate) enum TransportError {
     /// The connection closed before the response was complete.
     Incomplete,
     Broken,
-    /// With at most the origin of its target.
+    /// A refused redirect, with at most the origin of its target.
     Redirect(String),
     /// Bound in bytes, received or inflated.
     TooLarge(usize),

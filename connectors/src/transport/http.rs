@@ -14,7 +14,7 @@ use super::tls::{self, Versions};
 use crate::addresses::AddressRules;
 use crate::settings::SettingsError;
 
-/// Successive redirects (decisions 7.4).
+/// Successive redirects that are followed (clause `redirect` of the contract).
 const MAX_REDIRECTS: usize = 3;
 const SHOWN_TARGET_CHARACTERS: usize = 100;
 

@@ -1,4 +1,4 @@
-//! Resolvers that check addresses at every connection (decisions 7.4).
+//! Resolvers that check addresses at every connection.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};

@@ -40,7 +40,7 @@ async fn page_chain_equals_one_large_page() {
 
 #[tokio::test]
 async fn cursor_outlives_its_item() {
-    // As if the cursor's item had been removed.
+    // Simulates the removal of the cursor's item.
     let source = HttpCaller::start().await;
     let page = source.page(&[("keyword", KEYWORD), ("limit", "3")]).await;
     let cursor = page["cursor"].as_str().unwrap();

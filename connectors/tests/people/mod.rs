@@ -44,7 +44,7 @@ pub(crate) fn verify(assertion: &str) -> Option<Value> {
     decode::<Value>(assertion, &key, &validation).ok().map(|data| data.claims)
 }
 
-/// By synchronised id, with their standing. The login of `mei` is `mei@example`.
+/// Standing of people by synchronised id. The login of `mei` is `mei@example`.
 #[derive(Debug, Default)]
 pub(crate) struct People(Mutex<HashMap<String, u64>>);
 
@@ -66,7 +66,7 @@ impl People {
         self.0.lock().unwrap().remove(id);
     }
 
-    /// With the default header.
+    /// Sends assertions in the default header.
     pub(crate) fn in_header(self: &Arc<Self>) -> SourceIdentity {
         SourceIdentity {
             issuer: Arc::clone(self) as Arc<dyn AssertionIssuer>,

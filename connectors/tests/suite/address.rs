@@ -11,7 +11,9 @@ fn set_up(settings: SourceSettings, listed: &[&str]) -> Result<SourceClient, Set
     SourceClient::new(settings, &AddressRules::new(listed).unwrap())
 }
 
-/// As source and as token endpoint, with 127.0.0.1:9 listed.
+/// Uses an address for the source and for its token endpoint.
+///
+/// 127.0.0.1:9 is listed.
 async fn refusals(url: &str) -> [(&'static str, AddressRefusal); 2] {
     let server = Server::start(|_| async { good_answer() }).await;
     let url = Url::parse(url).unwrap();

@@ -108,7 +108,7 @@ fn characters() -> Vec<Fault> {
             "emoji-500",
             "keyword-emoji",
             ("error", "500"),
-            // As in a column of three-byte UTF-8.
+            // A column of three-byte UTF-8 takes no emoji.
             Act::Send(|request, text| {
                 fail_where(request, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
             }),

@@ -9,7 +9,7 @@ use crate::text::{are_homophones, dictionary_words, is_ideograph};
 
 /// Parts of a word that are looked up.
 const MAX_PARTS: usize = 8;
-/// Of each part.
+/// Homophones that are tried for each part.
 const MAX_HOMOPHONES: usize = 4;
 
 /// A dictionary word, or two single ideographs side by side.
@@ -57,7 +57,9 @@ impl CorrectableWord {
         parts
     }
 
-    /// The word with homophones in place of parts that are found nowhere; empty if no part has one.
+    /// Puts homophones in place of parts that are found nowhere.
+    ///
+    /// The list is empty if no part has one.
     ///
     /// `parts` have their homophones with document frequencies.
     pub fn with_homophones(&self, parts: &[(WordPart, BTreeMap<String, u64>)]) -> Vec<String> {

@@ -81,7 +81,7 @@ impl HighlightQuery {
         self.initials.extend(word.bytes().next().filter(|first| !self.initials.contains(first)));
     }
 
-    /// In order, by variants, too.
+    /// Returns the positions of terms in order, also those by variants.
     pub(super) fn term_positions(
         &self,
         runs: &[PlacedRun<'_>],
@@ -164,7 +164,7 @@ impl HighlightQuery {
         candidates.fold(0, |terms, (_, bit)| terms | bit)
     }
 
-    /// In bytes of the folded text.
+    /// Returns the marks, in bytes of the folded text.
     pub(super) fn matches(&self, positions: &[TermPosition]) -> Vec<Mark> {
         let single_terms =
             positions.iter().filter(|place| place.terms & self.single_terms != 0).map(|place| Mark {

@@ -153,7 +153,7 @@ impl PartedClause<'_> {
 
 /// Whether capitals tell an acronym from a stop word.
 ///
-/// In a keyword of several words that is all in capitals they do not.
+/// They do not in a keyword of several words that is all in capitals.
 pub(crate) fn reads_acronyms(keyword: &str) -> bool {
     keyword.chars().any(|character| character.is_lowercase() || is_ideograph(character))
         || runs(&fold(keyword)).nth(1).is_none()

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 use crate::text::{WHOLE_NAME, stem};
 
 const MAX_SCANNED_WORDS: usize = 4_096;
-/// Of a single letter, which a person hardly stops at.
+/// Words looked at for a single letter, which a person hardly stops at.
 const MAX_SCANNED_WORDS_OF_LETTER: usize = 256;
-/// The most frequent ones.
+/// Words that are taken, the most frequent first.
 const MAX_EXPANDED_WORDS: usize = 128;
 
 /// Number of words beginning with `start` that are looked at, in lexicographic order.

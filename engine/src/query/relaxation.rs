@@ -1,4 +1,4 @@
-//! Words that a search by time may leave out (decisions 12.1).
+//! Words that a search by time may leave out.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::text::{
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
 const MIN_EXACT_CHARS: usize = 5;
-/// Of a code. `iOS17` and `11ultra` are names.
+/// Digits of a code; `iOS17` and `11ultra` are names.
 const MIN_CODE_DIGITS: usize = 3;
 
 /// A keyword, parted into words that may be left out and the rest.

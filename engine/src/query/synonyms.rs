@@ -1,4 +1,4 @@
-//! An operator's synonyms (decisions 12.4).
+//! An operator's synonyms.
 //!
 //! A term stands for typed words side by side, outside quotes, exclusions and authors. Its synonyms are alternatives of these
 //! words, never of each other's synonyms.
@@ -13,7 +13,7 @@ use crate::text::{is_acronym, is_ideograph};
 /// Terms of a tenant and their synonyms.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Synonyms {
-    /// By the first word.
+    /// Terms by their first word.
     terms: HashMap<String, Vec<Term>>,
 }
 

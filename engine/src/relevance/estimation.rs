@@ -20,7 +20,7 @@ use crate::text::{EncodedWord, EncodedWords, encoded_words};
 pub struct QueryStatistics {
     /// The query, with parts of what nothing holds.
     pub query: Arc<Query>,
-    /// Of the query's words.
+    /// Document frequencies of the query's words.
     pub frequencies: Frequencies,
     /// Mean length of whole texts, in words.
     pub mean_length: f32,
@@ -45,7 +45,7 @@ struct Occurrences {
 }
 
 impl ScoreEstimator {
-    /// Without statistics, all words weigh alike.
+    /// Makes an estimator; all words weigh alike without statistics.
     pub fn new(query: &Query, statistics: Option<&QueryStatistics>) -> Self {
         let typed = TypedWords::of(statistics.map_or(query, |known| &known.query));
         let prefix = typed.prefix().map(|prefix| (prefix.stem.to_owned(), prefix.start.to_owned()));

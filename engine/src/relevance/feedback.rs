@@ -23,14 +23,14 @@ pub struct FeedbackDocument {
 
 /// A word of the best matches that may raise others.
 pub struct FeedbackCandidate {
-    /// Without the scope's prefix.
+    /// The word without the scope's prefix.
     pub word: String,
     share: f32,
 }
 
 /// A word that raises the score of matches.
 pub struct FeedbackTerm {
-    /// Without the scope's prefix.
+    /// The word without the scope's prefix.
     pub word: String,
     weight: f32,
     idf: f32,
@@ -88,7 +88,9 @@ impl WeightedWords {
     }
 }
 
-/// The most frequent words of the best matches, each by the match's share in the sum of scores.
+/// Lists the most frequent words of the best matches.
+///
+/// Each counts by its match's share in the sum of scores.
 pub fn feedback_candidates(
     documents: &[FeedbackDocument],
     saturation: &Saturation,

@@ -4,26 +4,30 @@
 //! completeness, feedback and recency. `benches/results/relevance.md` shows the effect of each on public test
 //! collections.
 
-/// Of both engines.
+/// Saturation of occurrences, the same in both engines.
 pub const BM25_K1: f32 = 1.2;
-/// Of both engines.
+/// Effect of a text's length, the same in both engines.
 pub const BM25_B: f32 = 0.75;
-/// Added to the match in the whole text.
+/// Weight of a match in the title, beside the whole text's.
 pub const TITLE_WEIGHT: f32 = 0.5;
-/// In documents with a text; above 1 + [`BM25_K1`], the limit for any number of matches.
+/// Weight of a match in the title of a document with a text.
+///
+/// It is above 1 + [`BM25_K1`], the limit for any number of matches.
 pub const HEADING_WEIGHT: f32 = 3.0;
-/// In multiples of the highest idf; less for a part of a question.
+/// Weight of a whole name, in multiples of the highest idf.
+///
+/// It is less for a part of a question.
 pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
-/// 0 would count each query word once.
+/// Saturation of repeated query words; 0 would count each once.
 pub const REPETITION_SATURATION: f32 = 1.0;
-/// Of another spelling, beside its parts.
+/// Weight of another spelling, beside its parts.
 pub const JOINED_WEIGHT: f32 = 0.3;
-/// Of an operator's synonym, beside the typed words.
+/// Weight of an operator's synonym, beside the typed words.
 pub const SYNONYM_WEIGHT: f32 = 0.8;
-/// If the last word itself is indexed.
+/// Weight of the prefix if the last word itself is indexed.
 pub const PREFIX_WEIGHT: f32 = 0.1;
 
-/// From here on, quotes are not required.
+/// Words of a question; from here on, quotes are not required.
 pub const MIN_QUESTION_WORDS: usize = 6;
 pub const MAX_WEIGHTED_WORDS: usize = 32;
 pub const MAX_PREFIX_WORDS: usize = 32;
@@ -33,7 +37,7 @@ pub const MIN_COMMON_DOCUMENTS: u64 = 4_096;
 pub const MIN_COMMON_SHARE: u64 = 4;
 
 pub const RESCORED_MATCHES: usize = 100;
-/// At the typed distance.
+/// Weight of two words at the typed distance.
 pub const EXACT_PAIR_WEIGHT: f32 = 0.2;
 pub const NEAR_PAIR_WEIGHT: f32 = 0.2;
 pub const NEAR_POSITIONS: u32 = 8;
@@ -43,18 +47,18 @@ pub const MAX_POSITIONS: u32 = 256;
 pub const COMPLETENESS: f32 = 0.4;
 
 pub const FEEDBACK_DOCUMENTS: usize = 10;
-/// Of each document.
+/// Characters of each document that are read for feedback.
 pub const FEEDBACK_CHARS: usize = 4_000;
 /// Words looked up.
 pub const FEEDBACK_CANDIDATES: usize = 60;
 pub const FEEDBACK_WORDS: usize = 20;
-/// In the score of a full match.
+/// Share of feedback in the score of a full match.
 pub const FEEDBACK_SHARE: f32 = 0.3;
 pub const MIN_FEEDBACK_WORDS: usize = 3;
 /// More frequent words, one of this many documents, are not used.
 pub const MAX_FEEDBACK_SHARE: u64 = 10;
 
-/// Of an item that is not in the index.
+/// Characters read of an item that is not in the index.
 pub const ESTIMATED_CHARS: usize = 400;
 /// Worth of a missing word, which may stand in an unsent text.
 pub const UNSEEN_SHARE: f32 = 0.2;

@@ -17,7 +17,7 @@ pub struct Recency {
 }
 
 impl Recency {
-    /// Of modules without a setting.
+    /// Recency of modules without a setting.
     pub const DEFAULT: Self = Self { percent: RECENCY_PERCENT, half_life_days: RECENCY_HALF_LIFE_DAYS };
 
     /// 0 turns it off.

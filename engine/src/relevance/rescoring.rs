@@ -6,12 +6,12 @@ use super::words::{WeightedWords, WordPair};
 
 /// BM25 of occurrences: 1 for one in a text of mean length.
 pub struct Saturation {
-    /// In words.
+    /// Mean length of texts, in words.
     pub mean_length: f32,
 }
 
 impl Saturation {
-    /// For a text of this length.
+    /// Saturates occurrences in a text of this length.
     #[expect(clippy::cast_precision_loss, reason = "lengths and counts of one document")]
     pub fn of(&self, occurrences: u32, length: u32) -> f32 {
         let occurrences = occurrences as f32;
@@ -40,7 +40,7 @@ impl Saturation {
 pub struct PairCount {
     /// At the typed distance.
     pub exact: u32,
-    /// In either order, a few positions apart.
+    /// Pairs in either order, a few positions apart.
     pub near: u32,
 }
 

@@ -20,7 +20,7 @@ pub struct MatchScore {
 }
 
 impl MatchScore {
-    /// Of the first step.
+    /// Makes the score of the first step.
     pub const fn from_words(words: f32) -> Self {
         Self { words, nearness: 0.0, completeness: 1.0, feedback: 0.0, recency: 1.0 }
     }

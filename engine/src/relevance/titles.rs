@@ -9,15 +9,15 @@ use crate::text::{WHOLE_NAME, WHOLE_TITLE, is_stop_word, whole_name};
 /// Longer titles are no term.
 const MAX_TITLE_WORDS: usize = 6;
 const MAX_TITLE_BYTES: usize = 128;
-/// Of a question; further words begin no span.
+/// Words of a question that begin a span.
 const MAX_SPANNED_WORDS: usize = 10;
 
 /// A whole title or name that a question may hold.
 #[derive(Debug, Clone)]
 pub struct WholeText {
-    /// Without the scope's prefix.
+    /// The term without the scope's prefix.
     pub term: String,
-    /// In multiples of the highest idf.
+    /// Weight in multiples of the highest idf.
     pub weight: f32,
 }
 

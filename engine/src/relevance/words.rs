@@ -14,7 +14,7 @@ use crate::text::is_stop_word;
 
 /// Words of a query in relevance order, before their frequencies are known.
 pub struct TypedWords<'a> {
-    /// Without stop words, unless nothing else is typed.
+    /// Words without stop words, unless nothing else is typed.
     content: Vec<&'a QueryWord>,
     synonyms: &'a [SynonymMatch],
     prefix: Option<WordPrefix<'a>>,
@@ -27,7 +27,7 @@ pub struct TypedWords<'a> {
 pub struct WordPrefix<'a> {
     /// The word as if it were finished.
     pub stem: &'a str,
-    /// As typed.
+    /// The word as typed.
     pub start: &'a str,
 }
 
@@ -50,7 +50,7 @@ pub struct WeightedWords {
 
 /// A word of the query that is indexed.
 pub struct WeightedWord {
-    /// Without the scope's prefix.
+    /// The term without the scope's prefix.
     pub term: String,
     /// Document frequency.
     pub documents: u64,

@@ -12,11 +12,11 @@ const HUNDRED_MILLION: u64 = 100_000_000;
 const MIN_NUMBER: u64 = 20;
 /// Numbers of fewer digits are also ordinary words.
 const MIN_EXACT_DIGITS: usize = 5;
-/// Of a number in digits.
+/// Digits of a number in digits.
 const MAX_DIGITS: usize = 19;
-/// Of 万亿.
+/// Zeros of the largest unit, 万亿.
 const MAX_ZEROS: u32 = 12;
-/// Of a month or day.
+/// Numerals of a month or day.
 const MAX_DATE_NUMERALS: usize = 3;
 const PERCENT: &str = "百分之";
 /// Beginnings of what stands in one word of the dictionary with a number, such as 万元.
@@ -27,7 +27,7 @@ const COUNTED: [char; 14] =
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) place: Range<usize>,
-    /// In digits; documents have all words, queries look for the first.
+    /// Spellings in digits; documents have all, queries look for the first.
     pub(super) words: Vec<String>,
     /// Its characters alone are something else.
     pub(super) is_exact: bool,
@@ -59,7 +59,7 @@ impl Amount {
                 amounts.extend(
                     numbers.map(|(number, place)| Self::from_number(number.to_string(), place, first + 1)),
                 );
-                // Of overlapping ones the first and longest.
+                // The first and longest of overlapping amounts stays.
                 amounts.sort_by_key(|amount| (amount.place.start, std::cmp::Reverse(amount.place.end)));
                 let mut end = 0;
                 amounts.retain(|amount| {

@@ -23,14 +23,14 @@ const MAX_CAPITALISED_WORDS: usize = 8;
 const MAX_CODE_LETTERS: usize = 5;
 /// Numbers with signs that have fewer digits are ranges and times.
 const MIN_NUMBER_DIGITS: usize = 5;
-/// As in `16 GB`.
+/// Letters of a unit, such as `GB` in `16 GB`.
 const MAX_UNIT_CHARS: usize = 3;
 
 /// Letters or digits of a compound.
 #[derive(Debug)]
 struct Part<'a> {
     place: Range<usize>,
-    /// Without signs between thousands.
+    /// The text without signs between thousands.
     text: Cow<'a, str>,
     is_number: bool,
     /// Index of its run.

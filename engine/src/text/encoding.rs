@@ -29,7 +29,7 @@ pub const HEADING: char = '#';
 pub struct EncodedWords {
     encoded: String,
     prefix_len: usize,
-    /// Of the document.
+    /// Variants that the document may still have.
     budget: VariantBudget,
 }
 
@@ -133,7 +133,7 @@ fn words_and_variants<'a>(
 pub struct EncodedWord<'a> {
     /// Positions after the previous word.
     pub distance: usize,
-    /// Without the scope's prefix; empty for the marker.
+    /// The word without the scope's prefix; empty for the marker.
     pub word: &'a str,
 }
 

@@ -13,10 +13,10 @@ use super::{
     spoken_forms, stem,
 };
 
-/// As in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
+/// Words that are joined, as in `Jean-Luc`, `O'Brien`, `mei.chen`, `Zhang Wei`.
 const MAX_JOINED_WORDS: usize = 4;
 const MAX_WHOLE_NAME_BYTES: usize = 128;
-/// Usual readings first.
+/// Pronunciations that are indexed, usual readings first.
 const MAX_PRONUNCIATIONS: usize = 8;
 
 /// Few names need a hundred; many readings could make ten thousand and block the indexing thread.
@@ -145,7 +145,7 @@ fn add_syllables(syllables: &[&str], add: &mut impl FnMut(&[&str])) {
     add(&[&syllables.concat()]);
     add(&[&initials(syllables)]);
     add(syllables);
-    // Of one or two characters.
+    // Surnames have one or two characters.
     for length in 1..syllables.len().min(3) {
         let (surname, given) = syllables.split_at(length);
         let (surname, given) = (surname.concat(), given.concat());

@@ -7,9 +7,9 @@ use super::segmentation::{PlacedRun, placed_runs};
 
 /// Shorter numbers are extensions; longer ones are accounts and cards.
 const NUMBER_DIGITS: RangeInclusive<usize> = 7..=19;
-/// Of each group between dots, unlike in versions.
+/// Digits of each group between dots; versions have fewer.
 const MIN_DOTTED_DIGITS: usize = 3;
-/// More are a table.
+/// Numbers of more groups are a table.
 const MAX_GROUPS: usize = 5;
 const YEARS: RangeInclusive<u32> = 1900..=2100;
 

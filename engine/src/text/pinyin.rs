@@ -32,7 +32,7 @@ pub(crate) struct WordVariant {
 }
 
 impl WordVariant {
-    /// By start and length.
+    /// Orders variants by start, then length.
     pub(super) fn in_order(&self, other: &Self) -> Ordering {
         let of = |variant: &Self| (variant.place.start, variant.place.end);
         of(self).cmp(&of(other)).then_with(|| self.word.cmp(&other.word))
@@ -194,7 +194,7 @@ pub(crate) fn are_homophones(word: &str, other: &str) -> bool {
         && word.chars().zip(other.chars()).all(sound_alike)
 }
 
-/// Without tones, the usual one first; `ü` as `v` and `u`.
+/// Lists readings without tones, the usual one first; `ü` as `v` and `u`.
 fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
     let readings_with_tone = character.to_pinyin_multi().into_iter().flatten();

@@ -15,7 +15,7 @@ static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Run<'a> {
-    /// With kana.
+    /// Ideographs and kana.
     Ideographs(&'a str),
     /// Cut to the longest length.
     Word(&'a str),

@@ -3,12 +3,12 @@ use std::sync::{LazyLock, OnceLock};
 
 use frostem::{Algorithm, Stemmer};
 
-/// In documents and queries.
+/// Longest word in documents and queries.
 const MAX_WORD_CHARS: usize = 64;
 
 /// Slots of known stems: about 1 MiB once all are taken.
 const KNOWN_STEMS: usize = 1 << 14;
-/// Of a known word.
+/// Longest word whose stem is kept.
 const MAX_KNOWN_BYTES: usize = 24;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
@@ -65,7 +65,7 @@ fn find_stem(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// By FNV-1a.
+/// Hashes a word by FNV-1a to its slot.
 fn slot_of(word: &str) -> usize {
     let hash =
         word.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));

@@ -1,7 +1,7 @@
 //! Simplifies traditional characters one by one: 國際 becomes 国际.
 //!
-//! In the table of `OpenCC` a character may have several forms (乾: 干, 乾). The usual one is taken; both
-//! spellings only need to agree.
+//! A character may have several forms in the table of `OpenCC` (乾: 干, 乾). The usual one is taken; both spellings
+//! only need to agree.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

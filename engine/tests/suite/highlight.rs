@@ -84,7 +84,9 @@ fn compound() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(parts), 1..10).prop_map(|parts| parts.concat())
 }
 
-/// Of one piece each, since a piece is marked also where another one is missing.
+/// Yields words of one piece each.
+///
+/// A piece is marked also where another one is missing.
 fn typed_compound() -> impl Strategy<Value = String> {
     let words = vec![
         "ISO27001",

@@ -13,7 +13,7 @@ pub(crate) fn news() -> Scope {
     Scope::new(7, "news")
 }
 
-/// In [`news`].
+/// Makes a document of [`news`].
 pub(crate) fn document(id: &str, title: &str) -> Document {
     Document {
         scope: news(),
@@ -62,7 +62,7 @@ pub(crate) fn index_of(documents: Vec<Document>) -> (Index, Writer) {
     (index, writer)
 }
 
-/// Without filters and principals.
+/// Makes a request without filters and principals.
 pub(crate) fn request(scope: &Scope, query: &Query, start: Start, limit: usize) -> Request {
     let (scope, query) = (Arc::new(scope.clone()), Arc::new(query.clone()));
     Request { scope, query, principals: Arc::default(), from: None, to: None, author: None, start, limit }

@@ -82,7 +82,7 @@ fn lone_stop_word_finds_its_acronym_first() {
 
 #[test]
 fn common_word_still_finds_what_its_rare_synonym_does_not() {
-    // As many documents as make a word common.
+    // A word of this number of documents is common.
     let common = (0..4_200).map(|number| document(&number.to_string(), "vacation"));
     let (index, _writer) = index_of(common.chain([document("rare", "年假")]).collect());
     let query = Query::parse("vacation ").with_synonyms(&synonyms());

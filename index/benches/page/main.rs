@@ -136,7 +136,7 @@ fn search(
     snapshot.search(&request).unwrap()
 }
 
-/// By turns, so that disturbances hit all alike.
+/// Measures works by turns, so that disturbances hit all alike.
 fn measure<const N: usize>(works: [&dyn Fn() -> usize; N], rounds: usize) -> [Percentiles; N] {
     let mut samples = [const { Vec::new() }; N];
     for round in 0..rounds + rounds / 10 {

@@ -15,7 +15,7 @@ use crate::mixer::{self, Mixer};
 
 pub(crate) const LIMIT: usize = 10;
 const FAR_PAGE: usize = 1_000;
-/// For phrases and authors.
+/// Documents from which phrases and authors are chosen.
 const SAMPLE: u64 = 40_000;
 /// Groups of one viewer.
 const MANY_GROUPS: u64 = 500;
@@ -37,7 +37,7 @@ pub(crate) enum PageStart {
     First,
     /// Page [`FAR_PAGE`].
     Far,
-    /// In the middle of all times.
+    /// The middle of all times.
     Middle,
 }
 
@@ -252,7 +252,7 @@ impl Sample {
         sample
     }
 
-    /// In the share of documents nearest to `share`.
+    /// Chooses a phrase whose share of documents is nearest to `share`.
     fn phrase(&self, chinese: bool, share: f64) -> String {
         let mut counts: HashMap<String, usize> = HashMap::new();
         for text in &self.texts {

@@ -12,7 +12,7 @@ use trawl_index::{Index, Options, Writer};
 use crate::mixer::{self, Mixer, Random};
 use crate::resident;
 
-/// As in a server that catches up.
+/// Changes of a commit, as in a server that catches up.
 const IMPORT_COMMIT: u64 = 10_000;
 const BATCH: u64 = 1_000;
 /// One document in this many is replaced after the import, and one removed.
@@ -24,7 +24,7 @@ const FACTS: &str = "facts.json";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BuildFacts {
     pub(crate) import_seconds: f64,
-    /// Of all processors, over import and changes.
+    /// Time on all processors, over import and changes.
     pub(crate) processor_seconds: f64,
     /// Peak of allocated bytes, without mapped files.
     pub(crate) most_memory: u64,
@@ -66,7 +66,7 @@ pub(crate) fn copy(directory: &Path) -> tempfile::TempDir {
     copy
 }
 
-/// In bytes.
+/// Size of a directory in bytes.
 pub(crate) fn size(directory: &Path) -> u64 {
     std::fs::read_dir(directory).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum()
 }

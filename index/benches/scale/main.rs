@@ -23,7 +23,7 @@ use shared::Percentiles;
 use trawl_engine::relevance::Recency;
 use trawl_engine::{RankedScope, Scope, Start};
 
-/// As in the server.
+/// The server's allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -100,7 +100,7 @@ pub(crate) struct CaseTimes {
     at_once: bool,
     first: Percentiles,
     again: Percentiles,
-    /// With empty caches, again, and beside another module.
+    /// Latencies with empty caches, again, and beside another module.
     relevance: Option<[Percentiles; 3]>,
 }
 

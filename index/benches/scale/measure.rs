@@ -10,9 +10,9 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// With empty caches.
+    /// Rounds with empty caches.
     pub(crate) const FIRST: Self = Self { most: 300, time: Duration::from_millis(800) };
-    /// With filled caches.
+    /// Rounds with filled caches.
     pub(crate) const AGAIN: Self = Self { most: 3_000, time: Duration::from_millis(400) };
 }
 

@@ -8,7 +8,7 @@ use crate::mixer::Mixer;
 use crate::shared::three_digits;
 use crate::{CaseTimes, CorpusReport};
 
-/// For bare tantivy.
+/// Documents that bare tantivy indexes, for comparison.
 const BARE: u64 = 100_000;
 const BARE_COMMIT: usize = 10_000;
 

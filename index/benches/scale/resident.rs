@@ -14,7 +14,7 @@ fn of(name: &str) -> u64 {
     line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) << 10
 }
 
-/// Of all threads.
+/// Processor time of all threads.
 pub(crate) fn processor_seconds() -> f64 {
     /// The kernel counts in hundredths.
     const TICKS: f64 = 100.0;

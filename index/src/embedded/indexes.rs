@@ -27,7 +27,9 @@ pub struct EmbeddedIndexes {
 }
 
 impl EmbeddedIndexes {
-    /// Of a data directory; opens nothing yet. The indexes share `memory_bytes` for indexing.
+    /// Makes the indexes of a data directory; opens nothing yet.
+    ///
+    /// They share `memory_bytes` for indexing.
     pub fn new(data: &Path, memory_bytes: usize) -> Self {
         let (found, damages) = mpsc::channel(1);
         Self {
@@ -138,7 +140,7 @@ impl Indexes for EmbeddedIndexes {
         loop {
             match self.damages.recv().await {
                 Some(damage) if damage.number == self.number => return damage.what,
-                // Of an index that was replaced.
+                // The damage is of an index that was replaced.
                 Some(_) => {}
                 None => return std::future::pending().await,
             }

@@ -1,4 +1,4 @@
-//! Corrects unknown words by homophones, by one edit, or as pinyin of titles (decisions 5.7, 12.1).
+//! Corrects unknown words by homophones, by one edit, or as pinyin of titles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};

@@ -104,9 +104,9 @@ impl AuthorCounts {
     }
 }
 
-/// Matches by day.
+/// Counts matches by day.
 ///
-/// Documents of a segment are sorted by time, so many in a row are of one day.
+/// Documents of a segment are sorted by time. So many in a row are of one day.
 #[derive(Default)]
 struct DayCounts {
     is_counting: bool,

@@ -41,7 +41,7 @@ pub(super) enum Requirement {
 }
 
 impl Plan {
-    /// Without `words` (time order) every word is required.
+    /// Makes the plan; time order has no `words` and requires every word.
     pub(super) fn new(
         scope: &ViewerScope<'_>,
         request: &Request,

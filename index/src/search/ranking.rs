@@ -41,7 +41,7 @@ impl Ranking {
         Ok(Self { words: words.weigh(&typed, expanded), statistics, typed })
     }
 
-    /// For items that are ranked beside those of the index.
+    /// Returns the statistics for items ranked beside those of the index.
     pub(super) fn into_statistics(self, query: &Arc<Query>) -> QueryStatistics {
         let (mean_length, mean_title_length) = self.statistics.mean_lengths();
         let query = Arc::clone(query);

@@ -20,7 +20,9 @@ use crate::view::{IndexView, Segment};
 const MAX_UNSAMPLED: u32 = 4_096;
 const MAX_SAMPLE: u32 = 1_024;
 
-/// Of the documents that a viewer sees in all scopes; deleted ones count until merged.
+/// Counts over the documents that a viewer sees in all scopes.
+///
+/// Deleted ones count until merged.
 #[derive(Debug, Default)]
 pub(super) struct ScopeStatistics {
     pub(super) documents: u64,
@@ -77,7 +79,9 @@ impl ScopeStatistics {
         Ok(())
     }
 
-    /// Adds the documents of a half in a segment, whose lengths are cached by marker and viewer.
+    /// Adds the documents of a half in a segment.
+    ///
+    /// Their lengths are cached by marker and viewer.
     fn add<D: DocSet>(
         &mut self,
         view: &IndexView,
@@ -105,7 +109,9 @@ impl ScopeStatistics {
     }
 }
 
-/// Documents of a scope with a word that the viewer sees; deleted ones of the open half count until merged.
+/// Counts a scope's documents with a word that the viewer sees.
+///
+/// Deleted ones of the open half count until merged.
 pub(super) fn document_frequency(
     scope: &ViewerScope<'_>,
     word: &str,

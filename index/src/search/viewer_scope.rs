@@ -26,7 +26,7 @@ impl<'a> ViewerScope<'a> {
         Ok(viewed)
     }
 
-    /// By the marker of the half. Deleted documents count until merged.
+    /// Whether the half's marker is found; deleted documents count until merged.
     fn has_documents(&self, texts: TextFields) -> Result<bool, Error> {
         Ok(self.view.document_frequency(&self.term(texts.body, ""))? > 0)
     }

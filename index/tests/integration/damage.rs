@@ -29,7 +29,7 @@ fn written(directory: &Path) {
     writer.close().unwrap();
 }
 
-/// Without locks and the boot id.
+/// Lists files, except locks and the boot id.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(directory).unwrap().map(|file| file.unwrap().path());
     files.filter(|file| file.extension().is_some_and(|kind| kind != "lock")).collect()

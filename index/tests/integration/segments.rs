@@ -26,7 +26,7 @@ fn small_commits_leave_few_segments() {
 
 #[test]
 fn prefix_expands_to_most_frequent_words_of_all_segments() {
-    // Of 200 words with the prefix, 70 occur twice and must all be taken.
+    // 70 of 200 words with the prefix occur twice and must all be taken.
     let letter = |digit: u8| char::from(b"bcdfghjklm"[usize::from(digit - b'0')]);
     let word =
         |number: usize| format!("word{}", format!("{number:03}").bytes().map(letter).collect::<String>());

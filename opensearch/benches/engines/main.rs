@@ -38,7 +38,7 @@ const BARE_ROUNDS: usize = 2_000;
 /// Each question is new: caches hold no total of its bound, below all documents.
 const FIRST_BOUND: i64 = 0;
 
-/// By how many documents have them.
+/// Words, the most frequent first.
 const WORDS: [&str; 4] = ["的", "中国", "苹果", "嫦娥五号"];
 const QUESTIONS: [&str; 4] = ["中国", "苹果 发布会", "男子网购附片自行泡制中毒身亡", "iphon"];
 
@@ -184,7 +184,7 @@ impl Bench {
         self.samples(works, rounds).map(Percentiles::of)
     }
 
-    /// By turns, so that disturbances hit all alike.
+    /// Samples works by turns, so that disturbances hit all alike.
     fn samples<const COUNT: usize>(
         &self,
         works: &[Work<'_>; COUNT],

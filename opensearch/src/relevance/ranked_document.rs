@@ -37,7 +37,7 @@ impl RankedDocument {
         self.counts.get(&part).copied().unwrap_or(0)
     }
 
-    /// By score, time and id.
+    /// Orders documents by score, time and id.
     pub(super) fn compare(&self, other: &Self) -> Ordering {
         let by_score = self.score.descending(&other.score);
         let by_time = by_score.then_with(|| other.display_time.cmp(&self.display_time));

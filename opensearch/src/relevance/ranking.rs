@@ -33,14 +33,14 @@ pub(super) struct Ranking {
 
 /// A scope of a request.
 pub(super) struct RankedModule {
-    /// For this scope alone.
+    /// The request for this scope alone.
     pub(super) request: Request,
     pub(super) skip: usize,
     pub(super) prefix: TermPrefix,
     statistics: Statistics,
     restricted: VisibleDocuments,
     expansion: BTreeMap<String, u64>,
-    /// Of open documents, texts first.
+    /// Lengths of open documents, texts first.
     open_lengths: [TextLengths; 2],
 }
 
@@ -116,7 +116,7 @@ impl Ranking {
         Ok(Self { words: words.weigh(&typed, expansion), typed, body, title, modules })
     }
 
-    /// For items that are ranked beside those of the index.
+    /// Returns the statistics for items ranked beside those of the index.
     pub(super) fn into_statistics(self, query: &Arc<Query>) -> QueryStatistics {
         let Self { typed: frequencies, body, title, .. } = self;
         let (mean_length, mean_title_length) = (body.mean_length, title.mean_length);
@@ -203,7 +203,9 @@ impl Ranking {
         }
     }
 
-    /// Of a word that begins with the last word; all share a frequency, unless typed themselves.
+    /// Returns the worth of a word that begins with the last word.
+    ///
+    /// All share a frequency, unless typed themselves.
     fn prefix_worth(&self, word: &str) -> f32 {
         let Some(words) = &self.words.prefix_words else { return 0.0 };
         let typed = self.words.indexed.iter().find(|typed| typed.term == word);

@@ -121,7 +121,7 @@ impl VisibleDocuments {
 }
 
 impl TextLengths {
-    /// Of the open documents of a scope.
+    /// Reads the lengths of a scope's open documents.
     pub(super) async fn of_open(indexes: &ServedIndexes, request: &Request) -> Result<[Self; 2], Failure> {
         let search = json!({
             "query": term(OPEN.body, TermPrefix::new(&request.scope).marker()),

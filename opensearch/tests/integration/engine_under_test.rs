@@ -1,6 +1,6 @@
 //! The engine over OpenSearch, for the suite of all engines.
 //!
-//! `TRAWL_TEST_OPENSEARCH` has to be the address of a node; `./tests/run` starts one where Maven and a JDK are at hand.
+//! `TRAWL_TEST_OPENSEARCH` has to be the address of a node. `./tests/run` starts one where Maven and a JDK are at hand.
 
 use std::env;
 use std::process;

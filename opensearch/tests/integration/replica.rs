@@ -22,7 +22,7 @@ impl Installation {
         Self::of(layout())
     }
 
-    /// With as few indexes as there can be.
+    /// Makes an installation with as few indexes as there can be.
     pub(crate) fn of_one_kind() -> Self {
         Self::of(Layout { kinds: &["contents"], kind_of: |_| "contents", ..layout() })
     }
@@ -65,7 +65,7 @@ impl Installation {
         serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap()
     }
 
-    /// Without their prefix, in order.
+    /// Lists the indexes without their prefix, in order.
     pub(crate) async fn indexes(&self) -> Vec<String> {
         let answer = self.ask(Method::GET, "*-g*/_alias", None).await;
         let prefix = format!("{}-", self.layout.index_prefix);

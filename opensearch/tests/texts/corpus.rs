@@ -12,7 +12,7 @@ use trawl_engine::{Audience, Document, Scope};
 /// From the workspace, and from a work tree beside it.
 const FOLDERS: [&str; 2] = ["../../shared/data", "../../../shared/data"];
 
-/// Of this many documents, one is restricted.
+/// One of this many documents is restricted.
 const RESTRICTED_SHARE: usize = 5;
 pub(crate) const GROUPS: usize = 7;
 const MAX_PEOPLE: usize = 3_000;

@@ -37,7 +37,7 @@ enum Reason {
     Rounding,
 }
 
-/// Of each scope.
+/// Words of each scope.
 type Words = HashMap<Scope, BTreeSet<String>>;
 
 struct Expectations<'a> {

@@ -1,10 +1,11 @@
-//! A search of all modules of a tenant (decisions 5.9).
+//! A search of all modules of a tenant.
 //!
 //! Each module has a task of its own; calls begin in the modules' order. Modules without external sources
 //! have their own share of calls and never wait for an external system.
 //!
-//! One correction holds for all modules (decisions 12.1). If there is one, external sources are asked for the keyword as typed before, for half
-//! of the time at most. Words are left out only if no module finds anything. Until one does, modules without matches wait.
+//! One correction holds for all modules. If there is one, external sources are asked for the keyword as typed before,
+//! for half of the time at most. Words are left out only if no module finds anything. Until one does, modules without
+//! matches wait.
 
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
@@ -31,7 +32,7 @@ use crate::{
 
 /// Modules with more sources are searched alone.
 const EXTERNAL_CALLS: usize = 48;
-/// For modules without external sources.
+/// Modules without external sources that are searched at once.
 const BUILTIN_CALLS: usize = 16;
 /// Bound on unsent answers.
 const UNSENT_KIB: usize = 32 << 10;
@@ -221,7 +222,7 @@ impl AllModules {
 /// The answer of one module.
 #[derive(Debug)]
 pub struct ModuleAnswer {
-    /// By `orderNo`, from 0; `None` for the best matches of all modules.
+    /// Place by `orderNo`, from 0; `None` for the best matches of all modules.
     pub place: Option<usize>,
     /// Module.
     pub module: Arc<Module>,

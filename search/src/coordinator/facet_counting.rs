@@ -1,4 +1,4 @@
-//! Counts of all modules' matches in the index, beside their search (decisions 12.5).
+//! Counts of all modules' matches in the index, beside their search.
 
 use std::sync::Arc;
 

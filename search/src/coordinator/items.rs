@@ -1,4 +1,4 @@
-//! Single items, as a viewer may see them (decisions 13).
+//! Single items, as a viewer may see them.
 
 use std::{cmp::Reverse, sync::Arc, time::Duration};
 
@@ -45,7 +45,9 @@ pub struct FoundItem {
 /// A module's code and an item's id.
 pub type ModuleItemKey = (String, String);
 
-/// Items that are read for each one of an author, as others share words of the name.
+/// Items read for each wanted one of an author.
+///
+/// Others share words of the name.
 const NAMESAKES: usize = 4;
 
 #[derive(Deserialize)]
@@ -76,7 +78,9 @@ impl Coordinator {
         within(*most, find_in(module, &sources, viewer, id)).await
     }
 
-    /// The built-in items of these keys that the viewer may see, each at its place, with the code of a module that shows it.
+    /// Finds built-in items by their keys, each at its key's place.
+    ///
+    /// Items that the viewer may not see are `None`. Others come with the code of a module that shows them.
     ///
     /// # Errors
     /// [`Error::TooManySearches`], [`Error::Unavailable`].
@@ -104,7 +108,9 @@ impl Coordinator {
         Ok(shown_by.into_iter().map(|source| next(source?)).collect())
     }
 
-    /// The newest built-in items that state this author and that the viewer may see, newest first; keyed by a module that shows them.
+    /// Finds an author's newest built-in items that the viewer may see.
+    ///
+    /// The newest comes first. Each has the code of a module that shows it.
     ///
     /// # Errors
     /// [`Error::TooManySearches`], [`Error::Unavailable`].
@@ -154,7 +160,9 @@ impl Coordinator {
     }
 }
 
-/// Code of a module that shows the content of a source: that of the content itself, else the first.
+/// Returns the code of a module that shows a source's content.
+///
+/// That is the module of the content itself, else the first.
 fn module_of<'a>(modules: &'a TenantModules, source: &BuiltinSource) -> Option<&'a str> {
     let content = &source.scope().module;
     let shows = |module: &&Arc<SearchableModule>| module.sources(Some(source.id())).next().is_some();

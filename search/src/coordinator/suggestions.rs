@@ -1,4 +1,4 @@
-//! Completions of what a person types, from the built-in sources (decisions 12.3).
+//! Completions of what a person types, from the built-in sources.
 
 mod ranking;
 
@@ -24,7 +24,7 @@ const DOCUMENTS: usize = 32;
 /// A typed prefix, and the modules that may complete it.
 #[derive(Clone, Debug)]
 pub struct SuggestionRequest {
-    /// As typed.
+    /// The prefix as typed.
     pub prefix: String,
     /// Id or code; `None` for every module.
     pub module: Option<String>,

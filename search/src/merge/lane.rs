@@ -19,9 +19,9 @@ pub(crate) struct Lane {
     pub(super) pending: VecDeque<PendingItem>,
     pub(super) next: Option<Position>,
     pub(super) bound: TimeBound,
-    /// Of later items at most; `None` before anything is known.
+    /// Upper bound on the relevance of later items; `None` before anything is known.
     least_relevance: Option<Relevance>,
-    /// Of the consumed items.
+    /// Least estimate among the consumed items.
     pub(super) least_estimate: Option<f32>,
     /// Items of the last time remain.
     pub(super) tie_goes_on: bool,

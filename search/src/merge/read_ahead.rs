@@ -20,7 +20,7 @@ impl Merge {
 
     /// The lanes at the frontier of `waiting` ones before the page is full.
     ///
-    /// With `is_late`, lanes join `waiting` when their pending items are used up.
+    /// If `is_late` is given, lanes join `waiting` when their pending items are used up.
     fn needed(&self, mut waiting: BTreeSet<SortKey>, is_late: Option<&dyn Fn(usize) -> bool>) -> Vec<usize> {
         // A group of equal times may exceed the limit.
         let mut room = self.length.limit().saturating_sub(self.released.len());

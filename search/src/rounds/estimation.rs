@@ -13,9 +13,9 @@ use crate::{
 
 /// How items of other systems are estimated beside those of the index.
 pub(super) enum Estimation {
-    /// In time order, or with one source.
+    /// The search is in time order, or has one source.
     Unneeded,
-    /// Until the index has told its statistics, or failed.
+    /// The index has not told its statistics, and has not failed.
     Waiting,
     By(ScoreEstimator),
 }
@@ -35,7 +35,7 @@ impl SearchRounds {
 
     /// Estimates later items, and those that are pending.
     ///
-    /// None was released: a source of the index that was not heard of holds all others up.
+    /// None was released: a source of the index without an answer holds all others up.
     pub(super) fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
         let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
         self.merge.estimate(|item| score(&estimator, self.request.recency, item));

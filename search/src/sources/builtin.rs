@@ -20,7 +20,7 @@ pub(crate) use ranked::{into_pages, skip};
 #[cfg(test)]
 pub(crate) use time_order::{into_page, start};
 
-/// As in `builtin:article` (decisions 4.1).
+/// Begins ids of built-in sources, such as `builtin:article`.
 const ID_PREFIX: &str = "builtin:";
 
 /// Source id of this code.

@@ -126,7 +126,7 @@ struct TopMatches<'a> {
     best: Vec<Scored>,
     /// Lower scores are skipped.
     threshold: Score,
-    /// Of whole texts, and of titles.
+    /// Mean lengths of whole texts, and of titles.
     mean_lengths: (Score, Score),
     failure: Option<Error>,
 }

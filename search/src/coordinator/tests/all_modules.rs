@@ -1,4 +1,4 @@
-//! Bounds of searches of all modules (decisions 5.9, 6).
+//! Bounds of searches of all modules.
 
 use std::{
     collections::HashSet,

@@ -1,4 +1,4 @@
-//! Sources that fail, break the contract or never end (decisions 5.5, 6).
+//! Sources that fail, break the contract or never end.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 

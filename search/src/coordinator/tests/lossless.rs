@@ -1,4 +1,4 @@
-//! Pages of any sources equal a reference list (decisions 5.2 to 5.4).
+//! Pages of any sources equal a reference list, by every way of paging.
 
 use std::cmp::Reverse;
 
@@ -16,7 +16,7 @@ enum PagingWay {
     Cursor,
     Time,
     Relevance,
-    /// By time, over sources without order that fail at times.
+    /// Pages by time, over sources without order that fail at times.
     Unordered,
 }
 

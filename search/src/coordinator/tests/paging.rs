@@ -1,4 +1,4 @@
-//! Paging neither loses nor repeats items (decisions 5.3, 5.4).
+//! Paging neither loses nor repeats items.
 
 use std::cmp::Reverse;
 
@@ -70,7 +70,7 @@ pub(super) fn faults() -> impl Strategy<Value = Vec<Vec<Option<SourceFault>>>> {
     vec(vec(fault, 0..12), 8)
 }
 
-/// By weight / (60 + rank), then by place.
+/// Orders items by weight / (60 + rank), then by place.
 pub(super) fn by_relevance(sources: &[FakeSource], filters: &Filters) -> Vec<(usize, MadeItem)> {
     let mut items: Vec<((u128, u128), usize, MadeItem)> = Vec::new();
     for (place, source) in sources.iter().enumerate() {

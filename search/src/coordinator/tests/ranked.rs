@@ -18,7 +18,7 @@ use crate::{
 };
 
 const MODULES: [&str; 3] = ["news", "article", "feed"];
-/// Of 1 to 5 words; the searched one is `word`.
+/// Titles of 1 to 5 words; the searched one is `word`.
 const TITLES: [&str; 6] =
     ["word", "a word of many", "nothing", "word word word", "the other word here", "words of words"];
 

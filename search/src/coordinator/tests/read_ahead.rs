@@ -1,4 +1,4 @@
-//! Reading ahead while a source is late (decisions 6.2).
+//! Reading ahead while a source is late.
 
 use std::sync::atomic::Ordering::Relaxed;
 

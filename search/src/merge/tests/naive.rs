@@ -11,7 +11,7 @@ struct NaiveLane {
     pending: VecDeque<ResultItem>,
     has_next: bool,
     bound: TimeBound,
-    /// By relevance, nothing is known before the first.
+    /// Items supplied so far; in relevance order, nothing is known before the first.
     supplied: usize,
     tie_goes_on: bool,
     failed: bool,

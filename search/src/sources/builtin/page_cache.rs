@@ -1,4 +1,4 @@
-//! Caches pages that took work to find until the index changes (decisions 6.5).
+//! Caches pages that took work to find until the index changes.
 //!
 //! Requests hold the viewer's principals: no page reaches a person who may not see it.
 
@@ -18,7 +18,7 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// By then, most unused pages are of an older generation.
+/// After this time, most unused pages are of an older generation.
 const MAX_IDLE: Duration = Duration::from_mins(5);
 /// A page takes at most this part of the room.
 const MAX_PART: u64 = 16;

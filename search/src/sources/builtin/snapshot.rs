@@ -13,7 +13,7 @@ use trawl_engine::{Engine, View};
 pub enum Incompleteness {
     /// During a rebuild.
     Rebuilding(Arc<RebuildProgress>),
-    /// Without the latest changes.
+    /// The latest changes are missing.
     Behind,
 }
 
@@ -131,7 +131,7 @@ impl ServedIndex {
         self.current.store(Arc::new(Current::Withdrawn(reason)));
     }
 
-    /// For a search that begins now.
+    /// Returns the view for a search that begins now.
     ///
     /// # Errors
     /// The reason why there is no index.

@@ -34,7 +34,7 @@ pub struct BuiltinSource {
 }
 
 impl BuiltinSource {
-    /// Of the module's documents.
+    /// Makes the source of a module's documents.
     pub fn new(
         served: Arc<ServedIndex>,
         cache: IndexPageCache,

@@ -8,7 +8,7 @@ use trawl_engine::{
 use super::{BuiltinSource, ServedIndex, ServedView};
 use crate::request::Viewer;
 
-/// Corrects words that no built-in content of a tenant shows (decisions 5.7, 12.1).
+/// Corrects words that no built-in content of a tenant shows.
 #[derive(Default)]
 pub(crate) struct Spelling {
     /// `None` without built-in content.

@@ -1,4 +1,4 @@
-//! Health of external sources since the start (decisions 6.3, 7.2).
+//! Health of external sources since the start.
 
 mod cache_stats;
 mod call_seconds;
@@ -76,7 +76,7 @@ pub struct Summary {
     pub suspended: Option<Suspended>,
     /// The latency of the last 512 answers and timeouts.
     pub latency_ms: Option<Latency>,
-    /// Whether searches no longer wait for it (decisions 12.6).
+    /// Whether searches no longer wait for it.
     ///
     /// It was late three times in a row.
     pub late: bool,

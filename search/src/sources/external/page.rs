@@ -77,7 +77,7 @@ pub(crate) fn into_page(
     }
 }
 
-/// The contract of sources has no filters (decisions 5.8).
+/// Whether an item passes the filters, which the contract lacks.
 fn matches_filters(raw: &RawItem, request: &SourceRequest) -> bool {
     let RawItem { item, author } = raw;
     let filters = &request.search.parameters.filters;

@@ -19,7 +19,9 @@ use crate::{
     sources::{cache_shares, count_page},
 };
 
-/// Time before the deadline at which a stale page ends the wait; at most a tenth of the wait.
+/// Time before the deadline at which a stale page ends the wait.
+///
+/// It is at most a tenth of the wait.
 const STALE_LEAD: Duration = Duration::from_millis(100);
 /// The part of the bytes for positions.
 const POSITIONS_PART: u64 = 16;
@@ -40,7 +42,7 @@ pub(crate) enum PageOrigin {
     Call,
     /// Fresh.
     Cache,
-    /// In place of a failure.
+    /// A stale page in place of a failure.
     Stale { failure: SourceFailure, was_called: bool },
 }
 
@@ -124,7 +126,9 @@ impl SourcePageCache {
         self.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
     }
 
-    /// The item of this id in the newest cached page of a registration, and of a person, that holds it.
+    /// Finds an item in the newest cached page that holds it.
+    ///
+    /// The page is of this registration and person.
     pub(crate) fn find_item(&self, registration: u64, person: Option<&str>, id: &str) -> Option<ResultItem> {
         let of_registration = self
             .pages

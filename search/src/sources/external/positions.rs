@@ -1,6 +1,6 @@
 //! Pages of external sources by the time of their first item.
 //!
-//! A search below a time skips the pages before (decisions 5.3). Positions may be outdated. In time order,
+//! A search below a time skips the pages before. Positions may be outdated. In time order,
 //! items below a time are behind all items at or above it: if the page still begins with such an item, the
 //! search may begin there.
 

@@ -110,7 +110,7 @@ impl PagedSource for ExternalSource {
         self.weight
     }
 
-    /// Of the cached pages that the viewer may see.
+    /// Finds an item in the cached pages that the viewer may see.
     async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<ResultItem>, SourceFailure> {
         let person = viewer.user_id.as_deref().filter(|_| self.is_personal);
         if self.is_personal && person.is_none() {

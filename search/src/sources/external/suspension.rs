@@ -1,4 +1,4 @@
-//! Suspension as a pure state machine (decisions 6.3).
+//! Suspension as a pure state machine.
 //!
 //! Failures of one cause add up until an answer. Then pauses grow, each ended by one probe. Times are epoch milliseconds.
 
@@ -71,7 +71,7 @@ enum SuspensionState {
     Paused {
         since: i64,
         suspended: Suspended,
-        /// By `Retry-After`: only a probe ends it.
+        /// Whether `Retry-After` asked for the pause, so that only a probe ends it.
         is_requested: bool,
         is_probed: bool,
     },
