@@ -1,4 +1,4 @@
-//! Badges (specification, "Badges"; decisions 9.2, 3.5, 2.1).
+//! Badges (book: reference/favorites-and-badges.md).
 
 use std::collections::HashSet;
 

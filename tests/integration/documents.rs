@@ -85,7 +85,7 @@ fn assert_current_file(page: &str, generated: &str) {
     );
 }
 
-/// Without references to the specification.
+/// Returns a text as a table's cell, without its citations.
 fn cell(text: &str) -> String {
     let reference = regex::Regex::new(r" ?\((decisions|specification)[^)]*\)").unwrap();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

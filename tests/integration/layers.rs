@@ -89,7 +89,7 @@ fn rust_files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Without comments and the module of unit tests.
+/// Drops comments and the module of unit tests.
 fn without_tests(text: &str) -> String {
     let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
     text.lines().map(|line| line.split("//").next().unwrap()).collect::<Vec<_>>().join("\n")

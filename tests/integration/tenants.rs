@@ -1,4 +1,4 @@
-//! `/v1/enterprises/…` (specification, "Tenants"; decisions 3.6).
+//! `/v1/enterprises/…`: registering, freezing and deleting tenants.
 
 use serde_json::{Value, json};
 use std::collections::HashSet;

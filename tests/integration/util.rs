@@ -61,7 +61,7 @@ use std::time::Duration;
 /// Limit of every wait.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// For conditions without an event.
+/// Time between two looks at a condition without an event.
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {

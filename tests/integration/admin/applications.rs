@@ -1,4 +1,4 @@
-//! `/admin/v1/applications` (decisions 3.2, 3.3, 3.7).
+//! `/admin/v1/applications`.
 use serde_json::{Value, json};
 
 use crate::util::{

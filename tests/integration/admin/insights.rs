@@ -87,7 +87,7 @@ async fn keywords_of_two_people_are_not_shown() {
     for _ in 0..5 {
         all.report(2, &finished("mei is ill", true, &Value::Null)).await;
     }
-    // In other weeks the same two have other bits.
+    // The same two have other bits in other weeks.
     all.app.clock.pass(WEEK);
     all.report(2, &finished("mei is ill", true, &Value::Null)).await;
     let insights = all.insights(4).await;

@@ -1,4 +1,4 @@
-//! `/admin/v1/modules` (decisions 4.1, 4.2, 7.2).
+//! `/admin/v1/modules`.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -196,7 +196,7 @@ async fn only_an_operator_manages_modules() {
         }
     }
     operator.on("nowhere").get(MODULES).await.fails(403, "indicated-e-code");
-    // Without the header the operator's own tenant applies.
+    // The operator's own tenant applies if the header is missing.
     let own = app.operator().await.caller;
     own.post(MODULES, &handbook()).await.ok();
     operator.get("/admin/v1/modules/m-1").await.fails(404, "no such module");
@@ -214,7 +214,7 @@ async fn concurrent_operators_keep_names_unique_and_the_limit() {
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|status| **status == 409).count(), 7, "{statuses:?}");
 
-    // With the 11 built-in modules and one more, this reaches the limit of 1,000.
+    // The 11 built-in modules and one more count, so this reaches the limit of 1,000.
     let create = |number: usize| {
         let operator = operator.clone();
         let module = json!({

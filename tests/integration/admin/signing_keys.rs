@@ -1,4 +1,4 @@
-//! Signing keys and token verification (decisions 3.1).
+//! Signing keys and token verification.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use jsonwebtoken::{

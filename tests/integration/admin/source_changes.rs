@@ -1,4 +1,4 @@
-//! Changes of modules and sources at run time, and source health (decisions 6.3, 7.2).
+//! Changes of modules and sources at run time, and source health.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

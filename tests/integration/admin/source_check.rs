@@ -1,4 +1,4 @@
-//! `POST /admin/v1/sources/{id}/check` (decisions 7.2).
+//! `POST /admin/v1/sources/{id}/check`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `/admin/v1/sources` (decisions 3.7, 7.1, 7.2, 7.4).
+//! `/admin/v1/sources`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

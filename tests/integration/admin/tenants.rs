@@ -1,4 +1,4 @@
-//! `/admin/v1/tenants` (decisions 9.8).
+//! `/admin/v1/tenants`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `/admin/v1/vocabulary` (decisions 12.4).
+//! `/admin/v1/vocabulary`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

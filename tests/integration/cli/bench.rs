@@ -1,4 +1,4 @@
-//! `trawl bench` (decisions 1). Tests assert counts and shapes, never times.
+//! `trawl bench`. Tests assert counts and shapes, never times.
 
 use std::{
     fs,
@@ -151,7 +151,7 @@ async fn open_loop_sends_every_due_request() {
     assert_eq!((&results["arrivals"]["due"], &results["arrivals"]["neverBegun"]), (&json!(20), &json!(0)));
     assert_exit_matches(&output, &results);
 
-    // With one connection, requests that are due must queue.
+    // Requests that are due must queue for the one connection.
     let arguments = [
         "--module",
         "article",

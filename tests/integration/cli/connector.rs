@@ -1,4 +1,4 @@
-//! `trawl connector` (decisions 5.1, 7.5).
+//! `trawl connector`.
 
 use std::{collections::BTreeMap, path::Path, process::Output};
 

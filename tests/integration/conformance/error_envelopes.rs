@@ -1,4 +1,4 @@
-//! Error envelopes of every route (decisions 2).
+//! Error envelopes of every route.
 
 use std::collections::HashSet;
 

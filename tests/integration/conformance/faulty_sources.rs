@@ -1,4 +1,4 @@
-//! Every faulty source of the connectors' zoo beside a healthy one (decisions 5.5, 6.2, 6.4).
+//! Every faulty source of the connectors' zoo beside a healthy one.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The life of every searchable object over HTTP (decisions 4.5). A new module is a new row of [`OBJECTS`].
+//! The life of every searchable object over HTTP. A new module is a new row of [`OBJECTS`].
 
 use std::{collections::BTreeMap, time::Instant};
 

@@ -19,7 +19,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/schemathesis");
 
 const SEED: &str = "1";
 
-/// By operation and besides boundary values.
+/// Examples of each operation, besides boundary values.
 const EXAMPLES: &str = "4";
 
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
@@ -37,7 +37,7 @@ async fn start() -> (TestApp, Application, Known) {
     let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
     mei.post("/v1/favorites", &favorite).await.ok();
     acme.caller.post("/v1/badge", &json!({"name": "Star"})).await.ok();
-    // As an administrator Mei cannot end the group during the run.
+    // Mei is an administrator, who cannot end the group during the run.
     let form = json!({"name": "Harbour watch", "type": 3, "isPublic": true, "users": ["mei"]});
     let group = group_of(&omar, form).await;
     set_role(&omar, &group, "mei", 1).await.ok();

@@ -1,4 +1,4 @@
-//! `PUT /v1/contents/{moduleCode}` and its delete (decisions 4.3, 4.4).
+//! `PUT /v1/contents/{moduleCode}` and its delete.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `POST /modules` (decisions 4.1, 4.2).
+//! `POST /modules`.
 
 use serde_json::Value;
 

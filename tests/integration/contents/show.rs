@@ -1,4 +1,4 @@
-//! `GET /v1/contents/{moduleCode}/{id}` (decisions 13).
+//! `GET /v1/contents/{moduleCode}/{id}`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -147,7 +147,7 @@ async fn flipped_bytes_are_detected_and_reported() {
     }
 }
 
-/// In place: truncating a mapped file would end the process.
+/// Garbles files in place: truncating a mapped one would end the process.
 fn garble(data: &Path, ending: &str) {
     for file in files(data, ending) {
         let length = fs::metadata(&file).unwrap().len();

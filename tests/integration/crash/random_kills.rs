@@ -1,4 +1,4 @@
-//! `kill -9` at random moments under every kind of write (decisions 2.4).
+//! `kill -9` at random moments under every kind of write.
 //!
 //! `KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
 

@@ -1,4 +1,4 @@
-//! `kill -9` at random moments under changes of files and folders (decisions 10.4).
+//! `kill -9` at random moments under changes of files and folders.
 //!
 //! `FILE_KILLS` sets the number of kills; `KILL_SEED` repeats the choices, not the moments.
 

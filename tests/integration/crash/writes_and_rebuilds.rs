@@ -1,4 +1,4 @@
-//! Kills during writes, rebuilds and imports (decisions 2.4; DESIGN "One write, walked").
+//! Kills during writes, rebuilds and imports.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! The module `department` (decisions 4.2, 4.5).
+//! The module `department`.
 
 use serde_json::{Value, json};
 

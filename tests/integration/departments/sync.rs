@@ -1,4 +1,4 @@
-//! `PUT /v1/organizations/sync` (specification, "Department"; decisions 9.6).
+//! `PUT /v1/organizations/sync` (book: reference/directory.md).
 
 use serde_json::{Value, json};
 

@@ -38,7 +38,7 @@ fn commands_in_documents_exist() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Of `sh` blocks, with continued lines joined, and of inline code.
+/// Lines of `sh` blocks, continued ones joined, and inline code.
 fn shell_lines(text: &str) -> Vec<String> {
     let (mut lines, mut is_shell) = (Vec::new(), false);
     for event in Parser::new_ext(text, Options::ENABLE_TABLES) {

@@ -53,7 +53,7 @@ fn page(entry: &GalleryEntry) -> String {
     page
 }
 
-/// Of `trawl connector try`.
+/// Options of `trawl connector try`.
 fn options(auth: &GalleryAuth) -> String {
     match auth.kind.as_str() {
         "API_KEY" => "--api-key-file key.txt".to_owned(),

@@ -1,4 +1,4 @@
-//! `kill -9` of OpenSearch's nodes under pages, totals and writes (decisions 11.4).
+//! `kill -9` of OpenSearch's nodes under pages, totals and writes.
 //!
 //! `TRAWL_TEST_KILLS` sets the number of rounds; `KILL_SEED` repeats the choices, not the moments.
 
@@ -230,7 +230,9 @@ async fn read(caller: Caller, paging: Paging, mut random: Rng, stop: Cancellatio
     answers
 }
 
-/// Compares totals with what is acknowledged; also returns how old the oldest change was that a complete answer missed.
+/// Compares totals with what is acknowledged.
+///
+/// It also returns the age of the oldest change that a complete answer missed.
 async fn count(caller: Caller, growth: Arc<Mutex<Growth>>, stop: CancellationToken) -> (Answers, Duration) {
     let (mut answers, mut most_behind) = (Answers::new(), Duration::ZERO);
     while !stop.is_cancelled() {

@@ -1,4 +1,4 @@
-//! Favorites (specification, "Favorites"; decisions 9.3, 4.5).
+//! Favorites (book: reference/favorites-and-badges.md).
 
 use serde_json::{Value, json};
 

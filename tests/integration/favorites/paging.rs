@@ -65,7 +65,7 @@ async fn timestamps_are_never_reused() {
     for name in ids(&mei, &[]).await {
         remove(&mei, &name, &[]).await.ok();
     }
-    // As if the clock had been set back.
+    // Simulates a clock that was set back.
     let ahead = first.iter().max().unwrap() + 1_000_000_000;
     app.execute(
         "UPDATE favorite_times SET last_created_at = last_created_at + 1000000000 WHERE user_id = 'mei'",

@@ -17,7 +17,7 @@ async fn cancelled_upload_frees_its_reservation_and_contents() {
     let (app, acme) = TestApp::start_with_acme().await;
     let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     app.execute("UPDATE tenants SET quota_bytes = 60, subject_quota_bytes = 60").await;
-    // Without the periodic sweep.
+    // The periodic sweep takes no part.
     app.app.maintenance.stop().await;
 
     let signed = sign(&mei, &json!({"fileSize": 60})).await;

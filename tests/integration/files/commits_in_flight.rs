@@ -1,4 +1,4 @@
-//! Disconnects, lost rights and repeated calls during a commit (decisions 10.4).
+//! Disconnects, lost rights and repeated calls during a commit.
 
 use std::sync::Arc;
 
@@ -147,7 +147,7 @@ async fn commit_slots_are_shared_fairly_between_people() {
     let World { app: _app, gate, mei, omar, folder, .. } = &world().await;
     let mut committing = Vec::new();
     for number in 0..80 {
-        // Of a type without text.
+        // Files of this type have no text.
         let (content, name) = (format!("tide {number:04}"), format!("{number}.png"));
         let form = commit_form(&sent(omar, content.as_bytes()).await, folder, &name, content.len());
         let omar = omar.clone();

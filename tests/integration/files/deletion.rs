@@ -1,4 +1,4 @@
-//! Deletion of files (decisions 10.7).
+//! Deletion of files.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Business error codes by operation (specification, "Errors" 4), and scanner verdicts.
+//! Business error codes by operation (book: reference/errors.md), and scanner verdicts.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ use Operation::{Commit, Delete, Download, MultipartCommit, Sign, SignPart, Start
 
 const COMMITS: &[Operation] = &[Commit, MultipartCommit];
 
-/// The specification's table, and additions by the decisions.
+/// Codes and texts by operation.
 const TABLE: [(u32, &str, &[Operation]); 9] = [
     (400, "General failure", &[Sign, Start, SignPart, Commit, MultipartCommit, Download, Delete]),
     (430_001, "Parent folder does not exist", COMMITS),

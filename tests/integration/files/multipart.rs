@@ -1,4 +1,4 @@
-//! Multipart uploads (specification, "Files"; decisions 10.4, 10.5).
+//! Multipart uploads (book: reference/files.md).
 
 use reqwest::Method;
 use serde_json::json;

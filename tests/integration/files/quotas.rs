@@ -1,4 +1,4 @@
-//! Quotas (decisions 9.8, 10.1) against a model and under concurrent commits.
+//! Quotas against a model and under concurrent commits.
 
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ impl World {
     async fn sign(&mut self, by: usize, bytes: Option<i64>, to: Option<usize>) {
         let said = json!({"fileSize": bytes, "dirId": to.map(|to| &self.folders[to])});
         let answer = self.people[by].post("/v1/stream/upload", &said).await;
-        // Without a folder the person's quota counts.
+        // The person's quota counts if there is no folder.
         let root = to.unwrap_or(by);
         match self.account.exceeded(root, None, bytes.unwrap_or(0)) {
             Some(code) => drop(answer.fails_in_business(code, "fileSize")),

@@ -34,7 +34,7 @@ async fn content_is_removed_with_its_last_file() {
     assert!(is_kept(&app, &one.sha256).await);
     assert_eq!(app.count_rows("doubtful_blobs").await, 0);
     app.execute_with("DELETE FROM files WHERE id = ?", vec![other.id.as_str().into()]).await;
-    // As a commit of the same content does.
+    // A commit of the same content sets this time.
     app.execute_with("UPDATE doubtful_blobs SET noted_at = ?", vec![now_millis().into()]).await;
     remove_doubtful(&app).await;
     assert!(is_kept(&app, &one.sha256).await);
@@ -47,7 +47,7 @@ async fn content_is_removed_with_its_last_file() {
     assert_eq!(app.http.get(address).send().await.unwrap().bytes().await.unwrap(), content);
 }
 
-/// Of contents that exist nowhere, in order.
+/// Hashes of contents that exist nowhere, in order.
 fn hashes(count: usize) -> SqlValue {
     SqlValue::list((1..=count).map(|number| format!("{number:064}")))
 }

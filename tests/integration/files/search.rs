@@ -1,4 +1,4 @@
-//! Search over files (decisions 4.5, 10).
+//! Search over files.
 
 use serde_json::{Value, json};
 use std::io::{Cursor, Write as _};

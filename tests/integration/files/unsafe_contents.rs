@@ -1,4 +1,4 @@
-//! Files that a real `clamd` finds unsafe (decisions 10.2, 10.6).
+//! Files that a real `clamd` finds unsafe.
 
 use std::{path::Path, process::Command};
 

@@ -281,7 +281,7 @@ async fn quotas_count_bytes_in_flight() {
     let other = app.upload(&acme, "mei", Some(&root)).await;
     put(&app, &app.part_address(&other, 1, 10_000).await, bytes(101)).await.fails(413, subject);
     assert_eq!(put(&app, &app.part_address(&other, 1, 10_000).await, bytes(100)).await.status, 200);
-    // Without a root only the enterprise's quota counts.
+    // Only the enterprise's quota counts if there is no root.
     let nobodys = app.upload(&acme, "mei", None).await;
     let address = app.part_address(&nobodys, 1, 10_000).await;
     put(&app, &address, bytes(501)).await.fails(413, "the quota of the enterprise does not suffice");
@@ -365,7 +365,7 @@ async fn revoked_sender_is_stopped_before_the_end() {
     assert_eq!(announced.read().await.status, 404);
 }
 
-/// As after a crash between storing a part and deleting its predecessor.
+/// A crash between storing a part and deleting its predecessor leaves both.
 #[tokio::test]
 async fn duplicate_part_left_by_a_crash_is_removed() {
     let (app, acme) = started().await;

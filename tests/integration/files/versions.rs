@@ -1,4 +1,4 @@
-//! Upload, download and deletion of single files (specification, "Files"; decisions 10.3, 10.4).
+//! Upload, download and deletion of single files (book: reference/files.md).
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `/v1/directories/lock` and `unlock` (decisions 10.2).
+//! `/v1/directories/lock` and `unlock`.
 
 use serde_json::json;
 

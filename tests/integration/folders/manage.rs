@@ -1,4 +1,4 @@
-//! `/v1/directories` (specification, "Folders"; decisions 10.1, 10.2).
+//! `/v1/directories` (book: reference/files.md).
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

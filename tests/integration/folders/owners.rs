@@ -1,4 +1,4 @@
-//! Owners of folders (decisions 10.1).
+//! Owners of folders.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `/v1/directories/authorize` and its removal (decisions 10.7).
+//! `/v1/directories/authorize` and its removal.
 
 use serde_json::json;
 
@@ -52,7 +52,7 @@ async fn roles_permit_the_operations_of_the_table() {
         } else {
             files(&omar, &id).await.fails_in_business(430_003, "no folder");
         }
-        // With the least role, in an order in which each can succeed.
+        // Each succeeds with the least role, in this order.
         for (operation, body, least) in [
             ("create", json!({"name": "New", "parentId": id}), 3),
             ("rename", json!({"dirId": id, "name": "Renamed"}), 3),

@@ -1,4 +1,4 @@
-//! Join codes and join requests (decisions 9.4).
+//! Join codes and join requests.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Groups (specification, "Groups"; decisions 9.4, 9.6).
+//! Groups (book: reference/groups.md).
 
 use reqwest::Method;
 use serde_json::{Value, json};

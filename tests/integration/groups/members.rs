@@ -1,4 +1,4 @@
-//! Group members (decisions 9.4).
+//! Group members: who adds, removes and leaves.
 
 use reqwest::Method;
 use serde_json::json;
@@ -167,7 +167,7 @@ async fn group_without_its_owner_is_led_by_a_deputy() {
         assert_eq!((role(&mei, &id).await, role(&omar, &id).await), (Some(2), Some(1)));
     }
     come_and_go(json!([{"userId": "mei", "isDeleted": true}, {"userId": "omar", "status": 0}])).await;
-    // Without administrators the earliest member deputises; these joined together, so the id decides.
+    // The earliest member deputises if there is no administrator; these joined together, so the id decides.
     assert_eq!((role(&ana, &id).await, role(&bo, &id).await), (Some(2), Some(0)));
     set_role(&bo, &id, "bo", 1).await.fails(403, "owner");
     set_role(&ana, &id, "bo", 1).await.ok();

@@ -1,4 +1,4 @@
-//! Outer members: people of other tenants (decisions 9.4).
+//! Outer members: people of other tenants.
 
 use reqwest::Method;
 use serde_json::json;
@@ -150,7 +150,7 @@ async fn outer_member_sees_only_the_group_and_its_messages() {
     assert_eq!(kim.find("message", "harbour").await, [] as [&str; 0]);
 }
 
-/// In portions, newest first.
+/// History arrives in portions, newest first.
 #[tokio::test]
 async fn history_reaches_the_first_outer_member_despite_restart() {
     let (app, [acme, other], [mei, _, lin, _], id) = start().await;
@@ -305,7 +305,7 @@ async fn groups_of_a_frozen_tenant_vanish_for_outer_members() {
 }
 
 async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
-    // With a direct membership row a person sees them all.
+    // A person with a direct membership row sees them all.
     for text in [
         "INSERT INTO groups (id, tenant_id, name, type, is_public, is_third, created_by, created_at, updated_at) \
          VALUES (?1, ?2, 'ghost', 1, FALSE, FALSE, 'x', 1, 1)",
@@ -324,7 +324,7 @@ async fn removal_of_a_tenants_groups_resumes_after_a_restart() {
     let (app, [acme, other], [mei, _, lin, _], id) = start().await;
     outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
     put_messages(&app, &acme, &id, "m", "harbour", 450).await;
-    // As if the process had ended after the call.
+    // Simulates a process that ended after the call.
     app.app.maintenance.stop().await;
     app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
     assert_eq!(app.count_rows("messages").await, 450);
@@ -367,7 +367,7 @@ async fn member_count_equals_the_list_in_large_and_small_groups() {
     app.sync(&other.caller, "users", &json!([{"userId": "kim", "isHidden": true}])).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "a1", "isHidden": true, "isDeleted": true}])).await;
     assert_eq!(counts().await, (14, 3));
-    // As if the process had ended after the call.
+    // Simulates a process that ended after the call.
     app.app.maintenance.stop().await;
     app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
     assert_eq!(app.count_rows("group_members").await, 20);

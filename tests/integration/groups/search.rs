@@ -1,4 +1,4 @@
-//! Groups in search (decisions 4.3, 4.5, 9.4).
+//! Groups in search.
 
 use reqwest::Method;
 use serde_json::json;
@@ -79,7 +79,7 @@ async fn messages_of_an_ended_group_are_removed_over_restarts() {
     let kept = group(&mei, "Kept harbour", &[]).await;
     put_messages(&app, &acme, &id, "m", "harbour", 1_200).await;
     put_messages(&app, &acme, &kept, "k", "harbour", 3).await;
-    // As if the process had ended after the call.
+    // Simulates a process that ended after the call.
     app.app.maintenance.stop().await;
     mei.delete(&format!("/v1/groups/{id}")).await.ok();
     assert_eq!(mei.find("message", "harbour").await.len(), 3);

@@ -193,7 +193,7 @@ async fn person_who_is_refused_now_sees_nothing_of_before() {
     assert_eq!(refused.await.source("crm")["status"], "unauthorized");
 }
 
-/// Without a look at the signature.
+/// Reads the subject; ignores the signature.
 fn subject(request: &ReceivedRequest) -> String {
     let header = request.headers.get("x-trawl-assertion").map(|value| value.to_str().unwrap());
     super::claims(header.unwrap_or_default())["sub"].as_str().unwrap_or_default().to_owned()

@@ -15,7 +15,7 @@ fn mapping() -> Value {
     })
 }
 
-/// With another value at a path of two names, such as `answer.rows`.
+/// The mapping with another value at a path of two names, such as `answer.rows`.
 fn changed(path: &str, value: impl Into<Value>) -> Value {
     let mut mapping = mapping();
     match path.split_once('.') {
@@ -102,7 +102,7 @@ async fn filter_or_answer_that_goes_wrong_is_named_within_bounds() {
     let many = json!({"rows": vec![json!({"id": 1}); 1_001]}).to_string();
     let huge = row("title", json!("x".repeat(1_500_000)));
     let filters = [
-        // Without an end, or with too much of it.
+        // The filter has no end, or too much of it.
         ("answer.rows", "def f: f; f", "take more than 1 s of processor time"),
         ("answer.rows", "last(repeat(1))", "take more than 1 s of processor time"),
         ("answer.rows", "range(0; infinite)", "yields more than 1000 rows"),

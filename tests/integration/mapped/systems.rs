@@ -178,7 +178,9 @@ async fn redmine_is_searched_with_built_in_content() {
     assert_federated("redmine", system, &["time", "relevance"]).await;
 }
 
-/// Redmine lets a service account act for a person, and shows the issue of a private project to its members alone.
+/// Asserts that people find only what Redmine shows them.
+///
+/// A service account acts for each person. The issue of a private project is shown to its members alone.
 async fn assert_trimmed(system: &System) {
     let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!(["mei", "omar", "ana"].map(|login| user(login, "")))).await;

@@ -1,4 +1,4 @@
-//! `/oauth2/authorize` and its codes (RFC 6749 §4.1, RFC 7636, RFC 8252, RFC 9207; decisions 3.4 b).
+//! `/oauth2/authorize` and its codes (RFC 6749 §4.1, RFC 7636, RFC 8252, RFC 9207).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Login throttle (decisions 9.9). An attempt is restored in half a minute, longer than any test takes.
+//! Login throttle. An attempt is restored in half a minute, longer than any test takes.
 
 use reqwest::RequestBuilder;
 

@@ -1,4 +1,4 @@
-//! `POST /oauth2/token`: RFC 6749 §4.4 and §5.2, and token exchange (decisions 3.1–3.4).
+//! `POST /oauth2/token`: RFC 6749 §4.4 and §5.2, and token exchange (RFC 8693).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! People of a real `OpenID` Connect issuer (decisions 3.4 c). `src/auth/issuers/tests.rs` tests forged tokens.
+//! People of a real `OpenID` Connect issuer. `src/auth/issuers/tests.rs` tests forged tokens.
 
 use std::fs;
 

@@ -11,7 +11,7 @@ use regex::Regex;
 
 use crate::util::{answer::Answer, app::TestApp};
 
-/// For the search page, in bytes.
+/// Bytes of the search page's first load.
 const FIRST_LOAD: usize = 80_000;
 
 const ENVELOPE: &str = "application/json;charset=UTF-8";

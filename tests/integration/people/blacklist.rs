@@ -1,4 +1,4 @@
-//! Blacklists (specification, "Users"; decisions 9.1).
+//! Blacklists (book: reference/directory.md).
 
 use serde_json::{Value, json};
 

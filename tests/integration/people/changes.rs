@@ -1,4 +1,4 @@
-//! Change feeds `GET /v1/users/sync` and `GET /v1/organizations/sync` (decisions 9.6).
+//! Change feeds `GET /v1/users/sync` and `GET /v1/organizations/sync`.
 
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet};

@@ -1,4 +1,4 @@
-//! Logins, passwords and deputy departments (decisions 3.7, 9.6, 9.8).
+//! Logins, passwords and deputy departments.
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};

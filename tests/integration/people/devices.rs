@@ -1,4 +1,4 @@
-//! Devices, and tokens bound to them (decisions 9.7).
+//! Devices, and tokens bound to them.
 
 use serde_json::json;
 

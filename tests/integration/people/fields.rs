@@ -1,4 +1,4 @@
-//! Every field of users and departments (specification, "User", "Department"; decisions 2.4, 9.6).
+//! Every field of users and departments (book: reference/directory.md).
 
 use serde_json::{Map, Value, json};
 

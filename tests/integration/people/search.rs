@@ -1,4 +1,4 @@
-//! The module `people` (decisions 4.2, 4.5, 9.6).
+//! The module `people`.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -232,7 +232,7 @@ async fn exact_name_ranks_first_by_relevance() {
     }
 }
 
-/// In items, totals, corrections, the author filter, and all modules.
+/// Asserts that nobody is found in items, totals, corrections, the author filter, and all modules.
 async fn assert_finds_nobody(caller: &Caller, keyword: &str) {
     for more in
         [&[("sort", "time")][..], &[("sort", "relevance")], &[("highlight", "true")], &[("paging", "cursor")]]

@@ -1,4 +1,4 @@
-//! `PUT /v1/users/sync` (specification, "User"; decisions 9.6).
+//! `PUT /v1/users/sync` (book: reference/directory.md).
 
 use serde_json::{Value, json};
 
@@ -58,7 +58,7 @@ async fn absent_and_null_keep_and_empty_text_clears() {
     app.sync(&acme.caller, "users", &with_mobile).await;
     let mei = app.user(&acme, "mei").await;
 
-    // Unknown fields are ignored (decisions 2.4).
+    // Unknown fields are ignored.
     app.sync(&acme.caller, "users", &json!([{"userId": "u", "orgId": null, "shoeSize": 38}])).await;
     assert_eq!(mei.find("article", "harbour").await, ["1"], "null is no change");
     app.sync(&acme.caller, "users", &json!([{"userId": "u", "orgId": ""}])).await;

@@ -1,4 +1,4 @@
-//! Work status, single and batch (specification, "Users").
+//! Work status, single and batch.
 
 use reqwest::Method;
 use serde_json::{Value, json};

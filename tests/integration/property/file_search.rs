@@ -56,7 +56,7 @@ struct Folder {
 struct World<'a> {
     app: &'a TestApp,
     callers: &'a [Caller],
-    /// In every file of this case only.
+    /// A word that is in every file of this case only.
     word: String,
     named: usize,
     folders: Vec<Folder>,

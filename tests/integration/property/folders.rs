@@ -1,4 +1,4 @@
-//! Roles, locks and names of folders against a model (decisions 10).
+//! Roles, locks and names of folders against a model.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Group membership against a model (decisions 9.4).
+//! Group membership against a model.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Pages of random modules against a reference list (decisions 5.2 to 5.4). The server restarts meanwhile.
+//! Pages of random modules against a reference list. The server restarts meanwhile.
 
 use std::cmp::Reverse;
 
@@ -131,7 +131,7 @@ impl Module {
     }
 
     fn ways(&self) -> Vec<Way> {
-        // Unordered sources are paged exactly by the opaque cursor only (decisions 6.4).
+        // Unordered sources are paged exactly by the opaque cursor only.
         let by_time = self.is_ordered_by_time().then_some(Way::Time);
         [Way::Cursor, Way::Relevance].into_iter().chain(by_time).collect()
     }

@@ -1,4 +1,4 @@
-//! Tasks against a model (decisions 8.1, 8.2, 3.5, 4.5).
+//! Tasks against a model.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -193,7 +193,7 @@ async fn search(world: Arc<World>, _client: usize) {
     }
 }
 
-/// By the opaque cursor, or by the time of the last item.
+/// Pages by the opaque cursor, or by the time of the last item.
 async fn page(world: Arc<World>, client: usize, by_time: bool) {
     let caller = world.caller().await;
     let limit = (17 + client).to_string();
@@ -271,7 +271,7 @@ async fn revoke(world: Arc<World>, _client: usize) {
     }
 }
 
-/// As a person whose token outlives every replica.
+/// Uploads for a person whose token outlives every replica.
 async fn upload(world: Arc<World>, person: Caller, client: usize) {
     for number in 0.. {
         if world.is_over() {

@@ -1,4 +1,4 @@
-//! Changes that hold at every replica from the answer on (decisions 11.2).
+//! Changes that hold at every replica from the answer on.
 
 use serde_json::{Value, json};
 

@@ -40,7 +40,9 @@ async fn put_and_delete(caller: Caller, client: usize) {
     }
 }
 
-/// Removes keys some time after it read them, like a sweeper of a process that was stopped in between.
+/// Removes keys some time after it read them.
+///
+/// A sweeper does so whose process was stopped in between.
 async fn sweep_late(contents: Contents, store: Store, seed: u64, is_over: Arc<AtomicBool>) {
     let mut random = fastrand::Rng::with_seed(seed);
     while !is_over.load(Ordering::Relaxed) {

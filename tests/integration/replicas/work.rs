@@ -59,7 +59,7 @@ impl World {
     async fn kill_first(self) -> (Cluster, Store, Server, Caller) {
         let Self { cluster, store, servers: [first, second], mei, .. } = self;
         first.kill();
-        // As after 15 s.
+        // Simulates 15 s without a heartbeat: the replica counts as dead.
         postgres::query(&cluster.url, "UPDATE replicas SET seen_at = 0 WHERE id = 'r0'").await;
         let mei = at(&second, &mei);
         (cluster, store, second, mei)

@@ -1,4 +1,4 @@
-//! Group robots (specification, "Group robot webhook"; decisions 9.5).
+//! Group robots (book: reference/groups.md).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -168,7 +168,7 @@ async fn token_is_stored_as_a_digest_only() {
     assert!(!holds(here.app.data(), &here.robot.token).await);
 }
 
-/// With the log at trace level.
+/// The log is at trace level.
 #[tokio::test]
 async fn token_is_never_logged() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Ten sources under load, six of them faulty (decisions 6.2, 6.3, 6.6).
+//! Ten sources under load, six of them faulty.
 //!
 //! Every answer holds all items of the good sources unless it reports them late. In the end no task, socket or
 //! memory is left behind.
@@ -28,9 +28,9 @@ use crate::util::{
 
 const HALF: usize = 5_000;
 const AT_ONCE: usize = 24;
-/// In ms, between the good sources' time and the hanging source's limit.
+/// Milliseconds between the good sources' time and the hanging source's limit.
 const DEADLINE_MS: &str = "3000";
-/// In ms: one source is below the deadline, another above.
+/// Milliseconds: one source is below the deadline, another above.
 const DRIPS_MS: u64 = 150;
 const HANGS_MS: u64 = 3_200;
 const REGISTER_EVERY: usize = 500;
@@ -41,7 +41,9 @@ const LEAST_CALLS: usize = 20;
 /// Late answers of good sources on a busy machine: 1 %.
 const MOST_LATE: usize = 2 * HALF * 4 / 100;
 const ITEMS: i64 = 10;
-/// PostgreSQL's connections are opened when they are needed, and kept: the readers, the indexer's and the writers.
+/// Connections of PostgreSQL that are kept once opened.
+///
+/// They are the readers', the indexer's and the writers'.
 const POOLED_CONNECTIONS: usize = 12;
 /// Bytes that the second half of the load may add: 200 for each search.
 const MEMORY_ALLOWANCE: u64 = 200 * HALF as u64;

@@ -1,4 +1,4 @@
-//! Searches that find a change of their caller's (decisions 11.5).
+//! Searches that find a change of their caller's.
 
 use reqwest::Method;
 use serde_json::json;

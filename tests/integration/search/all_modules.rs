@@ -1,4 +1,4 @@
-//! `/contents/search/all`, whole and as a stream (decisions 5.9, 6).
+//! `/contents/search/all`, whole and as a stream.
 
 use std::collections::HashSet;
 

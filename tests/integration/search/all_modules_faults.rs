@@ -1,4 +1,4 @@
-//! Late and failing sources, and disconnects (decisions 5.5, 5.9, 6).
+//! Late and failing sources, and disconnects.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Spelling correction (decisions 5.7).
+//! Spelling correction.
 
 use serde_json::{Value, json};
 

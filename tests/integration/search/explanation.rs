@@ -1,4 +1,4 @@
-//! `explain=true`: the words that found each item, and the parts of its score (decisions 12.2).
+//! `explain=true`: the words that found each item, and the parts of its score.
 
 use serde_json::{Value, json};
 

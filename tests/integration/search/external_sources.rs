@@ -1,4 +1,4 @@
-//! External sources: calls, tokens, and isolation of failures (decisions 5.5, 6, 7).
+//! External sources: calls, tokens, and isolation of failures.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `facets` of searches (decisions 12.5).
+//! `facets` of searches.
 
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use crate::util::{
 /// Unhedged calls until latencies are known.
 const KNOWN: usize = 32;
 const EARNING: usize = 20;
-/// In ms, for searches that are not answered in full.
+/// Milliseconds for searches that are not answered in full.
 const SHORT: &str = "300";
 const X: &str = "/admin/v1/sources/x";
 

@@ -1,4 +1,4 @@
-//! `highlight=true` (decisions 5.7).
+//! `highlight=true`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Sources that are asked and not waited for (decisions 12.6).
+//! Sources that are asked and not waited for.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Limits of callers and sources (decisions 6, 9.9).
+//! Limits of callers and sources.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Merged lists against a reference (decisions 5.2–5.4); weights and duplicates.
+//! Merged lists against a reference; weights and duplicates.
 
 use std::cmp::Reverse;
 
@@ -261,7 +261,7 @@ async fn items_with_equal_ids_are_shown_once_with_their_sources() {
         met.sort();
         assert_eq!(met, ["1", "2", "3", "4", "5", "own"], "pages of {limit}, by relevance");
     }
-    // By time, a page drops its own duplicates only.
+    // A page in time order drops its own duplicates only.
     let first = caller.search(&[ALL[0], ALL[1], ("limit", "3")]).await.ok();
     assert_eq!(first.ids(), ["1", "2", "3"]);
     let before = (NEW_YEAR + 70).to_string();

@@ -1,4 +1,4 @@
-//! Paging to the end by either cursor (decisions 5.3, 5.4).
+//! Paging to the end by either cursor.
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};

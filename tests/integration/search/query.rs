@@ -1,4 +1,4 @@
-//! `/contents/search` (decisions 5).
+//! `/contents/search`.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `recency` of modules: the gain of new items in relevance order (decisions 7.2).
+//! `recency` of modules: the gain of new items in relevance order.
 
 use serde_json::{Value, json};
 

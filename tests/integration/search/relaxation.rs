@@ -1,4 +1,4 @@
-//! Searches by time that would find nothing, answered with fewer words (decisions 12.1).
+//! Searches by time that would find nothing, answered with fewer words.
 
 use serde_json::{Value, json};
 

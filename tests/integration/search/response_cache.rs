@@ -1,4 +1,4 @@
-//! Response cache and shared calls of external sources (decisions 6.5).
+//! Response cache and shared calls of external sources.
 
 use serde_json::json;
 use tokio::task::JoinSet;

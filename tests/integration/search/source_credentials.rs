@@ -1,4 +1,4 @@
-//! Sources with an API key, basic authentication or a bearer token (decisions 7.1).
+//! Sources with an API key, basic authentication or a bearer token.
 
 use serde_json::{Value, json};
 

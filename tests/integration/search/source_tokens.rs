@@ -1,4 +1,4 @@
-//! `OAUTH2_CLIENT` with a real OIDC provider (decisions 7.3). Each search has its own keyword, to miss the cache.
+//! `OAUTH2_CLIENT` with a real OIDC provider. Each search has its own keyword, to miss the cache.
 
 use futures::future::join_all;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! `/contents/suggest` (decisions 12.3).
+//! `/contents/suggest`.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ async fn suggest(caller: &Caller, parameters: &[(&str, &str)]) -> Vec<Value> {
     answer.items().to_vec()
 }
 
-/// In order.
+/// Returns the suggested texts in order.
 async fn texts(caller: &Caller, prefix: &str) -> Vec<String> {
     let suggestions = suggest(caller, &[("prefix", prefix)]).await;
     suggestions.iter().map(|suggestion| suggestion["text"].as_str().unwrap().to_owned()).collect()

@@ -1,4 +1,4 @@
-//! Suspension of failing sources (decisions 6.3). The suspension clock stands still until a test moves it.
+//! Suspension of failing sources. The suspension clock stands still until a test moves it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Cached positions of external sources by time (decisions 5.3).
+//! Cached positions of external sources by time.
 
 use crate::util::{
     answer::Answer,
@@ -9,7 +9,7 @@ use crate::util::{
 };
 
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
-/// With distinct times; the system's pages hold ten.
+/// Items with distinct times; the system's pages hold ten.
 const ITEMS: usize = 95;
 const PAGES: usize = 10;
 
@@ -65,7 +65,7 @@ async fn items_that_come_and_go_between_pages_lose_nothing() {
     let mut page = before(&acme, &(NEW_YEAR + 1).to_string()).await;
     let mut met = page.ids().iter().map(|id| (*id).to_owned()).collect::<Vec<_>>();
     for turn in 0.. {
-        // In turn, ten items disappear or seven appear.
+        // Ten items disappear or seven appear, in turn.
         match turn % 3 {
             0 => system.remove_first(10),
             1 => (0..7).for_each(|number| {
@@ -92,7 +92,7 @@ async fn stale_position_is_no_failure() {
     let time = last_time(&second);
     let expected = before(&acme, &time).await;
     before(&acme, &time).await;
-    // Without a first page: a cached position was used.
+    // A cached position was used: no first page was asked for.
     let asked = system.requests();
     let began = asked.iter().rposition(|asked| asked.cursor.is_empty()).unwrap();
     assert!(began < asked.len() - 3, "{asked:?}");

@@ -79,7 +79,7 @@ async fn item_of_two_systems_with_one_address_is_shown_once() {
     .await;
     let mut found = names(&top);
     found.sort_unstable();
-    // Of the two with one address, the one with the shorter title.
+    // The one with the shorter title stays of the two with one address.
     assert_eq!(found, [["news", "n1"], ["wiki", "x1"], ["wiki", "x2"]]);
 }
 

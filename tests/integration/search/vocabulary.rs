@@ -1,4 +1,4 @@
-//! An operator's vocabulary in searches: words never corrected, and pinned items (decisions 12.4).
+//! An operator's vocabulary in searches: words never corrected, and pinned items.
 
 use serde_json::{Value, json};
 
@@ -200,7 +200,9 @@ async fn pinned_item_is_shown_to_its_viewers_alone() {
     assert_pinned(&find(&mei, "people", "leave", &[]).await, &["tom"], &[]);
 }
 
-/// With other items of the same times and ids around them, from two sources of the index and one outside.
+/// Other items have the same times and ids.
+///
+/// They are in two sources of the index and one outside.
 #[tokio::test]
 async fn pages_lose_and_repeat_no_item_though_pinned_ones_and_the_vocabulary_change() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -1,4 +1,4 @@
-//! Every route with every kind of caller (decisions 3.2, 3.3, 3.5, 3.6). The access table yields the expectations.
+//! Every route with every kind of caller. The access table yields the expectations.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -77,7 +77,7 @@ fn expected(rule: &Rule, who: Who) -> Expected {
     }
 }
 
-/// With its path only, enough to pass or fail authorisation.
+/// Calls with the path only, enough to pass or fail authorisation.
 async fn call(rule: &Rule, caller: &Caller) -> Answer {
     let method: Method = rule.method.parse().unwrap();
     if caller.token.is_empty() {

@@ -1,4 +1,4 @@
-//! Injection and cross-tenant attacks on every operation of `/openapi.json` (decisions 2.2, 3.6).
+//! Injection and cross-tenant attacks on every operation of `/openapi.json`.
 //!
 //! Hostile text goes into every field, another tenant's ids into the caller's. No answer may show the mark in that
 //! tenant's data; its ids are answered like unknown ones.
@@ -185,7 +185,7 @@ fn filled(schema: &Value, text: &str, description: &Value, depth: usize) -> Valu
         .into()
 }
 
-/// With data in every area; returns its ids.
+/// Makes data in every area of a tenant; returns its ids.
 async fn populate(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) {
     let tenant = app.tenant(name).await;
     let id = |of: &str| format!("{name}-{of}");
@@ -249,7 +249,7 @@ async fn populate(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) 
     (tenant, ids)
 }
 
-/// With a robot that sent a card; returns their ids.
+/// Makes a group with a robot that sent a card; returns their ids.
 async fn populate_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 5] {
     let person = format!("{name}-person");
     let form = json!({"name": format!("Template {name}"), "template": {"body": name}});
@@ -315,7 +315,7 @@ async fn hostile_text_is_stored_and_searched_as_plain_text() {
     acme.caller.post_empty("/modules").await.ok();
 }
 
-/// As a whole and in its rows.
+/// Whether input was taken as a whole and in its rows.
 fn is_taken(answer: &Answer) -> bool {
     answer.status == 200 && answer.data().as_array().is_none_or(Vec::is_empty) && answer.body["total"] != 1
 }
@@ -374,7 +374,7 @@ async fn ids_of_another_tenant_are_answered_like_unknown_ids() {
     assert_eq!((person.find("todo", "sign").await.len(), person.find("done", "signed").await.len()), (1, 1));
 }
 
-/// Without the requested id and parts that vary.
+/// Drops the requested id and the parts that vary.
 fn neutral(answer: &Answer, id: &str) -> String {
     let differs = Regex::new(
         r#"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]{13}|"date":"[^"]+"|"createdDate":"[^"]+"|"tookMs":[0-9.]+|"v3\.[^"]+"|expires=[0-9]+&signature=[^"]+|[0-9.]+e-0[0-9]"#,

@@ -1,4 +1,4 @@
-//! Shared caches never cross a tenant or a person's visibility (decisions 3.6, 6.5).
+//! Shared caches never cross a tenant or a person's visibility.
 
 use std::{
     ops::RangeInclusive,
@@ -20,7 +20,7 @@ use crate::util::{
 
 const SEARCHES: usize = 2_500;
 const AT_ONCE: usize = 16;
-/// In ms: some searches hit the cache, others call the source.
+/// Milliseconds, so that some searches hit the cache and others call the source.
 const FRESH_MS: u64 = 20;
 
 struct Searcher {

@@ -1,5 +1,6 @@
-//! Content that a person may not see, and other tenants' content and vocabulary, change nothing in their answers
-//! (decisions 3.6, 12).
+//! Content that a person may not see changes no answer.
+//!
+//! Neither do content and vocabulary of other tenants.
 //!
 //! Two tenants show one person the same items. One of them also has items that the person may not see.
 
@@ -25,12 +26,12 @@ const AT_ONCE: usize = 8;
 const OPENSEARCH_PAIRS: u32 = 300;
 /// A single busy node exceeds its timeout at more.
 const OPENSEARCH_AT_ONCE: usize = 1;
-/// Of a question that a busy node does not answer in time.
+/// Tries of a question that a busy node does not answer in time.
 const TRIES: u32 = 30;
 const VISIBLE: usize = 60;
 const HIDDEN: usize = 120;
 
-/// In visible items.
+/// Words of visible items.
 const WORDS: [&str; 27] = [
     "harbour",
     "budget",
@@ -63,7 +64,7 @@ const WORDS: [&str; 27] = [
 /// Pinyin of visible and of hidden titles.
 const PINYIN: [&str; 8] =
     ["baoxiao", "baoxiaoliucheng", "suzhou", "cangchu", "heyue", "yusuanhetong", "bxlc", "szck"];
-/// In hidden items: near the visible ones, or what they are misspelt as.
+/// Words of hidden items: near the visible ones, or what they are misspelt as.
 const HIDDEN_WORDS: [&str; 27] = [
     "harbor",
     "budge",
@@ -153,7 +154,7 @@ async fn answered(send: impl AsyncFn() -> Answer) -> Answer {
         if answer.status != 503 || !opensearch::is_engine() {
             return answer.ok();
         }
-        // As the answer says: shortly.
+        // The answer asks for a short pause.
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     send().await.ok()

@@ -1,4 +1,4 @@
-//! Rights revoked while a body arrives (decisions 3.6).
+//! Rights revoked while a body arrives.
 
 use std::sync::Arc;
 
@@ -107,7 +107,7 @@ async fn calls_on_a_tenant_deleted_meanwhile_are_401() {
     answer.fails(403, "indicated-e-code");
 }
 
-/// As of the complete body.
+/// The moment of the complete body counts.
 #[tokio::test]
 async fn late_search_body_is_answered_by_current_visibility() {
     let (app, acme) = TestApp::start_with_acme().await;

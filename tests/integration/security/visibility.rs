@@ -1,4 +1,4 @@
-//! Visibility follows the directory without re-indexing (decisions 4.3, 4.5, 9.6).
+//! Visibility follows the directory without re-indexing.
 
 use serde_json::{Value, json};
 

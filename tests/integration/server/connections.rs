@@ -1,4 +1,4 @@
-//! Limits of connections and bodies, and shutdown (decisions 9.9).
+//! Limits of connections and bodies, and shutdown.
 
 use futures::future::join_all;
 use reqwest::Method;

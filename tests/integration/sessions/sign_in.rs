@@ -125,7 +125,7 @@ async fn session_is_valid_in_own_pages_only() {
         .await
         .fails(403, "pages");
     assert_eq!(session.info().await["signedIn"], true);
-    // Without the cookie, the answer must not delete it.
+    // The answer must not delete the cookie if none was sent.
     let end = || setup.app.http.post(format!("{}/session/end", setup.app.base));
     let bare = send(end()).await.fails(401, "x-trawl-session");
     let foreign = end().header("x-trawl-session", "1").header("origin", "https://evil.example");
@@ -246,7 +246,7 @@ async fn server_without_its_public_url_signs_nobody_in() {
     }
 }
 
-/// By caches or the browser's history.
+/// Neither caches nor the browser's history keep them.
 #[tokio::test]
 async fn session_responses_are_not_cached() {
     let setup = LoginSetup::start_with(|config| config.console.operators = vec!["mei@acme".to_owned()]).await;

@@ -39,7 +39,7 @@ struct Load {
     callers: [Caller; 2],
     writers: JoinSet<()>,
     is_over: Arc<AtomicBool>,
-    /// By replica and id.
+    /// Answers by replica and id.
     told: Arc<Mutex<BTreeMap<(usize, String), Told>>>,
 }
 
@@ -81,7 +81,9 @@ impl Load {
             .await;
     }
 
-    /// Ends the load and compares its answers with the rows of the database and the finds of each replica.
+    /// Ends the load and checks its answers.
+    ///
+    /// They are compared with the rows of the database and the finds of each replica.
     async fn ends_true(mut self, url: &str) {
         self.is_over.store(true, Ordering::Relaxed);
         while let Some(ended) = self.writers.join_next().await {

@@ -6,7 +6,7 @@ use crate::util::{
     postgres::{database, open},
 };
 
-/// In any order of columns, which SQLite adds at the end; booleans are integers there.
+/// Sorts columns, since SQLite adds new ones at the end; booleans are integers there.
 fn sorted(mut tables: Vec<Table>) -> Vec<Table> {
     for table in &mut tables {
         table.columns.sort_by(|first, second| first.name.cmp(&second.name));

@@ -24,7 +24,7 @@ use crate::util::{
 };
 
 const HOSTS: usize = 25;
-/// Of `subscriptions.at_once`.
+/// The limit `subscriptions.at_once`.
 const AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_secs(1);
 /// A pause that was answered this long before a kill may not have been written.

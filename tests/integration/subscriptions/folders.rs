@@ -101,7 +101,7 @@ async fn empty_folder_keeps_its_items() {
     let (plans, away) = (root.path().join("plans"), root.path().join("away"));
     write(&plans, "quay.txt", "harbour", 1);
     operator.subscribe(&form(&plans)).await;
-    // As where a disk is not mounted.
+    // Simulates a disk that is not mounted.
     fs::rename(&plans, &away).unwrap();
     fs::create_dir(&plans).unwrap();
     let shown = operator.run_subscription("plans").await;

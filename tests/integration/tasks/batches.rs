@@ -1,4 +1,4 @@
-//! Batches of both forms (decisions 2.4, 8.2).
+//! Batches of both forms.
 
 use std::collections::HashSet;
 

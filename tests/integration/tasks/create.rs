@@ -1,4 +1,4 @@
-//! `POST /api/todo/create` and `/api/todo/batch_create` (decisions 8.2, 4.4, 4.5).
+//! `POST /api/todo/create` and `/api/todo/batch_create`.
 
 use std::collections::HashSet;
 
@@ -210,7 +210,7 @@ async fn concurrent_creations_each_get_their_own_outcome() {
     let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
     let other = app.tenant("other").await;
     let callers = [&acme.caller, &second.caller, &other.caller];
-    // Of each id, one title is created and the other one is refused.
+    // One title of each id is created, and the other one is refused.
     let call = |number: usize| {
         let (id, title) = (format!("t{}", number / 6), format!("approve{}", number / 3 % 2));
         let caller = callers[number % 3];

@@ -8,7 +8,7 @@ use crate::util::{
 };
 use serde_json::json;
 
-/// In ms: a busy machine still reaches the callback.
+/// Milliseconds in which a busy machine still reaches the callback.
 const SHORTLY: u64 = 500;
 
 async fn fails(desk: &Desk, task_id: &str, reason: &str) {

@@ -1,4 +1,4 @@
-//! `/api/todo/complete`, `parse`, `resume`, `/api/done/…`, and reading a task (decisions 8, 3.5, 4.5).
+//! `/api/todo/complete`, `parse`, `resume`, `/api/done/…`, and reading a task.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `POST /api/todo/quick_deal` (decisions 8.3, 8.4, 7.4).
+//! `POST /api/todo/quick_deal`.
 
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};

@@ -28,7 +28,7 @@ pub(crate) fn codes(entries: &[Value]) -> Vec<&str> {
     entries.iter().map(|entry| entry["module"]["code"].as_str().unwrap()).collect()
 }
 
-/// Without durations and sealed cursors.
+/// Drops durations and the text of sealed cursors.
 pub(crate) fn comparable(mut answer: Value) -> Value {
     answer["cursor"] = answer["cursor"].is_string().into();
     for source in answer["sources"].as_array_mut().unwrap() {

@@ -1,4 +1,4 @@
-//! An answer of the server; the rules of envelopes (decisions 2).
+//! An answer of the server; the rules of envelopes (book: reference/errors.md).
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use serde_json::Value;
@@ -23,7 +23,7 @@ impl Answer {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }
 
-    /// Expects a success's envelope (decisions 2.1, 2.2).
+    /// Expects a success's envelope.
     #[track_caller]
     pub(crate) fn ok(self) -> Self {
         self.check_envelope();
@@ -32,7 +32,7 @@ impl Answer {
         self
     }
 
-    /// Expects a failure whose message contains `named` (decisions 2.1–2.3).
+    /// Expects a failure whose message contains `named`.
     #[track_caller]
     pub(crate) fn fails(self, status: u16, named: &str) -> Self {
         assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);
@@ -79,7 +79,7 @@ impl Answer {
         self
     }
 
-    /// Expects a 502 or 504 that reports every source (decisions 5.5).
+    /// Expects a 502 or 504 that reports every source.
     #[track_caller]
     pub(crate) fn fails_without_sources(self, status: u16) -> Self {
         let answer = self.fails(status, "no source of the module answered");

@@ -313,7 +313,7 @@ impl TestApp {
         caller
     }
 
-    /// By `client_secret_basic`.
+    /// Asks for a token with `client_secret_basic`.
     pub(crate) async fn grant(&self, application: &Application, form: &[(&str, &str)]) -> Answer {
         let request = self.http.post(format!("{}/oauth2/token", self.base)).form(form);
         send(request.basic_auth(&application.client_id, Some(application.secret()))).await

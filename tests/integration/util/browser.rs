@@ -1,4 +1,4 @@
-//! Headless Chromium: one browser for each test that runs at a time, and a context of its own for each test.
+//! Headless Chromium: a browser for each running test, and a new context for each.
 
 use std::{
     io::{BufRead, BufReader},

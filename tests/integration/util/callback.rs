@@ -46,7 +46,7 @@ impl CallbackReply {
 
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedCall {
-    /// In lower case.
+    /// The head in lower case.
     pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }

@@ -47,7 +47,7 @@ impl Caller {
         send(self.request(Method::DELETE, path)).await
     }
 
-    /// With the JSON content type.
+    /// Sends a text with the JSON content type.
     pub(crate) async fn send_text(&self, method: Method, path: &str, body: impl Into<String>) -> Answer {
         let request = self.request(method, path).header("content-type", "application/json");
         send(request.body(body.into())).await
@@ -57,13 +57,13 @@ impl Caller {
         send(self.request(Method::POST, "/contents/search").query(parameters)).await
     }
 
-    /// As an operator, with a module over `sources`.
+    /// Registers a source as an operator, and a module over `sources`.
     pub(crate) async fn register_source(&self, source: &Value, module: &str, sources: &[&str]) {
         self.post("/admin/v1/sources", source).await.ok();
         self.register_module(module, sources).await;
     }
 
-    /// As an operator.
+    /// Registers a module as an operator.
     pub(crate) async fn register_module(&self, module: &str, sources: &[&str]) {
         let module = json!({
             "id": format!("id-of-{module}"), "name": module, "code": module, "orderNo": 50, "type": 101,

@@ -17,7 +17,7 @@ pub(crate) const MARKER: &str = "harmless marker of the harbour tests";
 
 pub(crate) const FOUND: &str = "Harbour.Marker.UNOFFICIAL";
 
-/// Of a content.
+/// Largest content that clamd takes.
 pub(crate) const STREAM_MAX: usize = 2 << 20;
 
 /// Ended on drop or with this process.

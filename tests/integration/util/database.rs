@@ -8,7 +8,7 @@ use super::app::TestApp;
 /// A statement and its values.
 pub(crate) type Statement = (String, Vec<SqlValue>);
 
-/// In one transaction, with changes (tenant, module, item) for the index.
+/// Writes in one transaction, with changes (tenant, module, item) for the index.
 pub(crate) async fn write(
     store: &Store,
     statements: Vec<Statement>,

@@ -40,7 +40,7 @@ pub(crate) struct Look {
     pub(crate) language: &'static str,
     /// `light` or `dark`.
     pub(crate) scheme: &'static str,
-    /// In CSS pixels.
+    /// Size in CSS pixels.
     pub(crate) size: [u32; 2],
 }
 

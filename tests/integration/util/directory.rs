@@ -10,7 +10,9 @@ use super::{
     items::{department, item, user},
 };
 
-/// All changes after a cursor, and the last cursor. Asserts the feed's guarantees on every page (decisions 9.6).
+/// Reads all changes after a cursor; also returns the last cursor.
+///
+/// It asserts on every page that rows are oldest first and none repeats.
 pub(crate) async fn read_after(
     caller: &Caller,
     area: &str,

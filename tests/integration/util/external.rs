@@ -1,4 +1,4 @@
-//! A scripted external system (specification, "Search data sources").
+//! A scripted external system.
 
 use std::sync::{Arc, Mutex};
 
@@ -143,7 +143,7 @@ impl ExternalSystem {
         assert!((&mut self.server).await.unwrap_err().is_cancelled());
     }
 
-    /// By GET, without credentials, in time order, with pages of ten.
+    /// Form of its registration: GET, no credentials, time order, pages of ten.
     pub(crate) fn registration(&self, id: &str) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(), "method": "GET",

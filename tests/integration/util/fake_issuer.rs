@@ -71,7 +71,7 @@ impl FakeIssuer {
         Self { issuer, key, site }
     }
 
-    /// For people of `acme`.
+    /// Settings that trust it for people of `acme`.
     pub(crate) fn trusted(&self) -> Issuer {
         serde_json::from_value(json!({
             "issuer": self.issuer, "audience": "https://trawl.example/", "tenant": "acme",

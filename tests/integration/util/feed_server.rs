@@ -39,7 +39,7 @@ pub(crate) struct ServedFeed {
     pub(crate) entries: Vec<(String, String)>,
     /// Before the feed is served.
     pub(crate) faults: VecDeque<FeedReply>,
-    /// Without an `ETag`, with a `Last-Modified`.
+    /// Whether a `Last-Modified` is sent in place of an `ETag`.
     pub(crate) has_times: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct FeedRequest {
     pub(crate) status: u16,
     /// Whether its 200 gives no validators to send back.
     pub(crate) is_faulty: bool,
-    /// In seconds.
+    /// Seconds of `Retry-After`.
     pub(crate) retry_after: Option<u64>,
 }
 

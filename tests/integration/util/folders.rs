@@ -8,7 +8,7 @@ use super::{
 };
 
 impl Answer {
-    /// HTTP 200 with this code and a message that contains `named` (decisions 2.2).
+    /// Expects HTTP 200 with this code and a message that contains `named`.
     #[track_caller]
     pub(crate) fn fails_in_business(self, code: u32, named: &str) -> Self {
         assert_eq!((self.status, &self.body["code"]), (200, &json!(code)), "{}", self.text);
@@ -18,7 +18,7 @@ impl Answer {
         self
     }
 
-    /// A success with an epoch timestamp (decisions 2.1).
+    /// Expects a success with an epoch timestamp.
     #[track_caller]
     pub(crate) fn ok_epoch(self) -> Self {
         assert!(self.body["date"].as_i64().is_some_and(|date| date > 1_600_000_000_000), "{}", self.text);

@@ -9,7 +9,7 @@ use super::{
     items::user,
 };
 
-/// Without a department; logins equal ids.
+/// Creates people without a department; logins equal ids.
 pub(crate) async fn people<const N: usize>(
     app: &TestApp,
     tenant: &Application,
@@ -33,7 +33,9 @@ pub(crate) async fn group_of(owner: &Caller, form: Value) -> String {
     answer.data().as_str().unwrap().to_owned()
 }
 
-/// By POST or DELETE, with `userIds`, or `loginIds` for outer members.
+/// Adds or removes members, by POST or DELETE.
+///
+/// The ids are `userIds`, or `loginIds` of outer members.
 pub(crate) async fn members(caller: &Caller, method: Method, group: &str, ids: &[&str]) -> Answer {
     let path = format!("/v1/groups/{group}/members");
     send(caller.request(method, &path).query(&[("userIds", ids.join(","))])).await

@@ -41,7 +41,7 @@ pub(crate) fn people(algorithm: &str) -> Value {
     settings
 }
 
-/// For trawl's access tokens and the portal's ID tokens.
+/// Issuers of trawl's access tokens and the portal's ID tokens.
 pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
     let trust = |audience: &str| {
         let scopes = [Scope::ContentsRead].map(Scope::as_str);

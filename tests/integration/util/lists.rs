@@ -28,7 +28,7 @@ pub(crate) struct Style {
     pub(crate) cursor: CursorForm,
     /// Before each page.
     pub(crate) empty_pages: usize,
-    /// In turn, although more items follow; empty for the page size.
+    /// Lengths of pages in turn, although more items follow; empty for the page size.
     pub(crate) lengths: Vec<usize>,
     pub(crate) order: &'static str,
 }

@@ -95,7 +95,7 @@ impl Provider {
         self.child.wait().unwrap();
     }
 
-    /// With other keys; needs a fixed port.
+    /// Starts again with other keys; needs a fixed port.
     pub(crate) async fn start_again(self) -> Self {
         let settings = self.settings.clone();
         drop(self);

@@ -18,7 +18,9 @@ pub(crate) fn is_engine() -> bool {
     std::env::var("TRAWL_TEST_ENGINE").is_ok_and(|engine| engine == "opensearch")
 }
 
-/// The engine of a data directory's server, with indexes of its own; none for the embedded one.
+/// Engine of a data directory's server, with indexes of its own.
+///
+/// It is `None` for the embedded engine.
 pub(crate) fn engine_of(data: &Path) -> Option<Engine> {
     is_engine().then(|| on_node(data))
 }

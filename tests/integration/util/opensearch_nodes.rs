@@ -61,7 +61,7 @@ impl Nodes {
         Some(nodes)
     }
 
-    /// As the engine of a server, each shard with a copy.
+    /// Settings of a server's engine, each shard with a copy.
     pub(crate) fn settings(&self) -> OpenSearch {
         let urls = self.addresses.iter().map(|address| format!("http://{address}").parse().unwrap());
         OpenSearch { urls: urls.collect(), replicas: 1, ..OpenSearch::default() }
@@ -112,7 +112,7 @@ impl Nodes {
         number_of(self.get("_cat/cluster_manager?format=json").await[0]["node"].as_str().unwrap())
     }
 
-    /// As `kill -9`.
+    /// Kills a node like `kill -9`.
     pub(crate) fn kill(&mut self, node: usize) {
         let mut process = self.processes[node].take().unwrap();
         process.kill().unwrap();

@@ -1,4 +1,4 @@
-/// With an existing module, otherwise unknown ids.
+/// Fills a path with an existing module, otherwise with unknown ids.
 pub(crate) fn filled(path: &str) -> String {
     let segments = path.split('/').map(|segment| match segment {
         "{moduleCode}" => "article",

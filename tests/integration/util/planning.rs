@@ -9,7 +9,7 @@ use trawl::store::{SQLITE_OBSERVER, Statement};
 
 use super::postgres::{has_server, migrated_database, open};
 
-/// What PostgreSQL plans; SQLite alone is given others.
+/// Kinds of statements that PostgreSQL plans; SQLite alone is given others.
 const PLANNED: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
 
 /// Statements that PostgreSQL refused, with its reasons.

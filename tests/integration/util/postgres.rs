@@ -37,7 +37,9 @@ pub(crate) fn url_of(data: &Path) -> Option<String> {
     is_store().then(|| migrated_database(&format!("{:x}", hash(data))))
 }
 
-/// Settings of the program for a data directory, where its `trawl.toml` leaves them out; none for SQLite.
+/// Settings of the program for a data directory.
+///
+/// They are those that its `trawl.toml` leaves out; none for SQLite.
 pub(crate) fn environment(data: &Path, listen: &str) -> Vec<(&'static str, String)> {
     url_of(data).map_or_else(Vec::new, |url| environment_of(&url, data, listen))
 }
@@ -146,7 +148,9 @@ pub(crate) fn database(name: &str) -> String {
     create(name, "template0")
 }
 
-/// Address of a database that has all tables and no row, which the first call makes anew.
+/// Address of a database with all tables and no row.
+///
+/// The first call makes it anew.
 pub(crate) fn migrated_database(name: &str) -> String {
     create(name, template())
 }

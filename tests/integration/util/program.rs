@@ -196,7 +196,7 @@ impl Server {
         eventually("the server's end", async || self.child.try_wait().unwrap()).await
     }
 
-    /// For an application that `trawl app create --json` printed.
+    /// Makes a caller of an application that `trawl app create --json` printed.
     pub(crate) async fn caller(&self, application: &Value) -> Caller {
         self.grant(application, &[("grant_type", "client_credentials")]).await
     }

@@ -83,7 +83,7 @@ impl ProtectedSource {
         Self { base, guard }
     }
 
-    /// With many concurrent calls.
+    /// Form of its registration, with many concurrent calls.
     pub(crate) fn registration(&self, id: &str, credentials: &ClientCredentials) -> Value {
         json!({
             "id": id, "name": format!("System {id}"), "url": self.base.join("search").unwrap(),

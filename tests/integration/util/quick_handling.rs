@@ -14,7 +14,7 @@ use super::{
     items::{todo, user},
 };
 
-/// Task states (decisions 8.1).
+/// Task states (book: reference/tasks.md).
 pub(crate) const TO_DO: i64 = 0;
 pub(crate) const DONE: i64 = 1;
 pub(crate) const TO_READ: i64 = 2;

@@ -85,7 +85,7 @@ fn spawn() -> (Child, ChildStdin, String) {
 }
 
 fn make_bucket(endpoint: &str, name: &str) {
-    // In the region of the signature.
+    // The signature names the region.
     let scope =
         format!("authorization: AWS4-HMAC-SHA256 Credential={}/20260101/eu-north-1/s3/aws4_request", KEY.0);
     let region = "<CreateBucketConfiguration>\

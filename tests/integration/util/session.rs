@@ -72,12 +72,12 @@ impl WebSession {
         Self { tenant: Some(tenant.to_owned()), ..self.clone() }
     }
 
-    /// With the pages' header.
+    /// Makes a request with the pages' header.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         self.bare_request(method, path).header("x-trawl-session", "1").header("sec-fetch-site", "same-origin")
     }
 
-    /// With the cookie only, as any site can cause.
+    /// Makes a request with the cookie only, as any site can cause.
     pub(crate) fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
         let request =
             self.http.request(method, format!("{}{path}", self.base)).header("cookie", &self.cookie);

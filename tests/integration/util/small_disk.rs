@@ -13,7 +13,7 @@ pub(crate) struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Without the right to mount, prints a line and returns `None`.
+    /// Mounts a disk; prints a line and returns `None` where that is not permitted.
     pub(crate) fn mount(mib: u32) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();

@@ -14,7 +14,7 @@ use super::{
     items::user,
 };
 
-/// In epoch milliseconds.
+/// A late time, in epoch milliseconds.
 pub(crate) const NEVER: i64 = 4_000_000_000;
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl TestApp {
         self.app.embedded.as_ref().unwrap().directory().to_owned()
     }
 
-    /// For a root or none.
+    /// Begins an upload, for a root if one is given.
     pub(crate) async fn upload(&self, of: &Application, user_id: &str, root_id: Option<&str>) -> String {
         let id = uuid::Uuid::now_v7().to_string();
         let values = vec![

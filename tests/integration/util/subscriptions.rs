@@ -11,26 +11,26 @@ pub(crate) fn feed(id: &str, url: &str) -> Value {
 }
 
 impl Caller {
-    /// As an operator; waits for the first run.
+    /// Subscribes as an operator; waits for the first run.
     pub(crate) async fn subscribe(&self, form: &Value) -> Value {
         self.post(SUBSCRIPTIONS, form).await.ok();
         self.wait_for_runs(form["id"].as_str().unwrap(), 1).await
     }
 
-    /// As an operator; waits for the end of the run.
+    /// Starts a run as an operator; waits for its end.
     pub(crate) async fn run_subscription(&self, id: &str) -> Value {
         let asked = self.post_empty(&format!("{SUBSCRIPTIONS}/{id}/run")).await.ok();
         self.wait_for_runs(id, asked.data()["runs"].as_u64().unwrap() + 1).await
     }
 
-    /// As an operator; waits for the run that follows.
+    /// Replaces a subscription as an operator; waits for the run that follows.
     pub(crate) async fn replace_subscription(&self, form: &Value) -> Value {
         let id = form["id"].as_str().unwrap();
         let replaced = self.put(&format!("{SUBSCRIPTIONS}/{id}"), form).await.ok();
         self.wait_for_runs(id, replaced.data()["runs"].as_u64().unwrap() + 1).await
     }
 
-    /// As an operator.
+    /// Reads a subscription as an operator.
     pub(crate) async fn subscription(&self, id: &str) -> Value {
         self.get(&format!("{SUBSCRIPTIONS}/{id}")).await.ok().data().clone()
     }

@@ -21,7 +21,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/systems");
 pub(crate) struct System {
     pub(crate) address: Url,
     pub(crate) ids: Vec<String>,
-    /// As registered.
+    /// The authentication to register.
     pub(crate) auth: Value,
     place: Place,
 }

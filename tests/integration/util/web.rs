@@ -61,7 +61,7 @@ impl Page {
         self.browser.client.execute_async(script, arguments.to_vec()).await.unwrap()
     }
 
-    /// Of a script module of the page.
+    /// Runs a function of a script module of the page.
     pub(crate) async fn run_in_module(&self, module: &str, function: &str, argument: Value) -> Value {
         let script = include_str!("scripts/module.js").replace("FUNCTION", function);
         self.run_later(&script, &[json!(module), argument]).await

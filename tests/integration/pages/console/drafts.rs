@@ -151,7 +151,7 @@ async fn console_restored_by_the_browser_is_reloaded() {
     let page = Page::open(&all.mei, "/console?view=modules").await;
     page.wait_for_text("News").await;
     all.mei.post_empty("/session/end").await.ok();
-    // As if restored from the back/forward cache.
+    // Simulates a return from the back/forward cache.
     page.run("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))", &[]).await;
     page.wait_for_text("Sign in as an operator").await;
     assert!(!page.shows_text("News").await);

@@ -31,7 +31,7 @@ const IS_AT: &str = "(({ focused, first, top }) => {
         && Math.abs(shown.getBoundingClientRect().top - top) <= 1;
 })";
 
-/// Of different heights.
+/// Starts with rows of different heights.
 async fn with_many() -> SearchPage {
     let all = SearchPage::start().await;
     let articles: Vec<Value> = (0_u16..170)
@@ -144,7 +144,7 @@ async fn overview_and_list_keep_their_positions_apart() {
     wait_for_restored(&page, &overview).await;
     page.browser.client.forward().await.unwrap();
     wait_for_restored(&page, &list).await;
-    // As another page, which has neither view.
+    // This page has neither view.
     page.go("/healthz").await;
     // Later: chromedriver repeats a script that its own navigation ends.
     page.run("setTimeout(() => history.go(-2))", &[]).await;

@@ -51,7 +51,7 @@ async fn failed_page_is_requested_once_by_any_trigger() {
     page.wait_for_paint().await;
     assert_eq!(page.texts(".list .row").await.len(), 45);
 
-    // By the notice and by scrolling at once.
+    // The notice and scrolling ask at once.
     page.run("test.listFailures = 1; document.querySelector('[name=sort][value=time]').click()", &[]).await;
     page.wait_until("document.querySelectorAll('.list .row').length < 45").await;
     read_on(&page).await;

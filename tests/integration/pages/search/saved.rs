@@ -68,7 +68,7 @@ async fn search_is_saved_found_renamed_and_removed_by_keyboard() {
     page.wait_until("document.querySelector('#saving-name')?.value === 'Port / <b>new</b>'").await;
     name_it(&page, "Quays").await;
     page.wait_until("document.activeElement.closest('[data-saved]')?.dataset.saved === 'Quays'").await;
-    // By its name, as a suggestion.
+    // The search is suggested by its name.
     page.press("/").await;
     page.press("qua").await;
     page.wait_until("document.querySelector('.suggestion')?.textContent === 'Quays'").await;

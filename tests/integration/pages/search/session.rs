@@ -55,7 +55,7 @@ async fn page_restored_by_the_browser_is_reloaded() {
     let all = SearchPage::start().await;
     let page = searched(&all).await;
     all.mei.post_empty("/session/end").await.ok();
-    // As if restored from the back/forward cache.
+    // Simulates a return from the back/forward cache.
     page.run("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))", &[]).await;
     page.wait_until("document.querySelector('.signin')?.checkVisibility()").await;
     assert_eq!(page.texts(".row").await, [""; 0]);

@@ -8,7 +8,7 @@ use crate::util::{
     web::Page,
 };
 
-/// Of the page, its assets and what it asks at first.
+/// Requests for the page, its assets and its first answers.
 const FIRST_REQUESTS: u64 = 12;
 
 async fn place_of(page: &Page, selector: &str) -> Value {
@@ -304,7 +304,7 @@ async fn module_suggested_after_in_is_searched_for_the_other_words() {
     );
     page.close().await;
 
-    // By code or by its name in the person's language, and without other words.
+    // A module is found by its code or its name in the person's language, even if nothing else is typed.
     let page = Page::open_in(&all.mei, "/", "zh-CN").await;
     page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
     for (typed, module) in [("in:新", "news"), ("in：artic", "article")] {
