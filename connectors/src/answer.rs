@@ -40,7 +40,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Drops the note of a source that is known to state no total.
+    /// Drops the note of a source that never states a total.
     pub(crate) fn without_note_of_total(mut self) -> Self {
         self.notes.retain(|note| note != TOTAL_MISSING);
         self

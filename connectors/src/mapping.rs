@@ -70,7 +70,9 @@ pub enum Paging {
     None,
     /// `next` yields the next page's `$cursor`.
     Cursor,
-    /// `$page` counts pages, until `total` is reached or, without one, a page is not full.
+    /// `$page` counts pages.
+    ///
+    /// The last one reaches `total` or, without one, is not full.
     ///
     /// If there is a `next`, it yields the next page's number.
     Page,

@@ -1,4 +1,4 @@
-//! One cached token per source or person, and one fetch for all waiting searches.
+//! One cached token per source or person, one fetch for waiting searches.
 //!
 //! A task of its own drives each fetch. A token is used until shortly before its end.
 

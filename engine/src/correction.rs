@@ -15,7 +15,7 @@ use crate::text::{Run, fold, is_ideograph, is_stop_word, parts_of_word, query_wo
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
-/// Candidates from restricted documents, counted as far as the viewer may see them.
+/// Candidates from restricted documents, counted as the viewer sees them.
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
 /// Parts of titles that a word of pinyin may spell.
 pub const MAX_SPELLED: usize = 64;

@@ -14,7 +14,7 @@ use tantivy::merge_policy::{MergeCandidate, MergePolicy};
 /// Commits of a few documents.
 const MAX_LOWEST_LEVEL_DOCUMENTS: u32 = 1_000;
 const LEVEL_FACTOR: u32 = 4;
-/// Segments of one merge in the lowest level; during bulk loads, in all.
+/// Segments of one merge in the lowest level. During bulk loads, in all.
 const BULK_MERGE_FACTOR: usize = 8;
 const MERGE_FACTOR: usize = 4;
 /// Merging these would take minutes.

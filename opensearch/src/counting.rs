@@ -8,7 +8,7 @@ use trawl_engine::{Failure, Query, Request, Scope};
 use crate::query::{any, matches};
 use crate::served_indexes::{ServedIndexes, total_of};
 
-/// Clauses in a half of one search; a cluster allows 1,024 by default.
+/// Clauses in a half of one search. A cluster allows 1,024 by default.
 const MAX_CLAUSES: usize = 400;
 /// Clauses of a half beside the words: marker, principals.
 const FILTERS: usize = 2;

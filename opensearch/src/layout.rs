@@ -1,7 +1,8 @@
 //! Names, settings and fields of the indexes.
 //!
-//! Each kind of module has an index per generation, such as `trawl-files-g7`; a rebuild fills the next generation. A large
-//! tenant may have indexes of its own, such as `trawl-files-t42-g7`. The state says which generation is searched.
+//! Each kind of module has an index per generation, such as `trawl-files-g7`. A rebuild fills the next generation. A
+//! large tenant may have indexes of its own, such as `trawl-files-t42-g7`. The state says which generation is
+//! searched.
 //!
 //! An index is written by its alias, such as `trawl-files-g7-write`: OpenSearch creates indexes that it lacks, but no aliases,
 //! so a bulk never creates an index that is gone.

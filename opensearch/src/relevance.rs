@@ -355,7 +355,7 @@ impl Hits<'_> {
         Ok(())
     }
 
-    /// Reads hits in the order of the documents; removed ones are left out.
+    /// Reads hits in the order of the documents, except removed ones.
     async fn take(mut self, documents: &[RankedDocument]) -> Result<Vec<Hit>, Failure> {
         self.read(documents).await?;
         let hit = |document: &RankedDocument| {

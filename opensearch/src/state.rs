@@ -10,11 +10,11 @@
 //! - A leader begins by raising `epoch`. Later writes of the state by an earlier leader fail: its commits, its exchanges, and
 //!   its generation numbers.
 //!
-//! - A number is given to one generation of one leader, and only that leader has it searched, by a write of the state. So
+//! - A number is given to one generation of one leader. Only that leader has it searched, by a write of the state. So
 //!   searches never move to an older generation, nor to one that a later leader has not finished.
 //!
-//! - A leader deletes only numbers up to the last one that was given when it raised `epoch`, or up to its own new one.
-//!   It spares the one that is searched then. Generations of later leaders have higher numbers, and lower ones cannot
+//! - A leader deletes old numbers only. These go up to the last one given when it raised `epoch`, or up to its own new
+//!   one. It spares the one that is searched then. Generations of later leaders have higher numbers, and lower ones cannot
 //!   come to be searched again.
 //!
 //! - Versions of documents begin with the epoch, so what a later leader has written stays. An earlier one writes only what

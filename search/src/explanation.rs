@@ -191,7 +191,7 @@ impl SearchedWord {
         }
     }
 
-    /// Tells the kind of a match in a text that is not shown.
+    /// Tells the kind of a match in an unshown text.
     fn kind_unseen(&self) -> MatchKind {
         match &self.piece {
             Piece::Term(term) if *term != self.word => MatchKind::Stem,

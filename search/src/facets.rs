@@ -57,7 +57,7 @@ pub(crate) async fn count_fields(
     counted.map_or_else(|_| cut(), |counts| counts.unwrap_or_else(|_| cut()))
 }
 
-/// Makes the index's requests for a module, as a search of it does.
+/// Makes the index's requests for a module like a search.
 fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&str>) -> Vec<Request> {
     let sources: Vec<&BuiltinSource> = module.builtin_sources(source).collect();
     let together = match search.parameters.order {

@@ -22,7 +22,7 @@ pub struct SearchParameters {
     pub limit: usize,
     /// Whether matches are marked.
     pub highlight: bool,
-    /// Whether the keyword is searched for as typed, even if it finds nothing.
+    /// Whether the keyword is searched as typed, even if it finds nothing.
     pub exact: bool,
     /// Whether items tell why they were found.
     pub explain: bool,
@@ -30,7 +30,7 @@ pub struct SearchParameters {
     pub facets: FacetSelection,
     /// Time until the deadline.
     pub timeout: Duration,
-    /// Position of a change that was asked for and is not indexed yet.
+    /// Position of a requested change that is not indexed yet.
     pub missing_change: Option<i64>,
     /// Caller's trace.
     pub trace: Option<TraceContext>,

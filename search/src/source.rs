@@ -205,7 +205,7 @@ pub enum Status {
     Ok,
     /// It did not answer in time.
     Timeout,
-    /// Its last answers came too late, so it was asked and not waited for.
+    /// Its last answers were late: it was asked and not waited for.
     Late,
     /// It cannot be reached, or takes no calls now.
     Unavailable,

@@ -14,7 +14,9 @@ const DAMPING: f64 = 60.0;
 /// Relevance of an item, before its source is weighed. Time order has none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Relevance {
-    /// Score of the index; `rank` counts from 0 over all sources that are ranked together.
+    /// Score of the index.
+    ///
+    /// `rank` counts from 0 over all sources that are ranked together.
     Scored { score: f32, rank: usize },
     /// Estimated for an item in its source's own order.
     Estimated(f32),

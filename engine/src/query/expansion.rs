@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use crate::text::{WHOLE_NAME, stem};
 
 const MAX_SCANNED_WORDS: usize = 4_096;
-/// Words looked at for a single letter, which a person hardly stops at.
+/// Words looked at for one letter. A person hardly stops there.
 const MAX_SCANNED_WORDS_OF_LETTER: usize = 256;
 /// Words that are taken, the most frequent first.
 const MAX_EXPANDED_WORDS: usize = 128;

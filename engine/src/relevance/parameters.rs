@@ -10,7 +10,7 @@ pub const BM25_K1: f32 = 1.2;
 pub const BM25_B: f32 = 0.75;
 /// Weight of a match in the title, beside the whole text's.
 pub const TITLE_WEIGHT: f32 = 0.5;
-/// Weight of a match in the title of a document with a text.
+/// Weight of a title match in a document with a text.
 ///
 /// It is above 1 + [`BM25_K1`], the limit for any number of matches.
 pub const HEADING_WEIGHT: f32 = 3.0;

@@ -194,7 +194,7 @@ pub(crate) fn are_homophones(word: &str, other: &str) -> bool {
         && word.chars().zip(other.chars()).all(sound_alike)
 }
 
-/// Lists readings without tones, the usual one first; `ü` as `v` and `u`.
+/// Lists readings without tones, the usual one first. It writes `ü` as `v` and `u`.
 fn readings(character: char) -> Vec<String> {
     let mut readings = Vec::new();
     let readings_with_tone = character.to_pinyin_multi().into_iter().flatten();

@@ -222,7 +222,7 @@ impl AllModules {
 /// The answer of one module.
 #[derive(Debug)]
 pub struct ModuleAnswer {
-    /// Place by `orderNo`, from 0; `None` for the best matches of all modules.
+    /// Place by `orderNo`, from 0. The best of all modules have none.
     pub place: Option<usize>,
     /// Module.
     pub module: Arc<Module>,

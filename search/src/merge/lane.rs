@@ -19,7 +19,7 @@ pub(crate) struct Lane {
     pub(super) pending: VecDeque<PendingItem>,
     pub(super) next: Option<Position>,
     pub(super) bound: TimeBound,
-    /// Upper bound on the relevance of later items; `None` before anything is known.
+    /// Upper bound on later items' relevance; `None` before anything is known.
     least_relevance: Option<Relevance>,
     /// Least estimate among the consumed items.
     pub(super) least_estimate: Option<f32>,

@@ -123,7 +123,9 @@ async fn parts_become_one_content(bench: &dyn Bench) {
     bench.store().remove(&composed.store_key).await.unwrap();
 }
 
-/// Composes the same upload twice, like two replicas of which one counted as dead.
+/// Composes one upload twice.
+///
+/// Two replicas do so if one counted as dead meanwhile.
 async fn compositions_are_apart(bench: &dyn Bench) {
     let upload = bench.begin().await;
     for (number, piece) in [(1, "high "), (2, "tide")] {

@@ -15,7 +15,7 @@ fn mapping() -> Value {
     })
 }
 
-/// The mapping with another value at a path of two names, such as `answer.rows`.
+/// The mapping with another value at a path, such as `answer.rows`.
 fn changed(path: &str, value: impl Into<Value>) -> Value {
     let mut mapping = mapping();
     match path.split_once('.') {

@@ -232,7 +232,9 @@ async fn exact_name_ranks_first_by_relevance() {
     }
 }
 
-/// Asserts that nobody is found in items, totals, corrections, the author filter, and all modules.
+/// Asserts that nobody is found.
+///
+/// It looks at items, totals, corrections, the author filter, and all modules.
 async fn assert_finds_nobody(caller: &Caller, keyword: &str) {
     for more in
         [&[("sort", "time")][..], &[("sort", "relevance")], &[("highlight", "true")], &[("paging", "cursor")]]

@@ -193,7 +193,7 @@ async fn search(world: Arc<World>, _client: usize) {
     }
 }
 
-/// Pages by the opaque cursor, or by the time of the last item.
+/// Pages by the opaque cursor, or the last item's time.
 async fn page(world: Arc<World>, client: usize, by_time: bool) {
     let caller = world.caller().await;
     let limit = (17 + client).to_string();

@@ -249,7 +249,7 @@ async fn populate(app: &TestApp, name: &str) -> (Application, BTreeSet<String>) 
     (tenant, ids)
 }
 
-/// Makes a group with a robot that sent a card; returns their ids.
+/// Makes a group and a robot that sent a card. Returns their ids.
 async fn populate_group(app: &TestApp, tenant: &Application, name: &str, operator: &Caller) -> [String; 5] {
     let person = format!("{name}-person");
     let form = json!({"name": format!("Template {name}"), "template": {"body": name}});

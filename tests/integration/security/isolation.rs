@@ -20,7 +20,7 @@ use crate::util::{
 
 const SEARCHES: usize = 2_500;
 const AT_ONCE: usize = 16;
-/// Milliseconds, so that some searches hit the cache and others call the source.
+/// Milliseconds: some searches hit the cache, others call the source.
 const FRESH_MS: u64 = 20;
 
 struct Searcher {

@@ -26,7 +26,7 @@ const AT_ONCE: usize = 8;
 const OPENSEARCH_PAIRS: u32 = 300;
 /// A single busy node exceeds its timeout at more.
 const OPENSEARCH_AT_ONCE: usize = 1;
-/// Tries of a question that a busy node does not answer in time.
+/// Tries of a question that a busy node answers late.
 const TRIES: u32 = 30;
 const VISIBLE: usize = 60;
 const HIDDEN: usize = 120;
@@ -64,7 +64,7 @@ const WORDS: [&str; 27] = [
 /// Pinyin of visible and of hidden titles.
 const PINYIN: [&str; 8] =
     ["baoxiao", "baoxiaoliucheng", "suzhou", "cangchu", "heyue", "yusuanhetong", "bxlc", "szck"];
-/// Words of hidden items: near the visible ones, or what they are misspelt as.
+/// Words of hidden items, like the visible ones or their misspellings.
 const HIDDEN_WORDS: [&str; 27] = [
     "harbor",
     "budge",

@@ -6,7 +6,9 @@ use crate::util::{
     postgres::{database, open},
 };
 
-/// Sorts columns, since SQLite adds new ones at the end; booleans are integers there.
+/// Sorts columns and drops their flags.
+///
+/// SQLite adds new columns at the end, and its booleans are integers.
 fn sorted(mut tables: Vec<Table>) -> Vec<Table> {
     for table in &mut tables {
         table.columns.sort_by(|first, second| first.name.cmp(&second.name));

@@ -122,7 +122,7 @@ async fn runs_follow_the_interval_and_failures_the_backoff() {
 #[tokio::test]
 async fn unchanged_entries_are_read_while_the_index_is_far_behind() {
     let (mut app, acme, operator, server) = start().await;
-    // This number of entries makes the index delay the run.
+    // An index that is far behind delays a run with this many new entries.
     let texts: Vec<String> = (0..60).map(|number| format!("harbour {number}")).collect();
     let mut entries: Vec<(&str, &str)> = texts.iter().map(|text| (&**text, &**text)).collect();
     server.set_entries("/a", &entries);

@@ -1,4 +1,4 @@
-//! Headless Chromium: a browser for each running test, and a new context for each.
+//! Headless Chromium: a browser for each running test, with a new context.
 
 use std::{
     io::{BufRead, BufReader},

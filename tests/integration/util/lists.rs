@@ -28,7 +28,9 @@ pub(crate) struct Style {
     pub(crate) cursor: CursorForm,
     /// Before each page.
     pub(crate) empty_pages: usize,
-    /// Lengths of pages in turn, although more items follow; empty for the page size.
+    /// Lengths of pages in turn, although more items follow.
+    ///
+    /// All have the page size if it is empty.
     pub(crate) lengths: Vec<usize>,
     pub(crate) order: &'static str,
 }

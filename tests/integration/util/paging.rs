@@ -41,7 +41,7 @@ pub(crate) fn ids_of(items: &[Value]) -> Vec<String> {
     items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Follows the cursor to the end; every page except the last must be full.
+/// Follows the cursor to the end. Every page except the last must be full.
 pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)], limit: usize) -> Walk {
     let mut walk = Walk::default();
     let mut cursor = None;
@@ -73,7 +73,7 @@ pub(crate) async fn page_after(
     caller.search(&all).await.ok()
 }
 
-/// Follows the last item's time to the end; no page may split a millisecond.
+/// Follows the last item's time to the end. No page may split a millisecond.
 pub(crate) async fn walk_by_time(caller: &Caller, parameters: &[(&str, &str)], limit: usize) -> Walk {
     let mut walk = Walk::default();
     let size = limit.to_string();

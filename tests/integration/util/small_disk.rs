@@ -13,7 +13,9 @@ pub(crate) struct SmallDisk {
 }
 
 impl SmallDisk {
-    /// Mounts a disk; prints a line and returns `None` where that is not permitted.
+    /// Mounts a disk.
+    ///
+    /// Prints a line and returns `None` where that is not permitted.
     pub(crate) fn mount(mib: u32) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().to_owned();

@@ -14,7 +14,7 @@ use super::{
     items::user,
 };
 
-/// A late time, in epoch milliseconds.
+/// A late expiry, in epoch seconds.
 pub(crate) const NEVER: i64 = 4_000_000_000;
 
 #[derive(Clone, Debug)]

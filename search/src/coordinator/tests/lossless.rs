@@ -1,4 +1,4 @@
-//! Pages of any sources equal a reference list, by every way of paging.
+//! Pages of any sources, by every way, equal a reference list.
 
 use std::cmp::Reverse;
 

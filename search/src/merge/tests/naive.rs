@@ -11,7 +11,9 @@ struct NaiveLane {
     pending: VecDeque<ResultItem>,
     has_next: bool,
     bound: TimeBound,
-    /// Items supplied so far; in relevance order, nothing is known before the first.
+    /// Items supplied so far.
+    ///
+    /// Nothing is known before the first, in relevance order.
     supplied: usize,
     tie_goes_on: bool,
     failed: bool,

@@ -71,7 +71,7 @@ enum SuspensionState {
     Paused {
         since: i64,
         suspended: Suspended,
-        /// Whether `Retry-After` asked for the pause, so that only a probe ends it.
+        /// Whether `Retry-After` asked for it. Then only a probe ends it.
         is_requested: bool,
         is_probed: bool,
     },

@@ -19,7 +19,7 @@ const MODULES: [&str; 2] = ["article", "news"];
 const WORDS: [&str; 3] = ["harbour", "quay", "crane"];
 /// Single words may be searched inline.
 const KEYWORDS: [&str; 4] = ["harbour ", "harbour quay ", "\"quay crane\"", "har"];
-/// Principals of a document; an empty list makes it visible to the whole tenant.
+/// Principals of a document; none make it visible to the tenant.
 const PRINCIPALS: [&[&str]; 4] = [&[], &["user:mei"], &["user:omar"], &["user:mei", "department:dock"]];
 
 #[derive(Clone, Debug)]
