@@ -2,6 +2,9 @@
 
 use std::{fmt::Arguments, path::Path, process::Command};
 
+/// Begins the part of a file that the READMEs take their tables from.
+const HEADLINE: &str = "\n## Headline\n";
+
 pub(crate) struct Report {
     name: String,
     text: String,
@@ -34,13 +37,18 @@ impl Report {
         self.text.push_str(&text.to_string());
     }
 
-    /// A quick run writes no file.
-    pub(crate) fn finish(self) {
+    /// Writes the file above its old headline; a quick run writes none.
+    pub(crate) fn finish(mut self) {
         println!();
         if self.is_kept {
             let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/results");
             let path = results.join(format!("{}.md", self.name));
             std::fs::create_dir_all(path.parent().unwrap_or(&path)).unwrap();
+            let old = std::fs::read_to_string(&path).unwrap_or_default();
+            if let Some((_, headline)) = old.split_once(HEADLINE) {
+                self.text.push_str(HEADLINE);
+                self.text.push_str(headline);
+            }
             std::fs::write(path, self.text).unwrap();
         }
     }

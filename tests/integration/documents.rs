@@ -1,11 +1,12 @@
 //! Documents are current, links resolve, commands and terms exist.
 //!
-//! `TRAWL_UPDATE_DOCS=1 cargo test --test integration documents` writes the generated pages.
+//! `TRAWL_UPDATE_DOCS=1 cargo test --test integration documents` writes the generated pages and tables.
 
 mod command_line;
 mod commands;
 mod configuration;
 mod contract;
+mod figures;
 mod gallery;
 mod http;
 mod links;
