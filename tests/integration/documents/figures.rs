@@ -52,7 +52,7 @@ fn tables_of_figures_are_current() {
     assert_table("README.zh.md", &chinese);
 }
 
-/// Returns the cells of a file's headline, whose figures stand in the file's tables, too.
+/// Returns the cells of a file's headline; its tables hold the figures.
 fn headline(name: &str) -> [String; 5] {
     let text = fs::read_to_string(root().join(format!("benches/results/{name}.md"))).unwrap();
     let origin = regex::Regex::new(r"(?m)^20\d\d-\d\d-\d\d.*, revision .+: `.*cargo .+` on .+").unwrap();
