@@ -7,6 +7,7 @@ import argparse
 import collections
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -161,16 +162,19 @@ def main():
     options = parser.parse_args()
     if options.all:
         os.environ["TRAWL_TEST_ALL"] = "1"
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     outcomes = []
-    for suite in suites(options):
-        for outcome in run(suite, options):
-            outcomes.append(outcome)
-            if outcome.failed:
-                print(f"\n{suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
+    try:
+        for suite in suites(options):
+            for outcome in run(suite, options):
+                outcomes.append(outcome)
+                if outcome.failed:
+                    print(f"\n{suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
+    finally:
+        report(outcomes)
+        write_junit(outcomes, "target/tests.xml")
     if not outcomes:
         sys.exit(f"no test's name begins with {' or '.join(options.names)}")
-    report(outcomes)
-    write_junit(outcomes, "target/tests.xml")
     failed = [outcome for outcome in outcomes if outcome.failed]
     for outcome in failed:
         print(f"failed: {outcome.suite.name}: {outcome.name}")

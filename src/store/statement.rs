@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use sqlx_postgres::PgRow;
 use sqlx_sqlite::SqliteRow;
 
-use super::{Connection, DatabaseError, Result, json_column::to_json};
+use super::{Connection, DatabaseError, Result, dialect, json_column::to_json};
 
 /// Rows of one `INSERT`, or values of one `IN`.
 ///
@@ -175,6 +175,11 @@ impl Statement {
     /// The text, in the dialect that both databases read.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The text that PostgreSQL reads, and the values.
+    pub fn for_postgres(&self) -> (String, &[Value]) {
+        (dialect::postgres(&self.text), &self.values)
     }
 
     /// A statement by which the database plans this one without running it.

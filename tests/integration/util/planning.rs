@@ -5,12 +5,23 @@ use std::{
     sync::{LazyLock, Mutex, PoisonError, mpsc},
 };
 
-use trawl::store::{SQLITE_OBSERVER, Statement};
+use sqlx::{
+    AssertSqlSafe, Column as _, Connection as _, Executor as _, SqlSafeStr as _, Statement as _, Type,
+    TypeInfo as _,
+};
+use sqlx_postgres::{PgConnection, PgTypeInfo, Postgres, types::Oid};
+use trawl::store::{SQLITE_OBSERVER, Statement, Store, Value};
 
 use super::postgres::{has_server, migrated_database, open};
 
 /// Kinds of statements that PostgreSQL plans; SQLite alone is given others.
 const PLANNED: [&str; 5] = ["SELECT", "INSERT", "UPDATE", "DELETE", "WITH"];
+
+/// PostgreSQL's type `unknown`.
+const UNKNOWN: Oid = Oid(705);
+
+/// PostgreSQL's type of sums, which is not read as a number.
+const NUMERIC: &str = "NUMERIC";
 
 /// Statements that PostgreSQL refused, with its reasons.
 static REFUSED: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -56,20 +67,46 @@ fn plan_once(statement: &Statement) {
     }
 }
 
-/// A thread with a store of its own, for callers are within a runtime.
+/// A thread with connections of its own, for callers are within a runtime.
 fn planner() -> mpsc::Sender<Question> {
     static PLANNER: LazyLock<mpsc::Sender<Question>> = LazyLock::new(|| {
         let (sender, questions) = mpsc::channel::<Question>();
         std::thread::spawn(move || {
             tokio::runtime::Runtime::new().unwrap().block_on(async {
-                let store = open(&migrated_database(&format!("planner_{}", std::process::id()))).await;
+                let address = migrated_database(&format!("planner_{}", std::process::id()));
+                let store = open(&address).await;
+                let mut connection = PgConnection::connect(&address).await.unwrap();
                 for (statement, answer) in questions {
-                    let plan = statement.explain().fetch_values::<String>(store.reader()).await;
-                    let _ = answer.send(plan.map(drop).map_err(|error| error.to_string()));
+                    let _ = answer.send(plan(&store, &mut connection, &statement).await);
                 }
             });
         });
         sender
     });
     PLANNER.clone()
+}
+
+async fn plan(store: &Store, connection: &mut PgConnection, statement: &Statement) -> Result<(), String> {
+    let plan = statement.explain().fetch_values::<String>(store.reader()).await;
+    plan.map_err(|error| error.to_string())?;
+    let (text, values) = statement.for_postgres();
+    let types: Vec<PgTypeInfo> = values.iter().map(type_of).collect();
+    let prepared = connection.prepare_with(AssertSqlSafe(text).into_sql_str(), &types).await;
+    let prepared = prepared.map_err(|error| error.to_string())?;
+    match prepared.columns().iter().find(|column| column.type_info().name() == NUMERIC) {
+        Some(column) => Err(format!("{} is {NUMERIC}, and needs a CAST", column.name())),
+        None => Ok(()),
+    }
+}
+
+fn type_of(value: &Value) -> PgTypeInfo {
+    match value {
+        Value::Null => PgTypeInfo::with_oid(UNKNOWN),
+        Value::Bool(_) => <bool as Type<Postgres>>::type_info(),
+        Value::Integer(_) => <i64 as Type<Postgres>>::type_info(),
+        Value::Real(_) => <f64 as Type<Postgres>>::type_info(),
+        Value::Text(_) => <String as Type<Postgres>>::type_info(),
+        Value::Bytes(_) => <Vec<u8> as Type<Postgres>>::type_info(),
+        Value::List(_) => <Vec<String> as Type<Postgres>>::type_info(),
+    }
 }
