@@ -43,7 +43,7 @@ impl Actor {
 
 /// One audited action.
 #[derive(Clone, Debug)]
-pub struct Deed {
+pub struct AuditEvent {
     /// The action: `create`, `change`, `delete`, `freeze`, `rotate` …
     pub action: &'static str,
     /// The kind of object: `tenant`, `application`, `user`, `department`, `device`, `signing-key` …
@@ -54,7 +54,7 @@ pub struct Deed {
     pub details: Map<String, serde_json::Value>,
 }
 
-impl Deed {
+impl AuditEvent {
     /// An action without details.
     pub fn new(action: &'static str, object_kind: &'static str, object_id: impl Into<String>) -> Self {
         Self { action, object_kind, object_id: object_id.into(), details: Map::new() }
@@ -75,8 +75,8 @@ impl Deed {
         let names = after.as_object().into_iter().flat_map(Map::keys);
         let changed: Vec<&str> =
             names.map(String::as_str).filter(|name| before.get(name) != after.get(name)).collect();
-        let deed = || Self::new("change", object_kind, object_id).with("fields", changed.as_slice());
-        Ok((!changed.is_empty()).then(deed))
+        let event = || Self::new("change", object_kind, object_id).with("fields", changed.as_slice());
+        Ok((!changed.is_empty()).then(event))
     }
 
     /// Adds a detail.
@@ -95,46 +95,46 @@ pub async fn record(
     transaction: &Transaction,
     actor: &Actor,
     tenant: &Tenant,
-    deeds: Vec<Deed>,
+    events: Vec<AuditEvent>,
 ) -> store::Result<()> {
     let at = now_millis();
-    for portion in deeds.chunks(ROWS_PER_STATEMENT) {
+    for portion in events.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "INSERT INTO audit (at, tenant_id, tenant_code, client_id, user_id, action, object_kind, object_id, details) \
              VALUES {}",
             vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?)"; portion.len()].join(", ")
         );
-        let values = portion.iter().flat_map(|deed| {
+        let values = portion.iter().flat_map(|event| {
             [
                 Value::from(at),
                 tenant.id.into(),
                 tenant.code.as_str().into(),
                 actor.client_id.as_deref().into(),
                 actor.user_id.as_deref().into(),
-                deed.action.into(),
-                deed.object_kind.into(),
-                deed.object_id.as_str().into(),
-                serde_json::Value::Object(deed.details.clone()).to_string().into(),
+                event.action.into(),
+                event.object_kind.into(),
+                event.object_id.as_str().into(),
+                serde_json::Value::Object(event.details.clone()).to_string().into(),
             ]
         });
         sql(text, values).execute(transaction).await?;
     }
     let (actor, tenant) = (actor.clone(), tenant.code.clone());
-    transaction.after_commit(move || log(&actor, &tenant, &deeds));
+    transaction.after_commit(move || log(&actor, &tenant, &events));
     Ok(())
 }
 
-fn log(actor: &Actor, tenant: &str, deeds: &[Deed]) {
+fn log(actor: &Actor, tenant: &str, events: &[AuditEvent]) {
     let client_id = actor.client_id.as_deref().unwrap_or("command line");
     let user_id = actor.user_id.as_deref();
-    if deeds.len() > LOGGED_ONE_BY_ONE {
+    if events.len() > LOGGED_ONE_BY_ONE {
         tracing::info!(
-            target: "trawl::audit", client_id, user_id, tenant, deeds = deeds.len(),
+            target: "trawl::audit", client_id, user_id, tenant, events = events.len(),
             "many audit records at once; the audit table lists each"
         );
         return;
     }
-    for Deed { action, object_kind, object_id, details } in deeds {
+    for AuditEvent { action, object_kind, object_id, details } in events {
         let details = serde_json::Value::Object(details.clone());
         tracing::info!(target: "trawl::audit", client_id, user_id, tenant, action, object_kind, object_id, %details, "done");
     }

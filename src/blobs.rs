@@ -34,7 +34,7 @@ use crate::{
 pub type Pieces = BoxStream<'static, Result<Bytes>>;
 
 /// Maximum parts per upload (specification, "Limits").
-pub const MOST_PARTS: u32 = 10_000;
+pub const MAX_PARTS: u32 = 10_000;
 
 /// A signed upload URL (specification, "`UploadSignResult`").
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct SignedUpload {
 pub struct Expected<'a> {
     /// The upload.
     pub upload_id: &'a str,
-    /// The part's number, from 1 to [`MOST_PARTS`].
+    /// The part's number, from 1 to [`MAX_PARTS`].
     pub part_number: u32,
     /// Maximum size.
     pub most_bytes: u64,

@@ -58,7 +58,7 @@ impl Progress {
 const BULK_ITEMS: usize = 50;
 
 /// Bulk writes wait while more changes than this are unindexed.
-const MOST_BEHIND: i64 = 20_000;
+const MAX_BEHIND: i64 = 20_000;
 
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -88,7 +88,7 @@ impl BulkGate {
             return Ok(());
         }
         let mut progress = self.progress.clone();
-        let near = |progress: &Progress| *self.positions.borrow() - progress.position < MOST_BEHIND;
+        let near = |progress: &Progress| *self.positions.borrow() - progress.position < MAX_BEHIND;
         let waited = tokio::time::timeout(BULK_WAIT, progress.wait_for(near)).await;
         match waited {
             Ok(Ok(_)) => Ok(()),

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// Interval between rounds.
-const EVERY: Duration = Duration::from_secs(30);
+const INTERVAL: Duration = Duration::from_secs(30);
 
 /// Portions of one part before the next part has its turn.
 const PORTIONS: usize = 20;
@@ -188,7 +188,7 @@ impl Jobs {
         tokio::select! {
             () = self.stop.cancelled() => {}
             () = wake.notified() => {}
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(INTERVAL) => {}
         }
     }
 

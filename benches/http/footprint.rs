@@ -21,7 +21,7 @@ use crate::{
 
 const CLIENTS: usize = 16;
 const WORDS: usize = 5_000;
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 pub(crate) fn run(scale: &Scale, report: &mut Report) {
     let words: Vec<String> = texts::english()
@@ -53,7 +53,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         let started = Instant::now();
         let trawl = Server::trawl(prepared.directory.path(), &[]);
         while !is_ready(&trawl) {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(LOOK_INTERVAL);
         }
         let ready = started.elapsed().as_secs_f64() * 1_000.0;
         let idle = resident_mib(trawl.process.id());

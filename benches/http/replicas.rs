@@ -31,7 +31,7 @@ const SEARCHING: usize = 16;
 const WRITING: usize = 32;
 const BATCHING: usize = 8;
 const BATCH: usize = 100;
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Servers over one database.
 struct Arrangement {
@@ -97,7 +97,7 @@ pub(crate) fn run(scale: &Scale, report: &mut Report) {
         "{documents} documents. Servers, database and load share the machine: more replicas add no processors, so compare \
          processor time per operation. `found` is from the answer of one replica to the first hit at the last one, \
          looked for every {} ms. Milliseconds.\n",
-        LOOK_EVERY.as_millis()
+        LOOK_INTERVAL.as_millis()
     );
     writeln!(
         report,
@@ -237,7 +237,7 @@ impl Arrangement {
                     ..search.clone()
                 };
                 while !std::str::from_utf8(&looking.call(&search).await).unwrap().contains("\"total\":1") {
-                    tokio::time::sleep(LOOK_EVERY).await;
+                    tokio::time::sleep(LOOK_INTERVAL).await;
                 }
                 latencies.push(acknowledged.elapsed());
             }

@@ -28,7 +28,7 @@ const WRITES_A_SECOND: u64 = 1_000;
 const WRITERS: u64 = 64;
 /// Every n-th write.
 const SEARCHED: u64 = 20;
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 
 const IMPORT_BATCH: usize = 1_000;
 const IMPORT_CALLS: usize = 2;
@@ -47,7 +47,7 @@ pub(crate) fn freshness(scale: &Scale, report: &mut Report) {
         "{WRITES_A_SECOND} single writes per second (open loop, {WRITERS} connections) for {} s into {documents} documents. Every \
          {SEARCHED}th is searched for, every {} ms. Milliseconds. Bars: ≤ 5 ms median, ≤ 15 ms p99.\n",
         scale.freshness.as_secs(),
-        LOOK_EVERY.as_millis(),
+        LOOK_INTERVAL.as_millis(),
     );
     writeln!(report, "| | median | p99 | max | per second |\n|---|---|---|---|---|");
     let (acknowledged, found) = (RefCell::default(), RefCell::default());
@@ -106,7 +106,7 @@ impl FreshnessRun {
             if std::str::from_utf8(&answer).unwrap().contains(&id) {
                 return;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(LOOK_INTERVAL).await;
         }
     }
 
@@ -213,7 +213,7 @@ fn import_over_http(module: &str, documents: &[Document]) -> Duration {
         .await;
         let mut connection = Connection::open(trawl.address).await;
         while !std::str::from_utf8(&connection.call(&search).await).unwrap().contains(&all) {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(LOOK_INTERVAL).await;
         }
         started.elapsed()
     })

@@ -21,7 +21,7 @@ pub(crate) const BATCH: usize = 1_000;
 /// Results of a page.
 pub(crate) const LIMIT: usize = 10;
 const START_LOOKS: usize = 600;
-const START_LOOK_EVERY: Duration = Duration::from_millis(100);
+const START_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A search engine over the texts.
 pub(crate) trait Engine: Sync {
@@ -112,7 +112,7 @@ impl Process {
             if std::net::TcpStream::connect(address).is_ok() {
                 return process;
             }
-            std::thread::sleep(START_LOOK_EVERY);
+            std::thread::sleep(START_LOOK_INTERVAL);
         }
         panic!("{command:?} does not listen at {address}");
     }

@@ -284,7 +284,7 @@ impl<'a> Context<'a> {
             query
         };
         let beside: Vec<Query> = self.neighbours.iter().map(beside).collect();
-        [vec![alone, together.without_asking_words()], beside].concat()
+        [vec![alone, together.without_question_words()], beside].concat()
     }
 }
 

@@ -234,7 +234,7 @@ impl Query {
 
     /// Drops unquoted stop words, unless fewer than two words remain: `he wei` is a name.
     #[must_use]
-    pub fn without_asking_words(&self) -> Self {
+    pub fn without_question_words(&self) -> Self {
         let query = self.without_stop_words();
         if query.words.len() < 2 { self.clone() } else { query }
     }
@@ -246,7 +246,7 @@ impl Query {
     }
 
     /// A query for each exact token, and for dictionary words with parts.
-    pub fn wholes(&self) -> Vec<Self> {
+    pub fn whole_token_queries(&self) -> Vec<Self> {
         let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
         let mut wholes: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
         for word in self.words.iter().filter(|_| !self.is_exact) {
@@ -258,7 +258,7 @@ impl Query {
         wholes
     }
 
-    /// Leaves [`Self::wholes`] that nothing holds to their words of several characters.
+    /// Leaves [`Self::whole_token_queries`] that nothing holds to their words of several characters.
     ///
     /// Stop words alone are not searched instead.
     #[must_use]

@@ -47,10 +47,10 @@ pub trait Indexes: Send {
     async fn open_wiped(&mut self) -> Result<Box<dyn Sink>, Failure>;
 
     /// Opens an empty index beside the searched one, which is opened anew where both share memory.
-    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure>;
+    async fn open_replacement(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure>;
 
     /// Has the fresh index searched instead, and removes the other. Both are to be opened again.
-    async fn exchange(&mut self, indexes: BesideIndexes) -> Result<(), Failure>;
+    async fn swap(&mut self, indexes: BesideIndexes) -> Result<(), Failure>;
 
     /// Whether a second index may be built beside the first.
     fn has_room_beside(&self) -> bool {

@@ -244,7 +244,7 @@ impl Indexes for OpenSearchIndexes {
         self.start_anew().await
     }
 
-    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
+    async fn open_replacement(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
         let added = self.cluster.change_state(self.epoch, |state| {
             let served = state.served.ok_or_else(replaced)?;
             state.serve(served);
@@ -257,7 +257,7 @@ impl Indexes for OpenSearchIndexes {
         Ok(BesideIndexes { searched, fresh: self.sink(generation, GenerationState::default()) })
     }
 
-    async fn exchange(&mut self, indexes: BesideIndexes) -> Result<(), Failure> {
+    async fn swap(&mut self, indexes: BesideIndexes) -> Result<(), Failure> {
         drop(indexes);
         let fresh = self.fresh.take();
         self.serve(fresh.ok_or_else(|| Failure::Failed("no index is beside the searched one".to_owned()))?)

@@ -29,7 +29,7 @@ const MAX_WRITES: i64 = 1 << 38;
 const MAX_ANALYSED_BYTES: usize = 4 << 20;
 /// Documents that a removal reads at a time.
 const REMOVED_AT_A_TIME: usize = 1_000;
-const PURGE_EVERY: Duration = Duration::from_mins(10);
+const PURGE_INTERVAL: Duration = Duration::from_mins(10);
 /// Stubs that are purged from an index at a time.
 const MAX_PURGED: usize = 1_000;
 
@@ -133,7 +133,7 @@ impl Sink for OpenSearchSink {
         });
         committed.await?;
         (self.checkpoint, self.note) = (Some(checkpoint.clone()), note);
-        if self.purged_at.is_none_or(|purged_at| purged_at.elapsed() >= PURGE_EVERY) {
+        if self.purged_at.is_none_or(|purged_at| purged_at.elapsed() >= PURGE_INTERVAL) {
             self.purged_at = Some(Instant::now());
             if let Err(error) = self.purge().await {
                 tracing::warn!(%error, "stubs of removed documents are kept in OpenSearch for now");

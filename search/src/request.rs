@@ -150,7 +150,7 @@ impl SearchContext {
         let query = match parameters.order {
             _ if parameters.exact => query.exactly(),
             // Words that only ask are not required; relevance order weighs them by itself.
-            SearchOrder::Time => query.with_synonyms(&vocabulary.synonyms).without_asking_words(),
+            SearchOrder::Time => query.with_synonyms(&vocabulary.synonyms).without_question_words(),
             SearchOrder::Relevance => query.with_synonyms(&vocabulary.synonyms),
         };
         Self { viewer, parameters, query: Arc::new(query), vocabulary, deadline }

@@ -92,9 +92,9 @@ pub async fn list_deeds(
         Format::Json => {
             let limit = page.limit()?;
             let reader = state.store.reader();
-            let deeds = records::list(reader, filter, limit + 1).await?;
-            let named = name_actors(reader, deeds).await?;
-            Ok(Page::of(named, limit, |named| named.deed.id).into_response())
+            let events = records::list(reader, filter, limit + 1).await?;
+            let named = name_actors(reader, events).await?;
+            Ok(Page::of(named, limit, |named| named.event.id).into_response())
         }
         _ if query.limit.is_some() => {
             Err(Error::bad_request("limit: a file holds all entries; leave it out"))

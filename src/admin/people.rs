@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use trawl_macros::operation;
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         AuthState, applications,
         caller::Caller,
@@ -240,8 +240,8 @@ pub async fn sign_out(
                 }
                 sessions::end_all(transaction, tenant.id, &user_id).await?;
                 transaction.invalidate(Cached::Identities(tenant.id));
-                let deed = Deed::new("sign-out", "user", user_id);
-                Ok(audit::record(transaction, &actor, &tenant, vec![deed]).await?)
+                let event = AuditEvent::new("sign-out", "user", user_id);
+                Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
             })
         })
         .await?;
@@ -284,8 +284,8 @@ pub async fn end_session(
                     return Err(no_session());
                 }
                 transaction.invalidate(Cached::Identities(tenant.id));
-                let deed = Deed::new("end", "session", path.id).with("userId", path.user_id);
-                Ok(audit::record(transaction, &actor, &tenant, vec![deed]).await?)
+                let event = AuditEvent::new("end", "session", path.id).with("userId", path.user_id);
+                Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
             })
         })
         .await?;

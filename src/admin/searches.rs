@@ -16,7 +16,7 @@ use crate::{
 };
 
 const LIMIT: usize = 50;
-const MOST: usize = 200;
+const MAX_ITEMS: usize = 200;
 
 /// Limit of the list.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -38,8 +38,8 @@ pub async fn list_slow_searches(
 ) -> Result<Envelope<Vec<SlowSearch>>> {
     let limit = match query.limit.map(usize::try_from) {
         None => LIMIT,
-        Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
-        Some(_) => return Err(Error::bad_request(format!("limit: must be 1 to {MOST}"))),
+        Some(Ok(limit)) if (1..=MAX_ITEMS).contains(&limit) => limit,
+        Some(_) => return Err(Error::bad_request(format!("limit: must be 1 to {MAX_ITEMS}"))),
     };
     Ok(Envelope::list(state.slow_searches.list(caller.tenant.id, limit)))
 }

@@ -73,7 +73,7 @@ impl FromStr for Kind {
     }
 }
 
-const MOST_REDIRECT_URIS: usize = 20;
+const MAX_REDIRECT_URIS: usize = 20;
 
 /// Browser login settings of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -106,8 +106,8 @@ impl LoginClient {
     /// # Errors
     /// A message that names the field.
     pub fn check_redirect_uris(&self) -> Result<(), String> {
-        if self.redirect_uris.len() > MOST_REDIRECT_URIS {
-            return Err(format!("redirectUris: must be at most {MOST_REDIRECT_URIS} addresses"));
+        if self.redirect_uris.len() > MAX_REDIRECT_URIS {
+            return Err(format!("redirectUris: must be at most {MAX_REDIRECT_URIS} addresses"));
         }
         for (place, redirect_uri) in self.redirect_uris.iter().enumerate() {
             redirect::check(redirect_uri).map_err(|reason| format!("redirectUris[{place}]: {reason}"))?;

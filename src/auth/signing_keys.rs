@@ -16,7 +16,7 @@ use crate::{
     store::{Connection, FromRow, Transaction, now_millis, sql},
 };
 
-const MOST_KEYS: usize = 20;
+const MAX_KEYS: usize = 20;
 
 /// Slack for tokens issued during a rotation, in milliseconds.
 const MARGIN: i64 = 60_000;
@@ -177,9 +177,9 @@ pub(super) async fn read(connection: &Connection, keys: &Keys) -> Result<Signing
 /// Rotates the key. Returns the new id, or 409 at the limit.
 pub(super) async fn add(transaction: &Transaction, keys: &Keys, lifetime_seconds: u32) -> Result<String> {
     let statement = sql("SELECT COUNT(*) AS rows FROM signing_keys", []);
-    if statement.count(transaction).await? >= MOST_KEYS as u64 {
+    if statement.count(transaction).await? >= MAX_KEYS as u64 {
         let full =
-            format!("there are already {MOST_KEYS} signing keys; wait until the oldest one's tokens expire");
+            format!("there are already {MAX_KEYS} signing keys; wait until the oldest one's tokens expire");
         return Err(Error::conflict(full));
     }
     let now = now_millis();

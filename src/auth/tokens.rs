@@ -13,7 +13,7 @@ use super::{
     tenants::Tenant,
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     error::{Error, Result},
     identity::scopes::Scopes,
     store::{Cached, Generation, Store, now_millis},
@@ -168,8 +168,8 @@ impl Tokens {
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 let id = signing_keys::add(transaction, &tokens.sealing, tokens.lifetime_seconds).await?;
-                let deed = Deed::new("rotate", "signing-key", id);
-                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                let event = AuditEvent::new("rotate", "signing-key", id);
+                audit::record(transaction, &actor, &tenant, vec![event]).await?;
                 transaction.invalidate(Cached::SigningKeys);
                 let described = signing_keys::read(transaction, &tokens.sealing).await?.describe();
                 described.into_iter().next().ok_or_else(|| Error::internal("the new key is missing"))

@@ -24,10 +24,10 @@ use self::kind::Kind;
 pub use self::{kind::TextFormat, text::Text};
 
 /// Above this size only the beginning is read, as plain text.
-pub const MOST_BYTES: u64 = 64 << 20;
+pub const MAX_BYTES: u64 = 64 << 20;
 
 /// Bytes of a plain text that are read.
-pub const MOST_PLAIN_BYTES: u64 = 1 << 20;
+pub const MAX_PLAIN_BYTES: u64 = 1 << 20;
 
 /// Reasons why extraction stopped early.
 #[derive(Debug, thiserror::Error)]

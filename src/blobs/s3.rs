@@ -48,10 +48,10 @@ const COMPOSITIONS: usize = 8;
 const SIP: usize = 256 << 10;
 
 /// S3's limit of parts per multipart write.
-const MOST_WRITES: u64 = 10_000;
+const MAX_WRITES: u64 = 10_000;
 
 /// S3's limit for a single copy.
-const MOST_COPIED: u64 = 5 << 30;
+const MAX_COPIED: u64 = 5 << 30;
 
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -164,7 +164,7 @@ impl S3 {
             return self.store.put(key, whole.into()).await.map(drop).map_err(failed);
         }
         let upload = self.patient.put_multipart(key).await.map_err(failed)?;
-        let at_once = usize::try_from(PIECE.max(size.div_ceil(MOST_WRITES))).map_err(Error::internal)?;
+        let at_once = usize::try_from(PIECE.max(size.div_ceil(MAX_WRITES))).map_err(Error::internal)?;
         let mut writing = WriteMultipart::new_with_chunk_size(upload, at_once);
         match write_all(&mut writing, content, seen).await {
             Ok(()) => writing.finish().await.map(drop).map_err(failed),
@@ -263,7 +263,7 @@ impl BlobStore for S3 {
             return Ok(());
         }
         let whole = whole_key(upload_id, &composed.name);
-        if composed.size <= MOST_COPIED {
+        if composed.size <= MAX_COPIED {
             return self.patient.copy(&whole, &key).await.map_err(failed);
         }
         let content = read(self.store.clone(), whole, 0..composed.size);

@@ -8,7 +8,7 @@ use crate::{
 };
 
 const LIMIT: u64 = 100;
-const MOST: u64 = 1_000;
+const MAX_LIMIT: u64 = 1_000;
 
 /// The page requested.
 #[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -36,8 +36,8 @@ impl PageQuery {
     pub fn limit(self) -> Result<u64> {
         match self.limit.map(u64::try_from) {
             None => Ok(LIMIT),
-            Some(Ok(limit)) if (1..=MOST).contains(&limit) => Ok(limit),
-            Some(_) => Err(Error::bad_request(format!("limit: must be 1 to {MOST}"))),
+            Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
+            Some(_) => Err(Error::bad_request(format!("limit: must be 1 to {MAX_LIMIT}"))),
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     index_progress::{Progress, Rebuild},
 };
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
 /// The state of the full-text index.
@@ -177,7 +177,7 @@ impl IndexControl {
             answer.await.ok()
         };
         let busy = || Error::unavailable("the indexer does not answer; see GET /admin/v1/index", BUSY_FOR);
-        timeout(PATIENCE, asking).await.ok().flatten().ok_or_else(busy)
+        timeout(TIMEOUT, asking).await.ok().flatten().ok_or_else(busy)
     }
 
     async fn state_at(&self, progress: Progress) -> IndexState {

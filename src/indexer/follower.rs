@@ -176,7 +176,7 @@ impl Follower {
         }
         if self.requests.is_due {
             self.requests.state = RebuildState::UnderWay;
-            self.sinks.open_beside().await?;
+            self.sinks.open_replacement().await?;
             self.begin_scan(None).await?;
         } else {
             self.announcer.end_rebuild(self.position);
@@ -344,7 +344,7 @@ impl Follower {
             Portion::Committed => self.failures = 0,
             Portion::Last => {
                 let was_beside = self.sinks.is_beside();
-                self.sinks.exchange().await?;
+                self.sinks.swap().await?;
                 // The rebuild counts as done even if a later step fails.
                 self.requests.end();
                 scan.end(&mut self.sinks, self.position, was_beside).await?;

@@ -19,16 +19,16 @@ use super::{
 };
 use crate::{error::Result, platform::documents::Area};
 
-const LOG_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Documents between two commits of a rebuild.
 const REBUILD_COMMIT: usize = 50_000;
 
 /// Interval between commits of a rebuild that is searched already.
-const REBUILD_COMMIT_EVERY: Duration = Duration::from_millis(500);
+const REBUILD_COMMIT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// [`REBUILD_COMMIT_EVERY`] while changes of the log wait to be searchable.
-const CHANGES_COMMIT_EVERY: Duration = Duration::from_millis(100);
+/// [`REBUILD_COMMIT_INTERVAL`] while changes of the log wait to be searchable.
+const CHANGES_COMMIT_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A rebuild under way.
 pub(super) struct RebuildScan {
@@ -134,7 +134,7 @@ impl RebuildScan {
         self.took(count);
         self.announcer.report_rebuild(&self.progress);
         let is_searched = !sinks.is_beside();
-        let every = if self.has_changes { CHANGES_COMMIT_EVERY } else { REBUILD_COMMIT_EVERY };
+        let every = if self.has_changes { CHANGES_COMMIT_INTERVAL } else { REBUILD_COMMIT_INTERVAL };
         let is_due = is_searched && self.committed_at.elapsed() >= every;
         if !is_due && self.uncommitted < REBUILD_COMMIT {
             return Ok(Portion::Indexed);
@@ -185,7 +185,7 @@ impl RebuildScan {
     fn took(&mut self, documents: usize) {
         self.uncommitted += documents;
         self.progress.add(documents);
-        if self.logged_at.elapsed() >= LOG_EVERY {
+        if self.logged_at.elapsed() >= LOG_INTERVAL {
             self.logged_at = Instant::now();
             let (done, known) = (self.progress.done(), self.progress.known());
             tracing::info!(done, known, "rebuilding the full-text index");

@@ -121,7 +121,7 @@ impl SharedRun {
             }
         }
         if let Some(Term { lease, .. }) = term {
-            give_back(lease).await;
+            release(lease).await;
         }
     }
 
@@ -194,7 +194,7 @@ impl SharedRun {
         }
         drop((wanted, following));
         tracing::info!("this replica no longer fills the shared index");
-        give_back(lease).await;
+        release(lease).await;
     }
 
     /// Follows the leader's commits until the lease must be checked.
@@ -353,7 +353,7 @@ struct Term {
     over: CancellationToken,
 }
 
-async fn give_back(lease: Arc<Lease>) {
+async fn release(lease: Arc<Lease>) {
     if let Some(lease) = Arc::into_inner(lease) {
         lease.release().await;
     }
@@ -391,14 +391,17 @@ impl Indexes for LeasedIndexes {
         self.indexes.open_wiped().await
     }
 
-    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> std::result::Result<BesideIndexes, Failure> {
+    async fn open_replacement(
+        &mut self,
+        searched: Box<dyn Sink>,
+    ) -> std::result::Result<BesideIndexes, Failure> {
         self.check().await?;
-        self.indexes.open_beside(searched).await
+        self.indexes.open_replacement(searched).await
     }
 
-    async fn exchange(&mut self, indexes: BesideIndexes) -> std::result::Result<(), Failure> {
+    async fn swap(&mut self, indexes: BesideIndexes) -> std::result::Result<(), Failure> {
         self.check().await?;
-        self.indexes.exchange(indexes).await
+        self.indexes.swap(indexes).await
     }
 }
 

@@ -123,11 +123,11 @@ impl Sinks {
     }
 
     /// Opens an empty index to rebuild into, and keeps serving the present one.
-    pub(super) async fn open_beside(&mut self) -> Result<(), IndexFailure> {
+    pub(super) async fn open_replacement(&mut self) -> Result<(), IndexFailure> {
         let Open::Searched(searched) = std::mem::replace(&mut self.open, Open::Nothing) else {
             return Err(not_open());
         };
-        let beside = self.indexes.open_beside(searched).await.map_err(IndexFailure::of_engine)?;
+        let beside = self.indexes.open_replacement(searched).await.map_err(IndexFailure::of_engine)?;
         self.open = Open::Beside(beside);
         self.reason = Some("asked for".to_owned());
         Ok(())
@@ -183,9 +183,9 @@ impl Sinks {
     }
 
     /// Replaces the old index by the rebuilt one, if there are two. Afterwards none is open.
-    pub(super) async fn exchange(&mut self) -> Result<(), IndexFailure> {
+    pub(super) async fn swap(&mut self) -> Result<(), IndexFailure> {
         match std::mem::replace(&mut self.open, Open::Nothing) {
-            Open::Beside(indexes) => self.indexes.exchange(indexes).await.map_err(IndexFailure::of_engine),
+            Open::Beside(indexes) => self.indexes.swap(indexes).await.map_err(IndexFailure::of_engine),
             open => {
                 self.open = open;
                 Ok(())

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::{RegisteredVocabulary, Registry, repo};
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{caller::Caller, tenants::Tenant},
     error::{Error, Result},
     http::precondition::{IfMatch, Tagged},
@@ -61,8 +61,8 @@ impl Registry {
                 let stored = repo::vocabularies::find(transaction, tenant_id).await?;
                 if_match.check(&stored)?;
                 repo::vocabularies::put(transaction, tenant_id, &vocabulary).await?;
-                let deed = Deed::change("vocabulary", code, &stored, &vocabulary)?;
-                Ok((Tagged::of(vocabulary)?, deed))
+                let event = AuditEvent::change("vocabulary", code, &stored, &vocabulary)?;
+                Ok((Tagged::of(vocabulary)?, event))
             })
         })
         .await
@@ -70,11 +70,11 @@ impl Registry {
 }
 
 impl Registry {
-    /// Writes and records the deed; later searches see the change.
+    /// Writes and records the event; later searches see the change.
     async fn change<T, J>(self: &Arc<Self>, author: Author, job: J) -> Result<T>
     where
         T: Send + 'static,
-        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<Deed>)> + Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<AuditEvent>)> + Send + 'static,
     {
         self.change_then(author, |_, _| (), job).await
     }
@@ -82,7 +82,7 @@ impl Registry {
     async fn change_then<T, J, A>(self: &Arc<Self>, author: Author, after: A, job: J) -> Result<T>
     where
         T: Send + 'static,
-        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<Deed>)> + Send + 'static,
+        J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<AuditEvent>)> + Send + 'static,
         A: FnOnce(&Self, &T) + Send + 'static,
     {
         let registry = Arc::clone(self);
@@ -93,8 +93,8 @@ impl Registry {
             let written = registry.store.write(move |transaction| {
                 Box::pin(async move {
                     transaction.invalidate(Cached::Modules(tenant_id));
-                    let (written, deed) = job(transaction).await?;
-                    audit::record(transaction, &actor, &tenant, deed.into_iter().collect()).await?;
+                    let (written, event) = job(transaction).await?;
+                    audit::record(transaction, &actor, &tenant, event.into_iter().collect()).await?;
                     Ok(written)
                 })
             });

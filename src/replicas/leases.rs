@@ -29,7 +29,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 const RETURN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Time for which a caller waits until its lease is given back.
-const RETURN_PATIENCE: Duration = Duration::from_secs(1);
+const RETURN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The leases of this process.
 #[derive(Clone)]
@@ -174,8 +174,8 @@ impl Lease {
     ///
     /// The next call finds it free. A database that does not answer gets it back later.
     pub async fn release(mut self) {
-        if let Some(returning) = self.give_back() {
-            drop(timeout(RETURN_PATIENCE, returning).await);
+        if let Some(returning) = self.start_release() {
+            drop(timeout(RETURN_TIMEOUT, returning).await);
         }
     }
 
@@ -191,7 +191,7 @@ impl Lease {
         Ok(sql(text, self.row()).execute(connection).await? == 1)
     }
 
-    fn give_back(&mut self) -> Option<JoinHandle<()>> {
+    fn start_release(&mut self) -> Option<JoinHandle<()>> {
         if self.is_over {
             return None;
         }
@@ -221,7 +221,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        drop(self.give_back());
+        drop(self.start_release());
     }
 }
 

@@ -46,7 +46,7 @@ const CHANGED_FOR: Duration = Duration::from_secs(1);
 #[async_trait::async_trait]
 impl AdmissionRecheck for Readmission {
     async fn confirm(&self) -> Result<()> {
-        let now = let_in(&self.app, self.rule, &self.credential, self.indicated.as_deref()).await?;
+        let now = authorize(&self.app, self.rule, &self.credential, self.indicated.as_deref()).await?;
         if now.tenant.id != self.caller.tenant.id {
             return Err(Error::unauthorized("the tenant no longer exists"));
         }
@@ -64,7 +64,7 @@ impl AdmissionRecheck for Readmission {
     }
 }
 
-async fn let_in(
+async fn authorize(
     app: &App,
     rule: &Rule,
     credential: &Credential,
@@ -98,7 +98,7 @@ pub async fn enforce(
         let credential = Credential::of(&app.auth, request.headers())?;
         is_session = matches!(credential, Credential::Session(_));
         let indicated = indicated_code(request.headers())?.map(str::to_owned);
-        let caller = let_in(&app, rule, &credential, indicated.as_deref()).await?;
+        let caller = authorize(&app, rule, &credential, indicated.as_deref()).await?;
         if rule.writes {
             count_write(&app, &caller)?;
         }
@@ -107,13 +107,13 @@ pub async fn enforce(
     }
     if rule.body == Body::Content || request.body().is_end_stream() {
         let answer = app.answer_budget.hold_answer(next.run(request).await, rule.writes).await;
-        return Ok(kept_from_others(with_position(&app, rule, answer), is_session));
+        return Ok(set_no_store(with_position(&app, rule, answer), is_session));
     }
     let reservation = BodyReservation::new(&app.body_budget);
     let recheck = readmission.map(|readmission| Arc::new(readmission) as _);
     request.extensions_mut().insert(body_rule(rule, &app.limits, reservation.clone(), recheck));
     let answer = app.answer_budget.hold_answer(reservation.scope(next.run(request)).await, rule.writes).await;
-    Ok(kept_from_others(with_position(&app, rule, answer), is_session))
+    Ok(set_no_store(with_position(&app, rule, answer), is_session))
 }
 
 /// Adds the change log's last position to answers of writes (book: explanation/freshness.md).
@@ -127,7 +127,7 @@ fn with_position(app: &App, rule: &Rule, mut answer: Response) -> Response {
 }
 
 /// Forbids caching: tokens imply this, cookies do not.
-fn kept_from_others(mut answer: Response, is_session: bool) -> Response {
+fn set_no_store(mut answer: Response, is_session: bool) -> Response {
     if is_session {
         let private = HeaderValue::from_static("private, no-store");
         answer.headers_mut().entry(header::CACHE_CONTROL).or_insert(private);

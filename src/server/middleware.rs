@@ -62,7 +62,7 @@ pub fn wrap(
         // One combined layer: the router boxes each layer per request.
         .layer(
             ServiceBuilder::new()
-                .map_request(without_odd_request_id)
+                .map_request(drop_invalid_request_id)
                 // The request id, before any log …
                 .layer(SetRequestIdLayer::x_request_id(MakeRequestUuid))
                 .layer(PropagateRequestIdLayer::x_request_id())
@@ -91,17 +91,17 @@ fn any_origin() -> CorsLayer {
             HeaderName::from_static("x-request-id"),
             REPLICA,
         ])
-        .max_age(LEAVE)
+        .max_age(PREFLIGHT_MAX_AGE)
 }
 
 /// Names the replica that answers (book: how-to/scale-out.md).
 const REPLICA: HeaderName = HeaderName::from_static("x-trawl-replica");
 
-const LEAVE: Duration = Duration::from_hours(1);
+const PREFLIGHT_MAX_AGE: Duration = Duration::from_hours(1);
 
 const REQUEST_ID_BYTES: usize = 128;
 
-fn without_odd_request_id(mut request: Request) -> Request {
+fn drop_invalid_request_id(mut request: Request) -> Request {
     let is_fit = |id: &HeaderValue| {
         (1..=REQUEST_ID_BYTES).contains(&id.len())
             && id.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))

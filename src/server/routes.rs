@@ -65,7 +65,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/oauth2/jwks" anyone() => oauth::metadata::show_keys;
     GET "/session" anyone() => session::show_session;
     GET "/session/start" anyone().writes() => session::start::begin_sign_in;
-    GET "/session/callback" anyone().writes() => session::callback::come_back;
+    GET "/session/callback" anyone().writes() => session::callback::handle_callback;
     POST "/session/end" anyone().writes() => session::end_session;
 
     // Directory

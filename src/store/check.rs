@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Damaged rows and pages that are told.
-const MOST_TOLD: u64 = 100;
+const MAX_REPORTED: u64 = 100;
 
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -82,7 +82,7 @@ fn compare(tables: &[Table], expected: &[Table], problems: &mut Vec<String>) {
 async fn damage(connection: &Connection) -> Result<Vec<String>> {
     let text = "SELECT integrity_check AS problem FROM pragma_integrity_check WHERE integrity_check <> 'ok' UNION ALL \
                 SELECT \"table\" || ': a row names a row of ' || parent || ' that is missing' FROM pragma_foreign_key_check";
-    sql(format!("SELECT problem FROM ({text}) LIMIT ?"), [MOST_TOLD.into()]).fetch_values(connection).await
+    sql(format!("SELECT problem FROM ({text}) LIMIT ?"), [MAX_REPORTED.into()]).fetch_values(connection).await
 }
 
 #[derive(FromRow)]

@@ -88,7 +88,7 @@ fn assert_current_file(page: &str, generated: &str) {
 
 /// Returns a text as a table's cell, without its citations.
 fn cell(text: &str) -> String {
-    let reference = regex::Regex::new(r" ?\((decisions|specification)[^)]*\)").unwrap();
+    let reference = regex::Regex::new(r" ?\(book: [^)]*\)").unwrap();
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     reference.replace_all(&line, "").trim_end_matches('.').replace('|', "\\|")
 }

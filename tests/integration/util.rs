@@ -59,10 +59,10 @@ pub(crate) mod zoo;
 use std::time::Duration;
 
 /// Limit of every wait.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Time between two looks at a condition without an event.
-const LOOK_EVERY: Duration = Duration::from_millis(5);
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 
 pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let waiting = async {
@@ -70,9 +70,9 @@ pub(crate) async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Opt
             if let Some(found) = look().await {
                 return found;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(LOOK_INTERVAL).await;
         }
     };
-    let found = tokio::time::timeout(PATIENCE, waiting).await;
-    found.unwrap_or_else(|_| panic!("{what}: not within {PATIENCE:?}"))
+    let found = tokio::time::timeout(TIMEOUT, waiting).await;
+    found.unwrap_or_else(|_| panic!("{what}: not within {TIMEOUT:?}"))
 }

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 const FIRST_MILLISECONDS: f64 = 1e11;
 
 /// Shorter texts are dates without separators.
-const LEAST_DIGITS: usize = 9;
+const MIN_DIGITS: usize = 9;
 
 /// Seconds or milliseconds since 1970 as milliseconds.
 pub(super) fn from_number(number: f64) -> Option<i64> {
@@ -24,7 +24,7 @@ pub(super) fn from_number(number: f64) -> Option<i64> {
 pub(super) fn from_text(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    if digits >= LEAST_DIGITS
+    if digits >= MIN_DIGITS
         && let Ok(number) = text.parse()
     {
         return from_number(number);

@@ -11,7 +11,7 @@ use url::Url;
 use crate::zoo::{self, Fault, Running};
 
 /// A busy machine must not turn an answer into a late one.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 const IMPATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) fn settings(url: Url, method: Method, authentication: Authentication) -> SourceSettings {
@@ -21,7 +21,7 @@ pub(crate) fn settings(url: Url, method: Method, authentication: Authentication)
         mapping: None,
         authentication,
         identity: None,
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         max_concurrency: 1,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
     }
@@ -32,7 +32,7 @@ pub(crate) fn settings_of(running: &Running, method: Method) -> SourceSettings {
 }
 
 pub(crate) fn timeout_of(fault: &Fault) -> Duration {
-    if fault.status == "timeout" { IMPATIENCE } else { PATIENCE }
+    if fault.status == "timeout" { IMPATIENCE } else { TIMEOUT }
 }
 
 pub(crate) fn client(running: &Running, settings: SourceSettings) -> SourceClient {

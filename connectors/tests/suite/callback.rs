@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use trawl_connectors::{AddressRules, CallbackClient, CallbackError};
 use url::Url;
 
-use crate::support::{PATIENCE, Server};
+use crate::support::{Server, TIMEOUT};
 
 /// Long enough for a request, and short enough to wait for.
 const SHORTLY: Duration = Duration::from_millis(500);
@@ -22,7 +22,7 @@ async fn post_within(url: &Url, listed: &[&str], within: Duration) -> Result<(),
 }
 
 async fn post(url: &Url) -> Result<(), CallbackError> {
-    post_within(url, &["127.0.0.1"], PATIENCE).await
+    post_within(url, &["127.0.0.1"], TIMEOUT).await
 }
 
 /// A body of pieces; without `is_whole` it hangs after them.
@@ -126,7 +126,7 @@ async fn head_of_the_answer_decides_and_connection_closes() {
     for head in ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
         let late = post_within(&url, &["127.0.0.1"], SHORTLY);
         // The machine may be too busy for the call.
-        let (late, _) = tokio::join!(late, tokio::time::timeout(PATIENCE, answer_with(&listener, head)));
+        let (late, _) = tokio::join!(late, tokio::time::timeout(TIMEOUT, answer_with(&listener, head)));
         assert_eq!(late, Err(CallbackError::Timeout(SHORTLY)), "{head}");
     }
 }
@@ -163,7 +163,7 @@ async fn callback_is_refused_by_the_address_rules() {
     let server = start().await;
     let port = server.base.port().unwrap();
     let to = async |text: &str, listed: &[&str]| {
-        post_within(&Url::parse(text).unwrap(), listed, PATIENCE).await.unwrap_err().to_string()
+        post_within(&Url::parse(text).unwrap(), listed, TIMEOUT).await.unwrap_err().to_string()
     };
     for (url, listed, reason) in [
         (format!("http://127.0.0.1:{port}/ok"), &[][..], "must be https"),

@@ -15,7 +15,7 @@ use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettin
 use url::Url;
 
 use crate::support::{
-    PATIENCE, QUESTION, Server, connect, good_answer, json_answer, page, search_error, start_closing,
+    QUESTION, Server, TIMEOUT, connect, good_answer, json_answer, page, search_error, start_closing,
     status_answer,
 };
 
@@ -257,7 +257,7 @@ async fn dropped_search_ends_its_request_and_frees_its_permit() {
     coming.recv().await.unwrap();
     searching.abort();
 
-    tokio::time::timeout(PATIENCE, going.recv()).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, going.recv()).await.unwrap().unwrap();
     client.search(&QUESTION).await.unwrap();
 }
 

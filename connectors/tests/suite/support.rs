@@ -22,7 +22,7 @@ use trawl_connectors::{
 use url::Url;
 
 /// Reached by failed tests only.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const QUESTION: Question<'static> =
     Question { keyword: "budget", limit: 10, cursor: None, person: None };
@@ -90,7 +90,7 @@ impl Server {
             mapping: None,
             authentication: Authentication::None,
             identity: None,
-            timeout: PATIENCE,
+            timeout: TIMEOUT,
             max_concurrency: 64,
             max_body_bytes: DEFAULT_MAX_BODY_BYTES,
         }

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use trawl_connectors::{Authentication, ClientCredentials, Method, SourceError, SourceSettings};
 
 use crate::support::{
-    PATIENCE, QUESTION, Received, Server, connect, good_answer, json_answer, page, start_closing,
+    QUESTION, Received, Server, TIMEOUT, connect, good_answer, json_answer, page, start_closing,
     status_answer, token_answer,
 };
 
@@ -274,8 +274,8 @@ async fn fetch_outlives_its_cancelled_search() {
     release.send(()).unwrap();
 
     // The abandoned fetch makes a second attempt, which the next search joins.
-    tokio::time::timeout(PATIENCE, coming.recv()).await.unwrap().unwrap();
-    tokio::time::timeout(PATIENCE, client.search(&QUESTION)).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, coming.recv()).await.unwrap().unwrap();
+    tokio::time::timeout(TIMEOUT, client.search(&QUESTION)).await.unwrap().unwrap();
     assert_eq!(server.received("/token").len(), 2);
 }
 

@@ -1,7 +1,7 @@
 use axum::http::Method as HttpMethod;
 use trawl_connectors::{Authentication, Method, SourceError, SourceSettings};
 
-use crate::support::{PATIENCE, QUESTION, Server, connect, good_answer, status_answer, token_answer};
+use crate::support::{QUESTION, Server, TIMEOUT, connect, good_answer, status_answer, token_answer};
 
 #[tokio::test]
 async fn search_after_warming_needs_no_token_or_connection() {
@@ -39,7 +39,7 @@ async fn warming_reports_the_error_of_a_search() {
 
     let silent = Server::start(|_| std::future::pending()).await;
     let authentication = Authentication::OAuth2Client(silent.credentials());
-    let timeout = PATIENCE / 1_000;
+    let timeout = TIMEOUT / 1_000;
     let settings = SourceSettings { authentication, timeout, ..silent.settings(Method::Get) };
     assert_eq!(connect(settings).unwrap().warm().await, Err(SourceError::Timeout));
 }

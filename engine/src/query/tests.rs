@@ -197,7 +197,7 @@ fn stop_words_are_dropped_unless_alone() {
 
 #[test]
 fn asking_words_are_dropped_beside_two_others() {
-    let without = |keyword: &str| Query::parse(keyword).without_asking_words().clauses;
+    let without = |keyword: &str| Query::parse(keyword).without_question_words().clauses;
     assert_eq!(without("when is the budget due"), clauses("budget due"));
     assert_eq!(without("请问 报销流程 怎么 走"), clauses("报销流程 走"));
     for name in ["he wei", "IT", "the report", "to be or not to be"] {

@@ -17,7 +17,7 @@ const IMPORT_COMMIT: u64 = 10_000;
 const BATCH: u64 = 1_000;
 /// One document in this many is replaced after the import, and one removed.
 const CHANGED: u64 = 100;
-const TELL_EVERY: u64 = 500_000;
+const TELL_INTERVAL: u64 = 500_000;
 /// Marks a complete index.
 const FACTS: &str = "facts.json";
 
@@ -104,7 +104,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
             if uncommitted >= IMPORT_COMMIT || done == documents {
                 commit(&mut writer);
             }
-            if done.is_multiple_of(TELL_EVERY) {
+            if done.is_multiple_of(TELL_INTERVAL) {
                 let rate = done as f64 / started.elapsed().as_secs_f64();
                 let (segments, memory) = (index.snapshot().segments(), resident::anonymous() >> 20);
                 eprintln!(

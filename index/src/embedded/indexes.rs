@@ -103,7 +103,7 @@ impl Indexes for EmbeddedIndexes {
         Ok(self.searched(opened))
     }
 
-    async fn open_beside(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
+    async fn open_replacement(&mut self, searched: Box<dyn Sink>) -> Result<BesideIndexes, Failure> {
         let opened = self.on_directories(move |directories| {
             drop(searched);
             Ok((directories.open(Share::Least)?, directories.open_fresh()?))
@@ -112,7 +112,7 @@ impl Indexes for EmbeddedIndexes {
         Ok(BesideIndexes { searched: self.searched(searched), fresh: self.sink(fresh) })
     }
 
-    async fn exchange(&mut self, indexes: BesideIndexes) -> Result<(), Failure> {
+    async fn swap(&mut self, indexes: BesideIndexes) -> Result<(), Failure> {
         let BesideIndexes { searched, fresh } = indexes;
         fresh.close().await?;
         self.on_directories(move |directories| {

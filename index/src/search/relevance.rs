@@ -131,7 +131,7 @@ fn without_missing<'r>(
     budget: &mut StepBudget,
 ) -> Result<Cow<'r, Request>, SearchError> {
     let mut missing = Vec::new();
-    for whole in request.query.wholes() {
+    for whole in request.query.whole_token_queries() {
         let query = Arc::new(whole.clone());
         let mut is_found = false;
         for scope in scopes {

@@ -13,7 +13,7 @@ pub(super) async fn without_missing(
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Request, Failure> {
-    let mut wholes = request.query.wholes();
+    let mut wholes = request.query.whole_token_queries();
     if wholes.is_empty() {
         return Ok(request.clone());
     }

@@ -189,7 +189,7 @@ impl Writer {
             self.sink().commit(checkpoint, None).await?;
             let open = match self.open.take().unwrap() {
                 Open::Beside(beside) => {
-                    self.indexes.exchange(beside).await?;
+                    self.indexes.swap(beside).await?;
                     Open::Searched(self.indexes.open().await?.sink)
                 }
                 searched @ Open::Searched(_) => searched,
@@ -202,7 +202,7 @@ impl Writer {
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
         let (Open::Searched(sink) | Open::Beside(BesideIndexes { searched: sink, .. })) =
             self.open.take().unwrap();
-        self.open = Some(Open::Beside(run(self.indexes.open_beside(sink))?));
+        self.open = Some(Open::Beside(run(self.indexes.open_replacement(sink))?));
         Ok(())
     }
 

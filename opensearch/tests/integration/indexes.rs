@@ -57,7 +57,7 @@ fn progress_of_the_leader_is_read_by_every_replica() {
         assert_eq!(reader.progress().await.unwrap(), Some(progress.clone()));
         assert!(reader.view().generation() > before);
 
-        leader.open_beside().await.unwrap();
+        leader.open_replacement().await.unwrap();
         let beside = Some(GenerationProgress { number: 2, ..empty });
         let progress = SharedProgress { beside, ..progress };
         assert_eq!(reader.progress().await.unwrap(), Some(progress));
@@ -81,7 +81,7 @@ fn wanted_rebuild_is_noted_beside_commits_until_it_begins() {
         assert!(is_wanted().await);
         leader.open().await.unwrap();
         assert!(is_wanted().await);
-        leader.open_beside().await.unwrap();
+        leader.open_replacement().await.unwrap();
         assert!(!is_wanted().await);
     });
 }
@@ -128,9 +128,9 @@ fn large_tenant_is_found_in_indexes_of_its_own() {
 
         // The next generation has another list, which this replica has not read.
         leader.indexes.set_own_tenants([4]);
-        leader.open_beside().await.unwrap();
+        leader.open_replacement().await.unwrap();
         write(leader.fresh(), documents(), 2).await.unwrap();
-        leader.exchange().await.unwrap();
+        leader.swap().await.unwrap();
         assert_eq!(both(&reader).await, [["a"], ["b"]]);
         leader.open().await.unwrap();
         assert_eq!(installation.indexes().await, ["contents-g2", "contents-t4-g2"]);
@@ -268,7 +268,7 @@ fn wiping_leaves_one_empty_generation() {
         let installation = Installation::new();
         let mut leader = installation.leader().await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
-        leader.open_beside().await.unwrap();
+        leader.open_replacement().await.unwrap();
         let mut leader = Leader::of(OpenSearchIndexes::new(installation.replica()));
         leader.open_wiped().await.unwrap();
         assert_eq!(leader.sink().checkpoint(), None);

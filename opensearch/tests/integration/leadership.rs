@@ -40,14 +40,14 @@ fn replaced_leader_cannot_finish_its_rebuild() {
         let installation = Installation::new();
         let mut first = installation.leader().await;
         write(first.sink(), vec![harbour("old")], 1).await.unwrap();
-        first.open_beside().await.unwrap();
+        first.open_replacement().await.unwrap();
         write(first.fresh(), vec![harbour("fresh")], 2).await.unwrap();
 
         let mut second = Leader::of(OpenSearchIndexes::new(installation.replica()));
         assert_eq!(second.open().await.unwrap(), (true, None));
         assert!(is_replaced(first.fresh().commit(&checkpoint(3), None).await));
         assert!(first.fresh().apply(vec![harbour("fresh")]).await.is_err(), "its index is gone");
-        assert!(is_replaced(first.exchange().await));
+        assert!(is_replaced(first.swap().await));
         assert_eq!(ages(&installation).await, ["old"]);
         assert_eq!(installation.indexes().await, ["article-g1", "contents-g1"]);
         write(second.sink(), vec![harbour("new")], 2).await.unwrap();
@@ -68,7 +68,7 @@ fn bulk_of_a_replaced_leader_creates_no_index() {
             assert!(request.body(body).send().await.unwrap().status().is_success());
         };
         let mut first = installation.leader().await;
-        first.open_beside().await.unwrap();
+        first.open_replacement().await.unwrap();
         let _second = installation.leader().await;
         allow(Some(&pattern)).await;
         let late = first.fresh().apply(vec![harbour("fresh")]).await;
@@ -98,7 +98,7 @@ impl Work {
         let mut leader = installation.leader_at(proxy.url.clone()).await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
         if self == Self::Exchange {
-            leader.open_beside().await.unwrap();
+            leader.open_replacement().await.unwrap();
             write(leader.fresh(), vec![harbour("fresh")], 2).await.unwrap();
         }
         leader
@@ -108,8 +108,8 @@ impl Work {
         match self {
             Self::FirstOpen | Self::Open => leader.open().await.map(drop),
             Self::OpenWiped => leader.open_wiped().await,
-            Self::OpenBeside => leader.open_beside().await,
-            Self::Exchange => leader.exchange().await,
+            Self::OpenBeside => leader.open_replacement().await,
+            Self::Exchange => leader.swap().await,
         }
     }
 }

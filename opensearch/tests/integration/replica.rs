@@ -100,13 +100,13 @@ impl Leader {
         Ok(())
     }
 
-    pub(crate) async fn open_beside(&mut self) -> Result<(), Failure> {
-        self.beside = Some(self.indexes.open_beside(self.searched.take().unwrap()).await?);
+    pub(crate) async fn open_replacement(&mut self) -> Result<(), Failure> {
+        self.beside = Some(self.indexes.open_replacement(self.searched.take().unwrap()).await?);
         Ok(())
     }
 
-    pub(crate) async fn exchange(&mut self) -> Result<(), Failure> {
-        self.indexes.exchange(self.beside.take().unwrap()).await
+    pub(crate) async fn swap(&mut self) -> Result<(), Failure> {
+        self.indexes.swap(self.beside.take().unwrap()).await
     }
 
     /// The sink of the searched index.
@@ -123,9 +123,9 @@ impl Leader {
 
     /// Replaces all documents by the one of [`harbour`].
     pub(crate) async fn rebuild(&mut self, age: &str, position: i64) {
-        self.open_beside().await.unwrap();
+        self.open_replacement().await.unwrap();
         write(self.fresh(), vec![harbour(age)], position).await.unwrap();
-        self.exchange().await.unwrap();
+        self.swap().await.unwrap();
         self.open().await.unwrap();
     }
 }

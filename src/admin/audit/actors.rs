@@ -21,7 +21,7 @@ const OPERATOR: &str = "operator:";
 pub(super) struct NamedDeed {
     /// The record.
     #[serde(flatten)]
-    pub(super) deed: KeptDeed,
+    pub(super) event: KeptDeed,
     /// The application's name; null if it is not registered.
     pub(super) application: Option<String>,
     /// The person's name; null if it is not known.
@@ -31,8 +31,8 @@ pub(super) struct NamedDeed {
 /// Adds the names of the actors.
 ///
 /// A person belongs to the tenant of the application, or to that of the operator.
-pub(super) async fn name_actors(connection: &Connection, deeds: Vec<KeptDeed>) -> Result<Vec<NamedDeed>> {
-    let client_ids: BTreeSet<&str> = deeds.iter().filter_map(|deed| deed.client_id.as_deref()).collect();
+pub(super) async fn name_actors(connection: &Connection, events: Vec<KeptDeed>) -> Result<Vec<NamedDeed>> {
+    let client_ids: BTreeSet<&str> = events.iter().filter_map(|event| event.client_id.as_deref()).collect();
     let client_ids: Vec<&str> = client_ids.into_iter().collect();
     let mut homes = HashMap::new();
     for operator in client_ids.iter().filter(|id| id.starts_with(OPERATOR)) {
@@ -46,10 +46,10 @@ pub(super) async fn name_actors(connection: &Connection, deeds: Vec<KeptDeed>) -
         homes.insert(client_id.clone(), tenant_id);
         applications.insert(client_id, name);
     }
-    let home_of = |deed: &KeptDeed| homes.get(deed.client_id.as_deref()?).copied();
+    let home_of = |event: &KeptDeed| homes.get(event.client_id.as_deref()?).copied();
     let mut asked: BTreeMap<i64, BTreeSet<&str>> = BTreeMap::new();
-    for deed in &deeds {
-        if let (Some(tenant_id), Some(user_id)) = (home_of(deed), deed.user_id.as_deref()) {
+    for event in &events {
+        if let (Some(tenant_id), Some(user_id)) = (home_of(event), event.user_id.as_deref()) {
             asked.entry(tenant_id).or_default().insert(user_id);
         }
     }
@@ -60,11 +60,11 @@ pub(super) async fn name_actors(connection: &Connection, deeds: Vec<KeptDeed>) -
             people.insert((tenant_id, user_id), name);
         }
     }
-    let named = deeds.into_iter().map(|deed| {
-        let application = deed.client_id.as_ref().and_then(|id| applications.get(id)).cloned();
-        let person = home_of(&deed).zip(deed.user_id.clone());
+    let named = events.into_iter().map(|event| {
+        let application = event.client_id.as_ref().and_then(|id| applications.get(id)).cloned();
+        let person = home_of(&event).zip(event.user_id.clone());
         let person = person.and_then(|person| people.get(&person)).cloned();
-        NamedDeed { deed, application, person }
+        NamedDeed { event, application, person }
     });
     Ok(named.collect())
 }

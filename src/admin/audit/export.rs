@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Records of one export.
-const MOST: u64 = 100_000;
+const MAX_ITEMS: u64 = 100_000;
 
 /// Records in memory at once.
 const PORTION: u64 = 1_000;
@@ -58,9 +58,9 @@ pub(super) enum Format {
 /// # Errors
 /// 400 where they are too many.
 pub(super) async fn export(store: Store, filter: Filter, format: Format) -> Result<Response> {
-    if records::count(store.reader(), filter.clone(), MOST + 1).await? > MOST {
+    if records::count(store.reader(), filter.clone(), MAX_ITEMS + 1).await? > MAX_ITEMS {
         return Err(Error::bad_request(format!(
-            "from: the filter finds more than {MOST} records, the maximum of an export; narrow it by from and to"
+            "from: the filter finds more than {MAX_ITEMS} records, the maximum of an export; narrow it by from and to"
         )));
     }
     let (content_type, name, first) = match format {
@@ -88,13 +88,13 @@ pub(super) async fn export(store: Store, filter: Filter, format: Format) -> Resu
 
 /// Appends one portion; returns the end of a full one.
 async fn read(store: &Store, filter: &Filter, format: Format, text: &mut String) -> Result<Option<i64>> {
-    let deeds = records::list(store.reader(), filter.clone(), PORTION).await?;
-    let end = deeds.last().map(|deed| deed.id).filter(|_| deeds.len() as u64 == PORTION);
-    for deed in name_actors(store.reader(), deeds).await? {
+    let events = records::list(store.reader(), filter.clone(), PORTION).await?;
+    let end = events.last().map(|event| event.id).filter(|_| events.len() as u64 == PORTION);
+    for event in name_actors(store.reader(), events).await? {
         match format {
-            Format::Csv => text.push_str(&row(deed)),
+            Format::Csv => text.push_str(&row(event)),
             Format::Json | Format::Ndjson => {
-                text.push_str(&serde_json::to_string(&deed).map_err(Error::internal)?);
+                text.push_str(&serde_json::to_string(&event).map_err(Error::internal)?);
                 text.push('\n');
             }
         }
@@ -102,20 +102,20 @@ async fn read(store: &Store, filter: &Filter, format: Format, text: &mut String)
     Ok(end)
 }
 
-fn row(NamedDeed { deed, application, person }: NamedDeed) -> String {
+fn row(NamedDeed { event, application, person }: NamedDeed) -> String {
     let optional = Option::unwrap_or_default;
     line([
-        deed.id.to_string(),
-        rfc3339(deed.at),
-        optional(deed.tenant),
-        optional(deed.client_id),
+        event.id.to_string(),
+        rfc3339(event.at),
+        optional(event.tenant),
+        optional(event.client_id),
         optional(application),
-        optional(deed.user_id),
+        optional(event.user_id),
         optional(person),
-        deed.action,
-        deed.object_kind,
-        deed.object_id,
-        deed.details.to_string(),
+        event.action,
+        event.object_kind,
+        event.object_id,
+        event.details.to_string(),
     ])
 }
 

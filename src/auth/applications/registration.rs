@@ -136,7 +136,7 @@ fn check(new: &NewApplication) -> Result<Scopes> {
 }
 
 /// Limit per request; tenants it registers are added.
-const MOST_BOUND: usize = 10_000;
+const MAX_BOUND: usize = 10_000;
 
 /// Checks the bound tenants.
 ///
@@ -149,8 +149,8 @@ pub fn check_bound(field: &str, kind: Kind, bound: &[String]) -> Result<()> {
             "{field}: only domain applications may be bound to tenants; this one is of kind {kind}"
         ));
     }
-    if bound.len() > MOST_BOUND {
-        return wrong(format!("{field}: must be at most {MOST_BOUND} tenant codes"));
+    if bound.len() > MAX_BOUND {
+        return wrong(format!("{field}: must be at most {MAX_BOUND} tenant codes"));
     }
     let mut seen = HashSet::new();
     for (place, code) in bound.iter().enumerate() {

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The least recently used are removed.
-const MOST_OF_ONE_PERSON: u64 = 50;
+const MAX_OF_ONE_PERSON: u64 = 50;
 
 /// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Authenticator {
             Box::pin(async move {
                 sessions::insert(transaction, id, &signed_in, now_millis()).await?;
                 let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
-                if sessions::remove_above(transaction, tenant_id, user_id, MOST_OF_ONE_PERSON).await? {
+                if sessions::remove_above(transaction, tenant_id, user_id, MAX_OF_ONE_PERSON).await? {
                     transaction.invalidate(Cached::Identities(tenant_id));
                 }
                 Ok(())

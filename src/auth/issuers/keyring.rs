@@ -31,13 +31,13 @@ const FRESH_FOR: Duration = Duration::from_hours(1);
 
 const FETCH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Burst of fetches; then one per [`FETCH_EVERY`].
+/// Burst of fetches; then one per [`FETCH_INTERVAL`].
 const FETCHES_AT_ONCE: NonZeroU32 = NonZeroU32::new(5).unwrap();
-const FETCH_EVERY: Duration = Duration::from_secs(10);
+const FETCH_INTERVAL: Duration = Duration::from_secs(10);
 
-const MOST_BYTES: usize = 256 << 10;
+const MAX_BYTES: usize = 256 << 10;
 
-const MOST_KEYS: usize = 100;
+const MAX_KEYS: usize = 100;
 
 pub(super) struct Key {
     pub(super) verifying: DecodingKey,
@@ -56,7 +56,7 @@ pub(super) type Document = BoxFuture<'static, std::result::Result<Vec<u8>, Strin
 pub(super) fn over_guarded_connections(rules: AddressRules) -> Documents {
     Box::new(move |url| {
         let rules = rules.clone();
-        let fetched = async move { fetch_document("the issuer", &url, &rules, MOST_BYTES).await };
+        let fetched = async move { fetch_document("the issuer", &url, &rules, MAX_BYTES).await };
         fetched.map(|document| document.map_err(|error| error.to_string())).boxed()
     })
 }
@@ -103,7 +103,7 @@ pub(super) struct Keyring {
 
 impl Keyring {
     pub(super) fn new(issuer: String, documents: Documents) -> Self {
-        let quota = Quota::with_period(FETCH_EVERY).unwrap_or(Quota::per_minute(FETCHES_AT_ONCE));
+        let quota = Quota::with_period(FETCH_INTERVAL).unwrap_or(Quota::per_minute(FETCHES_AT_ONCE));
         Self {
             inner: Arc::new(Inner { issuer, documents, current: ArcSwapOption::empty() }),
             latest: Mutex::new(None),
@@ -147,7 +147,7 @@ impl Keyring {
             }
             return Ok(Arc::clone(&current.endpoints));
         }
-        let away = || Error::unavailable("the issuer is unavailable at the moment", FETCH_EVERY);
+        let away = || Error::unavailable("the issuer is unavailable at the moment", FETCH_INTERVAL);
         let keys = self.fetch().ok_or_else(away)?.await.map_err(|_| away())?;
         Ok(Arc::clone(&keys.endpoints))
     }
@@ -182,7 +182,7 @@ impl Keyring {
 }
 
 fn unavailable() -> Error {
-    Error::unavailable("the keys of the token's issuer cannot be fetched at the moment", FETCH_EVERY)
+    Error::unavailable("the keys of the token's issuer cannot be fetched at the moment", FETCH_INTERVAL)
 }
 
 #[derive(Deserialize)]
@@ -208,7 +208,7 @@ impl Inner {
         let set: KeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
         // A useless key does not discard the others.
         let by_id: HashMap<String, Arc<Key>> =
-            set.keys.iter().filter_map(|key| read_key(key)).take(MOST_KEYS).collect();
+            set.keys.iter().filter_map(|key| read_key(key)).take(MAX_KEYS).collect();
         if by_id.is_empty() {
             return Err("its key set holds no key with an id that verifies signatures".into());
         }

@@ -32,7 +32,7 @@ const AT_ONCE: usize = 32;
 
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
-const MOST_BYTES: usize = 64 << 10;
+const MAX_BYTES: usize = 64 << 10;
 
 const ID_BYTES: usize = 9;
 
@@ -217,7 +217,7 @@ impl<'c> AsyncHttpClient<'c> for GuardedHttpClient {
     type Future = BoxFuture<'c, std::result::Result<HttpResponse, SourceError>>;
 
     fn call(&'c self, request: HttpRequest) -> Self::Future {
-        exchange_document("the issuer's token endpoint", request, &self.0, MOST_BYTES).boxed()
+        exchange_document("the issuer's token endpoint", request, &self.0, MAX_BYTES).boxed()
     }
 }
 

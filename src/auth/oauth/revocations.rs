@@ -3,7 +3,7 @@
 //! Cached callers skip this check, so revocations invalidate them.
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{applications::Application, caller::Authenticator, revoked_tokens, tenants},
     error::{Kind, Result},
     store::Cached,
@@ -37,12 +37,12 @@ impl Authenticator {
                     return Ok(());
                 }
                 if let Some(tenant) = tenants::find_by_id(transaction, tenant_id).await? {
-                    let mut deed = Deed::new("revoke", "token", claims.jti);
+                    let mut event = AuditEvent::new("revoke", "token", claims.jti);
                     if claims.user.is_some() {
-                        deed = deed.with("userId", claims.sub);
+                        event = event.with("userId", claims.sub);
                     }
                     let actor = Actor::application(&claims.client_id);
-                    audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                    audit::record(transaction, &actor, &tenant, vec![event]).await?;
                 }
                 transaction.invalidate(Cached::Identities(tenant_id));
                 Ok(())

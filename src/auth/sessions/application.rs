@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications::{self, Application, Credentials, Kind, LoginClient, NewApplication},
         caller::Authenticator,
@@ -49,9 +49,9 @@ impl Authenticator {
         let (keys, tenant, redirect_uri) = (Arc::clone(keys), tenant.clone(), redirect_uri.to_owned());
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                let deed = if applications::find(transaction, &client_id).await?.is_some() {
+                let event = if applications::find(transaction, &client_id).await?.is_some() {
                     applications::set_redirect_uri(transaction, &client_id, &redirect_uri).await?;
-                    Deed::new("change", "application", client_id.as_str())
+                    AuditEvent::new("change", "application", client_id.as_str())
                         .with("fields", vec!["redirectUris"])
                 } else {
                     let new = described(&tenant, redirect_uri);
@@ -60,10 +60,11 @@ impl Authenticator {
                     applications::insert(transaction, tenant.id, &new, &credentials).await?;
                     // A recreated one does not revive old tokens and sessions.
                     applications::set_epoch(transaction, &client_id, now_millis()).await?;
-                    Deed::new("create", "application", client_id.as_str()).with("kind", new.kind.as_str())
+                    AuditEvent::new("create", "application", client_id.as_str())
+                        .with("kind", new.kind.as_str())
                 };
                 let actor = Actor::application(&client_id);
-                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                audit::record(transaction, &actor, &tenant, vec![event]).await?;
                 let application = applications::find(transaction, &client_id).await?;
                 application.ok_or_else(|| Error::unauthorized("the tenant no longer exists"))
             })

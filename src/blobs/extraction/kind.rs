@@ -54,7 +54,7 @@ pub(super) enum Kind {
 /// Bytes that suffice to detect a text.
 pub(super) const LOOKED_AT: usize = 8 << 10;
 
-const MOST_ENTRIES: usize = 20_000;
+const MAX_ENTRIES: usize = 20_000;
 
 impl Kind {
     pub(super) fn of(content: &[u8], read_as: TextFormat) -> Self {
@@ -77,7 +77,7 @@ impl Kind {
 
     fn in_archive(content: &[u8]) -> Self {
         let Ok(archive) = ZipArchive::new(Cursor::new(content)) else { return Self::Other };
-        if archive.len() > MOST_ENTRIES {
+        if archive.len() > MAX_ENTRIES {
             return Self::Other;
         }
         let has = |name: &str| archive.index_for_name(name).is_some();

@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 use super::{Stop, Text};
 
-const MOST_INFLATED: u64 = 64 << 20;
+const MAX_INFLATED: u64 = 64 << 20;
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
@@ -65,7 +65,7 @@ struct Parts<'a> {
 impl<'a> Parts<'a> {
     fn open(content: &'a [u8]) -> Result<Self, Stop> {
         let archive = ZipArchive::new(Cursor::new(content)).map_err(Stop::unreadable)?;
-        Ok(Self { archive, left: MOST_INFLATED })
+        Ok(Self { archive, left: MAX_INFLATED })
     }
 
     /// Reads parts named by prefix, number and `.xml`, by number.

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use trawl_connectors::html_to_text;
 
-use super::{MOST_PLAIN_BYTES, Stop, Text};
+use super::{MAX_PLAIN_BYTES, Stop, Text};
 
 /// Bytes in which an HTML page declares its encoding.
 const DECLARED_WITHIN: usize = 1_024;
@@ -60,7 +60,7 @@ fn declared(content: &[u8]) -> Option<&'static Encoding> {
 
 /// Decodes by byte order mark, valid UTF-8, declared encoding, then detection.
 fn decode<'a>(content: &'a [u8], declared: Option<&'static Encoding>) -> Cow<'a, str> {
-    let most = usize::try_from(MOST_PLAIN_BYTES).unwrap_or(usize::MAX);
+    let most = usize::try_from(MAX_PLAIN_BYTES).unwrap_or(usize::MAX);
     let beginning = &content[..content.len().min(most)];
     if let Some((encoding, mark)) = Encoding::for_bom(beginning) {
         return encoding.decode_without_bom_handling(&beginning[mark..]).0;

@@ -2,7 +2,7 @@
 
 use std::io::{Read, stdin, stdout};
 
-use super::{MOST_BYTES, Stop, Text, TextFormat, extract};
+use super::{MAX_BYTES, Stop, Text, TextFormat, extract};
 use crate::sandbox::{ProcessLimits, confine};
 
 /// Address space limit, in bytes.
@@ -37,7 +37,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     };
     confine(limits)?;
     let mut content = Vec::new();
-    stdin().lock().take(MOST_BYTES).read_to_end(&mut content)?;
+    stdin().lock().take(MAX_BYTES).read_to_end(&mut content)?;
     let mut text = Text::new(stdout().lock(), options.most_bytes);
     let extracted = extract(&content, options.read_as, !options.part, &mut text);
     text.flush()?;

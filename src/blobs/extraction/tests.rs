@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use proptest::prelude::*;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{MOST_PLAIN_BYTES, Stop, Text, TextFormat, extract, kind::may_have_text};
+use super::{MAX_PLAIN_BYTES, Stop, Text, TextFormat, extract, kind::may_have_text};
 
 fn read_bounded(content: &[u8], extension: &str, most_bytes: usize) -> (String, Result<(), Stop>) {
     let mut written = Vec::new();
@@ -87,7 +87,7 @@ fn a_large_text_is_read_in_part_and_cut_between_characters() {
     assert_eq!(text, "潮".repeat(333));
     let (text, ended) = read_bounded(long.as_bytes(), "txt", 1 << 30);
     ended.unwrap();
-    assert_eq!(text.len() as u64, MOST_PLAIN_BYTES / 3 * 3);
+    assert_eq!(text.len() as u64, MAX_PLAIN_BYTES / 3 * 3);
 }
 
 #[test]

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    MOST_BYTES, MOST_PLAIN_BYTES, TextFormat,
+    MAX_BYTES, MAX_PLAIN_BYTES, TextFormat,
     fair_queue::turns,
     process::{ExtractionOutcome, TextReader},
 };
@@ -36,7 +36,7 @@ const AT_ONCE: usize = 2;
 const REPLICAS: usize = 8;
 
 /// Requests per tenant above which commits do not wait.
-const MOST_ASKED: usize = 200;
+const MAX_ASKED: usize = 200;
 
 /// Delays before retries. The result of the last one is final.
 const TRIED_AGAIN_AFTER: [Duration; 3] =
@@ -44,7 +44,7 @@ const TRIED_AGAIN_AFTER: [Duration; 3] =
 
 const RETRY_AFTER: Duration = Duration::from_secs(5);
 
-const LOOK_EVERY: Duration = Duration::from_mins(1);
+const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The extraction service.
 pub struct Texts {
@@ -149,7 +149,7 @@ impl Texts {
             let mut asked = self.work.lock();
             let first = asked.first.entry(tenant_id).or_default();
             if !first.contains(&sequence) {
-                if first.len() >= MOST_ASKED {
+                if first.len() >= MAX_ASKED {
                     return;
                 }
                 first.push_back(sequence);
@@ -187,7 +187,7 @@ impl ExtractionState {
             };
             let Some(pause) = pause else { continue };
             // After a failure only requests are tried.
-            let is_idle = pause == LOOK_EVERY;
+            let is_idle = pause == LOOK_INTERVAL;
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = self.hurry.notified() => {}
@@ -200,7 +200,7 @@ impl ExtractionState {
     async fn make_step(&self) -> Option<Duration> {
         let (in_hand, _lease) = match self.take().await {
             Ok(Some(taken)) => taken,
-            Ok(None) => return Some(LOOK_EVERY),
+            Ok(None) => return Some(LOOK_INTERVAL),
             Err(error) => {
                 tracing::warn!(%error, "contents without extracted text could not be listed");
                 return Some(RETRY_AFTER);
@@ -327,8 +327,8 @@ impl ExtractionState {
         if size == 0 {
             return Ok(ExtractionOutcome::Ended(String::new()));
         }
-        let is_whole = size <= MOST_BYTES;
-        let range = 0..if is_whole { size } else { MOST_PLAIN_BYTES };
+        let is_whole = size <= MAX_BYTES;
+        let range = 0..if is_whole { size } else { MAX_PLAIN_BYTES };
         let (contents, store_key) = (Arc::clone(&self.contents), unread.store_key.clone());
         // Opened lazily, so that the timeout covers a silent store.
         let content =

@@ -22,7 +22,7 @@ use crate::{
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Maximum response length; malware names are short.
-const MOST_ANSWERED: u64 = 4 << 10;
+const MAX_ANSWERED: u64 = 4 << 10;
 
 const CHUNK: usize = 256 << 10;
 
@@ -164,7 +164,7 @@ enum Answer {
 
 async fn read_answer(from: impl AsyncRead + Unpin) -> Result<Answer, Failure> {
     let mut answer = Vec::new();
-    let read = BufReader::new(from.take(MOST_ANSWERED)).read_until(0, &mut answer).await;
+    let read = BufReader::new(from.take(MAX_ANSWERED)).read_until(0, &mut answer).await;
     if let Err(error) = read
         && answer.is_empty()
     {

@@ -26,7 +26,7 @@ use super::{
 use crate::cli::client::{ApiClient, CallError};
 
 const STANDARD_INPUT: &str = "-";
-const LEAST_TOKEN_USE: Duration = Duration::from_secs(1);
+const MIN_TOKEN_USE: Duration = Duration::from_secs(1);
 const LOST_SERVER_RETRY_TIME: Duration = Duration::from_secs(5);
 
 #[derive(Debug, PartialEq, Eq)]
@@ -116,11 +116,11 @@ async fn keep_token(
     let (client, connections) = (Arc::clone(client), Arc::clone(connections));
     let renewal = async move {
         while let Some(time) = usable {
-            tokio::time::sleep(time.max(LEAST_TOKEN_USE)).await;
+            tokio::time::sleep(time.max(MIN_TOKEN_USE)).await;
             match client.new_token().await {
                 Ok((token, next)) if connections.use_token(&token).is_ok() => usable = next,
                 // Requests with an expired token count as errors.
-                _ => usable = Some(LEAST_TOKEN_USE),
+                _ => usable = Some(MIN_TOKEN_USE),
             }
         }
     };

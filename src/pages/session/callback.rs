@@ -35,7 +35,7 @@ use crate::{
             "To the page that he came from; where he is not signed in, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`"),
     )
 )]
-pub async fn come_back(State(auth): State<AuthState>, request: Request) -> Result<Response> {
+pub async fn handle_callback(State(auth): State<AuthState>, request: Request) -> Result<Response> {
     let visit = Visit::read(&auth, request)?;
     let pending = cookies::browser_of(&auth, &visit.headers)
         .zip(visit.parameter("state"))

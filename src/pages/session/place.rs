@@ -3,7 +3,7 @@
 use url::{Position, Url};
 
 /// Limited by the parameter that carries it.
-const MOST_BYTES: usize = 2_600;
+const MAX_BYTES: usize = 2_600;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Place {
@@ -32,7 +32,7 @@ impl Place {
         let path = url[Position::BeforePath..].strip_prefix(root.path().trim_end_matches('/'))?;
         let is_page = path.starts_with('/') && !path.starts_with("//") && !path.starts_with("/session/");
         // Encoding may have lengthened it.
-        let is_page = is_here && is_page && path.len() <= MOST_BYTES;
+        let is_page = is_here && is_page && path.len() <= MAX_BYTES;
         let path = path.to_owned();
         is_page.then_some(Self { url, path })
     }

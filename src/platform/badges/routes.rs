@@ -22,9 +22,9 @@ use crate::{
 };
 
 const LIMIT: u64 = 100;
-const MOST: u64 = 1_000;
+const MAX_LIMIT: u64 = 1_000;
 
-const MOST_BADGES: u64 = 10_000;
+const MAX_BADGES: u64 = 10_000;
 
 /// Badge list parameters.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -50,9 +50,9 @@ impl BadgeListQuery {
     fn limit(&self) -> Result<u64> {
         match self.limit.map(u64::try_from) {
             None => Ok(LIMIT),
-            Some(Ok(limit)) if (1..=MOST).contains(&limit) => Ok(limit),
+            Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => Ok(limit),
             Some(_) => Err(Error::bad_request(format!(
-                "limit: must be 1 to {MOST}, not {}",
+                "limit: must be 1 to {MAX_LIMIT}, not {}",
                 self.limit.unwrap_or_default()
             ))),
         }
@@ -164,8 +164,8 @@ pub async fn create_badge(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let name = name_of(transaction, &creator).await?;
-            if repo::has(transaction, creator.tenant.id, MOST_BADGES).await? {
-                let refusal = format!("the enterprise already has {MOST_BADGES} badges, the maximum");
+            if repo::has(transaction, creator.tenant.id, MAX_BADGES).await? {
+                let refusal = format!("the enterprise already has {MAX_BADGES} badges, the maximum");
                 return Err(Error::conflict(refusal));
             }
             Ok(repo::insert(transaction, creator.tenant.id, texts, name).await?)

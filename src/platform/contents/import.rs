@@ -13,7 +13,7 @@ use super::{
     repo, service,
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::{Error, Result},
     rows::{
@@ -67,9 +67,9 @@ pub async fn import_contents(
         batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch))
     });
     let mut import = ContentImport::default();
-    let mut deed = Some(Deed::new("import", "content", module));
+    let mut event = Some(AuditEvent::new("import", "content", module));
     while let Some(batch) = received.recv().await {
-        match write(state, caller, module, &batch, &mut deed).await {
+        match write(state, caller, module, &batch, &mut event).await {
             Ok(refused) => import.add(batch.outcome(refused)),
             // Earlier batches stay, so the answer has to count them.
             Err(error) if import.written > 0 => {
@@ -82,13 +82,13 @@ pub async fn import_contents(
     Ok(import)
 }
 
-/// Writes a batch, with the deed of the first one; returns the refused ids with reasons.
+/// Writes a batch, with the event of the first one; returns the refused ids with reasons.
 async fn write(
     state: &ContentsState,
     caller: &Caller,
     module: &str,
     batch: &RowBatch,
-    deed: &mut Option<Deed>,
+    event: &mut Option<AuditEvent>,
 ) -> Result<HashMap<String, String>> {
     let rows: Vec<Box<RawValue>> = serde_json::from_slice(&body(&batch.rows)).map_err(Error::internal)?;
     let (contents, failures) = forms::read_batch(&rows);
@@ -98,11 +98,11 @@ async fn write(
     }
     state.bulk.wait_for_room(contents.len()).await?;
     let (actor, tenant) = (Actor::caller(caller), caller.tenant.clone());
-    let (module, deeds) = (module.to_owned(), deed.take().into_iter().collect());
+    let (module, events) = (module.to_owned(), event.take().into_iter().collect());
     let job = state.store.write_for(tenant.id, move |transaction| {
         Box::pin(async move {
             repo::upsert(transaction, tenant.id, &module, &contents).await?;
-            Ok(audit::record(transaction, &actor, &tenant, deeds).await?)
+            Ok(audit::record(transaction, &actor, &tenant, events).await?)
         })
     });
     job.await?;

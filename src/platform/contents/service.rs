@@ -8,7 +8,7 @@ use super::{
     repo,
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::{Error, Result},
     rows::row::truncate,
@@ -178,8 +178,8 @@ pub async fn remove_content(
                 return Err(no_content());
             }
             let [id] = ids;
-            let deed = Deed::new("delete", "content", id).with("module", module);
-            Ok(audit::record(transaction, &actor, &tenant, vec![deed]).await?)
+            let event = AuditEvent::new("delete", "content", id).with("module", module);
+            Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
         })
     });
     job.await

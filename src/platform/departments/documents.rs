@@ -20,7 +20,7 @@ use crate::{
 /// Module code.
 pub const DEPARTMENT: &str = "department";
 
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 /// Documents of visible departments.
 pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
@@ -53,7 +53,7 @@ async fn into_documents(reader: &Connection, mut rows: Vec<DepartmentRow>) -> Re
 fn path(row: &DepartmentRow, above: &HashMap<String, Above>) -> String {
     let mut names = vec![row.name.as_str()];
     let mut next = row.parent_id.as_ref();
-    for _ in 1..MOST_LEVELS {
+    for _ in 1..MAX_LEVELS {
         let Some(parent) = next.and_then(|id| above.get(id)) else { break };
         if !parent.is_hidden {
             names.push(&parent.name);

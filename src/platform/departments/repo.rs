@@ -47,7 +47,7 @@ async fn ids_of(
 }
 
 /// Whether one department without chat contains all; above deleted ones none counts.
-pub async fn are_without_chat(
+pub async fn users_without_chat(
     transaction: &Transaction,
     tenant_id: i64,
     org_ids: &BTreeSet<&str>,

@@ -1,6 +1,6 @@
 //! Synchronisation of departments, and lookups for other areas.
 
-pub use super::repo::{are_without_chat, existing, headed_by, shown, with_ancestors};
+pub use super::repo::{existing, headed_by, shown, users_without_chat, with_ancestors};
 use super::{
     documents::{self, DEPARTMENT},
     forms::OrganizationWrite,

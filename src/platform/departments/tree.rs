@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use crate::store::FromRow;
 
 /// Every search carries the user's ancestors.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub(super) struct TreePosition {
@@ -40,7 +40,7 @@ impl Tree {
         mut before: Option<usize>,
         mut after: Option<usize>,
     ) {
-        for _ in 0..2 * MOST_LEVELS {
+        for _ in 0..2 * MAX_LEVELS {
             let Some(org_id) = parent_id else { return };
             let levels = self.levels(&org_id);
             let of_children = self.levels_of_children.entry(org_id.clone()).or_default();
@@ -96,8 +96,8 @@ impl Tree {
         if self.above(parent_id).any(|above| above == org_id) {
             return Err(format!("parentId: {parent_id:?} is below this department"));
         }
-        if self.depth(parent_id) + 1 + self.levels(org_id) > MOST_LEVELS {
-            return Err(format!("parentId: departments may be at most {MOST_LEVELS} levels deep"));
+        if self.depth(parent_id) + 1 + self.levels(org_id) > MAX_LEVELS {
+            return Err(format!("parentId: departments may be at most {MAX_LEVELS} levels deep"));
         }
         Ok(())
     }
@@ -165,7 +165,7 @@ mod tests {
             }
             for org_id in tree.places.keys() {
                 let above: Vec<&str> = tree.above(org_id).collect();
-                prop_assert!(above.len() < MOST_LEVELS);
+                prop_assert!(above.len() < MAX_LEVELS);
                 prop_assert!(!above.contains(&org_id.as_str()));
                 prop_assert!(above.last().is_none_or(|root| tree.places[*root].parent_id.is_none()));
                 let below = tree.places.keys().filter(|other| tree.above(other).any(|above| above == org_id));

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use crate::{json, platform::shared::patch::check_id, store::FromRow};
 
 /// Maximum devices per person.
-pub const MOST_DEVICES: usize = 100;
+pub const MAX_DEVICES: usize = 100;
 
 const NAME_BYTES: usize = 256;
 

@@ -5,11 +5,11 @@ use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
-    forms::{Device, DeviceForm, DeviceOwner, IdType, MOST_DEVICES, Unbinding, Unbindings, read_unbindings},
+    forms::{Device, DeviceForm, DeviceOwner, IdType, MAX_DEVICES, Unbinding, Unbindings, read_unbindings},
     repo,
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
@@ -42,15 +42,15 @@ pub async fn bind_device(
             let tenant_id = caller.tenant.id;
             let known = repo::list(transaction, tenant_id, &user_id).await?;
             let is_known = known.iter().any(|device| device.device_id == form.device_id);
-            if !is_known && known.len() >= MOST_DEVICES {
+            if !is_known && known.len() >= MAX_DEVICES {
                 return Err(Error::conflict(format!(
-                    "deviceId: the user already has {MOST_DEVICES} devices, the maximum"
+                    "deviceId: the user already has {MAX_DEVICES} devices, the maximum"
                 )));
             }
             let name = form.name.as_deref().filter(|name| !name.is_empty());
             let device = repo::bind(transaction, tenant_id, &user_id, &form.device_id, name).await?;
-            let deed = Deed::new("bind", "device", device.device_id.as_str()).with("userId", user_id);
-            audit::record(transaction, &Actor::caller(&caller), &caller.tenant, vec![deed]).await?;
+            let event = AuditEvent::new("bind", "device", device.device_id.as_str()).with("userId", user_id);
+            audit::record(transaction, &Actor::caller(&caller), &caller.tenant, vec![event]).await?;
             Ok(device)
         })
     });
@@ -105,17 +105,17 @@ pub async fn unbind_devices(
 }
 
 async fn unbind(transaction: &Transaction, caller: &Caller, unbindings: Vec<Unbinding>) -> Result<()> {
-    let mut deeds = Vec::new();
+    let mut events = Vec::new();
     for Unbinding { id, id_type, device_id, reason } in unbindings {
         let user_id = find_user(transaction, caller, id.as_deref(), id_type).await?;
         let tenant_id = caller.tenant.id;
         let reason = serde_json::to_value(reason.unwrap_or_default()).map_err(Error::internal)?;
         for device in repo::unbind(transaction, tenant_id, &user_id, device_id.as_deref()).await? {
-            let deed = Deed::new("unbind", "device", device);
-            deeds.push(deed.with("userId", user_id.as_str()).with("reason", reason.clone()));
+            let event = AuditEvent::new("unbind", "device", device);
+            events.push(event.with("userId", user_id.as_str()).with("reason", reason.clone()));
         }
     }
-    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, deeds).await?)
+    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, events).await?)
 }
 
 /// Source id of the named user; a user token must match.

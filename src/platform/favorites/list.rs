@@ -13,7 +13,7 @@ use crate::{
 };
 
 const LIMIT: u64 = 100;
-const MOST: u64 = 1_000;
+const MAX_LIMIT: u64 = 1_000;
 
 /// Favorite list parameters; filters combine with AND.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -54,10 +54,10 @@ impl FavoriteListQuery {
     pub(super) fn checked(self, most_keyword_chars: usize) -> Result<FavoriteFilter> {
         let limit = match self.limit.map(u64::try_from) {
             None => LIMIT,
-            Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
+            Some(Ok(limit)) if (1..=MAX_LIMIT).contains(&limit) => limit,
             Some(_) => {
                 return Err(Error::bad_request(format!(
-                    "limit: must be 1 to {MOST}, not {}",
+                    "limit: must be 1 to {MAX_LIMIT}, not {}",
                     self.limit.unwrap_or_default()
                 )));
             }

@@ -2,7 +2,7 @@ use uuid::Uuid;
 
 use super::{
     labels,
-    rules::{FAVORITE, Favorite, FavoriteForm, FavoriteLists, LabelledFavorite, MOST_FAVORITES, Owner},
+    rules::{FAVORITE, Favorite, FavoriteForm, FavoriteLists, LabelledFavorite, MAX_FAVORITES, Owner},
 };
 use crate::{
     error::{Error, Result},
@@ -147,12 +147,12 @@ pub(super) async fn add(
 async fn check_room(transaction: &Transaction, owner: &Owner) -> Result<()> {
     let statement = sql(
         "SELECT 1 FROM favorites WHERE tenant_id = ? AND user_id = ? LIMIT 1 OFFSET ?",
-        [owner.tenant_id.into(), owner.user_id.as_str().into(), (MOST_FAVORITES - 1).into()],
+        [owner.tenant_id.into(), owner.user_id.as_str().into(), (MAX_FAVORITES - 1).into()],
     );
     if !statement.exists(transaction).await? {
         return Ok(());
     }
-    let refusal = format!("you already have {MOST_FAVORITES} favorites, the maximum");
+    let refusal = format!("you already have {MAX_FAVORITES} favorites, the maximum");
     Err(Error::conflict(refusal))
 }
 

@@ -29,7 +29,7 @@ const NAME_BYTES: usize = 1 << 10;
 const KEYWORD_BYTES: usize = 4 << 10;
 const CONTENT_BYTES: usize = 16 << 10;
 
-pub(super) const MOST_FAVORITES: u64 = 10_000;
+pub(super) const MAX_FAVORITES: u64 = 10_000;
 
 #[derive(Clone, Debug)]
 pub(super) struct Owner {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::parts::{self, PartTag};
 use crate::{
-    blobs::{MOST_PARTS, SignedUpload},
+    blobs::{MAX_PARTS, SignedUpload},
     config::Limits,
     error::{BusinessCode, Error, Result},
     platform::{
@@ -95,9 +95,9 @@ pub(super) struct AnnouncedPart {
 impl PartForm {
     pub(super) fn checked(self) -> Result<AnnouncedPart> {
         check_id_of("uploadId", &self.upload_id).map_err(Error::bad_request)?;
-        let number = u32::try_from(self.part_number).ok().filter(|number| (1..=MOST_PARTS).contains(number));
+        let number = u32::try_from(self.part_number).ok().filter(|number| (1..=MAX_PARTS).contains(number));
         let number = number.ok_or_else(|| {
-            Error::bad_request(format!("partNumber: must be 1 to {MOST_PARTS}, not {}", self.part_number))
+            Error::bad_request(format!("partNumber: must be 1 to {MAX_PARTS}, not {}", self.part_number))
         })?;
         Ok(AnnouncedPart {
             upload_id: self.upload_id,

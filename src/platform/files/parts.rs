@@ -2,7 +2,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::{
-    blobs::{MOST_PARTS, UploadPart},
+    blobs::{MAX_PARTS, UploadPart},
     json,
 };
 
@@ -17,19 +17,16 @@ pub(super) struct PartTag {
 pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
     let elements: Vec<&RawValue> = json::read(text.as_bytes())
         .map_err(|_reason| "partETags: must be a text that holds a JSON array".to_owned())?;
-    if elements.len() > MOST_PARTS as usize {
-        return Err(format!("partETags: must name at most {MOST_PARTS} parts, not {}", elements.len()));
+    if elements.len() > MAX_PARTS as usize {
+        return Err(format!("partETags: must name at most {MAX_PARTS} parts, not {}", elements.len()));
     }
     let read_one = |(place, element): (usize, &RawValue)| {
         let named = json::read_object::<PartTag>(element.get().as_bytes());
         let named = named.map_err(|reason| format!("partETags[{place}]: {reason}"))?;
-        if (1..=MOST_PARTS).contains(&named.part_number) {
+        if (1..=MAX_PARTS).contains(&named.part_number) {
             Ok(named)
         } else {
-            Err(format!(
-                "partETags[{place}].partNumber: must be 1 to {MOST_PARTS}, not {}",
-                named.part_number
-            ))
+            Err(format!("partETags[{place}].partNumber: must be 1 to {MAX_PARTS}, not {}", named.part_number))
         }
     };
     elements.into_iter().enumerate().map(read_one).collect()

@@ -13,7 +13,7 @@ use super::{
     signing::no_such_file,
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::Result,
     platform::{
@@ -32,8 +32,8 @@ pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<Str
         Box::pin(async move {
             let present = FreshCaller::of(transaction, &caller).await?;
             delete_all(transaction, &present.viewer(), &ids).await?;
-            let deeds = ids.into_iter().map(|id| Deed::new("delete", "file", id)).collect();
-            audit::record(transaction, &Actor::caller(&caller), &caller.tenant, deeds).await?;
+            let events = ids.into_iter().map(|id| AuditEvent::new("delete", "file", id)).collect();
+            audit::record(transaction, &Actor::caller(&caller), &caller.tenant, events).await?;
             Ok(())
         })
     });

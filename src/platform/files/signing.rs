@@ -22,7 +22,7 @@ use crate::{
     store::{Transaction, now_millis},
 };
 
-pub(super) const MOST_UPLOADS: i64 = 200;
+pub(super) const MAX_UPLOADS: i64 = 200;
 
 pub(super) async fn sign(
     state: &FilesState,
@@ -98,9 +98,9 @@ async fn note(
     way: UploadKind,
 ) -> Result<Upload> {
     let root_id = folder_for(transaction, viewer, &announced.directory_id).await?.root_id;
-    if repo::count_uploads(transaction, viewer.tenant_id, viewer.user_id).await? >= MOST_UPLOADS {
+    if repo::count_uploads(transaction, viewer.tenant_id, viewer.user_id).await? >= MAX_UPLOADS {
         return Err(general(format!(
-            "you already have {MOST_UPLOADS} open uploads; commit some, or cancel them by /v1/stream/upload/cancel"
+            "you already have {MAX_UPLOADS} open uploads; commit some, or cancel them by /v1/stream/upload/cancel"
         )));
     }
     let reserved_bytes = announced.bytes.unwrap_or(0);

@@ -14,7 +14,7 @@ use crate::{
 pub const ROOT: &str = "root";
 
 /// Maximum depth with root.
-pub const MOST_DEPTH: usize = 64;
+pub const MAX_DEPTH: usize = 64;
 
 /// Person viewing folders.
 #[derive(Clone, Copy, Debug)]

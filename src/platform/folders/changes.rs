@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use super::{
-    access::{self, Access, FolderViewer, MOST_DEPTH, ROOT, RequiredPermission},
+    access::{self, Access, FolderViewer, MAX_DEPTH, ROOT, RequiredPermission},
     forms::{Directory, NewDirectory, ParentFolder},
     names, removal, repo,
     subjects::{find_owned, principals_now, viewer},
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::{BusinessCode, Error, Result},
     platform::{files::reindexing, folders::FoldersState},
     store::Transaction,
 };
 
-pub(super) const MOST_CHILDREN: i64 = 10_000;
+pub(super) const MAX_CHILDREN: i64 = 10_000;
 
 /// Creates a folder; with `skip`, may return an existing one.
 pub(super) async fn create(
@@ -66,11 +66,11 @@ async fn find_place(
 
 async fn check_room(transaction: &Transaction, parent: &Access) -> Result<()> {
     let refuse = |reason: String| Err(Error::business(BusinessCode::General, reason));
-    if parent.depth + 2 > MOST_DEPTH {
-        return refuse(format!("folders may be at most {} levels deep", MOST_DEPTH - 1));
+    if parent.depth + 2 > MAX_DEPTH {
+        return refuse(format!("folders may be at most {} levels deep", MAX_DEPTH - 1));
     }
-    if repo::count_children(transaction, &parent.id).await? >= MOST_CHILDREN {
-        return refuse(format!("a folder may hold at most {MOST_CHILDREN} folders"));
+    if repo::count_children(transaction, &parent.id).await? >= MAX_CHILDREN {
+        return refuse(format!("a folder may hold at most {MAX_CHILDREN} folders"));
     }
     Ok(())
 }
@@ -219,6 +219,6 @@ async fn check_safe(transaction: &Transaction, viewer: &FolderViewer<'_>, id: &s
 }
 
 async fn record(transaction: &Transaction, caller: &Caller, action: &'static str, id: &str) -> Result<()> {
-    let deed = Deed::new(action, "folder", id);
-    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?)
+    let event = AuditEvent::new(action, "folder", id);
+    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![event]).await?)
 }

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Maximum targets of a grant request.
-pub const MOST_TARGETS: usize = 100;
+pub const MAX_TARGETS: usize = 100;
 
 /// Folder as the caller sees it (specification, "`DirectoryResponse`").
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -181,8 +181,8 @@ impl GrantForm {
             role = role.max(Some(read));
         }
         let role = role.ok_or_else(|| Error::bad_request("roleIds: must name a role"))?;
-        if self.auth_target.is_empty() || self.auth_target.len() > MOST_TARGETS {
-            return Err(Error::bad_request(format!("authTarget: must hold 1 to {MOST_TARGETS} ids")));
+        if self.auth_target.is_empty() || self.auth_target.len() > MAX_TARGETS {
+            return Err(Error::bad_request(format!("authTarget: must hold 1 to {MAX_TARGETS} ids")));
         }
         let mut targets: Vec<String> = Vec::with_capacity(self.auth_target.len());
         for id in self.auth_target {

@@ -11,7 +11,7 @@ use super::{
     subjects::{find_group_or_department, principals_now, viewer},
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::{BusinessCode, Error, Result},
     identity::principals::{department_principal, group_principal, user_principal},
@@ -22,12 +22,12 @@ use crate::{
     store::{self, Cached, Transaction, now_millis, sql},
 };
 
-pub(super) const MOST_OF_A_FOLDER: i64 = 1_000;
+pub(super) const MAX_OF_A_FOLDER: i64 = 1_000;
 
 /// Maximum rights of a target on one subject's folders.
 ///
 /// `auth/directory` limits the sum.
-pub(super) const MOST_OF_A_TARGET: i64 = 1_000;
+pub(super) const MAX_OF_A_TARGET: i64 = 1_000;
 
 /// Replaces the targets' previous rights.
 pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: NewGrants) -> Result<()> {
@@ -41,10 +41,10 @@ pub(super) async fn authorize(state: &FoldersState, caller: Arc<Caller>, new: Ne
                 put(transaction, &viewer, &found, target, new.role).await?;
             }
             check_room(transaction, &viewer, &found, &targets).await?;
-            let deed = Deed::new("authorize", "folder", found.id)
+            let event = AuditEvent::new("authorize", "folder", found.id)
                 .with("role", new.role.id())
                 .with("targets", targets);
-            finish(transaction, &caller, deed).await
+            finish(transaction, &caller, event).await
         })
     });
     job.await
@@ -83,8 +83,8 @@ pub(super) async fn remove(state: &FoldersState, caller: Arc<Caller>, grant: Gra
             if removed.is_empty() {
                 return Ok(false);
             }
-            let deed = Deed::new("remove-authorization", "folder", found.id).with("targets", removed);
-            finish(transaction, &caller, deed).await?;
+            let event = AuditEvent::new("remove-authorization", "folder", found.id).with("targets", removed);
+            finish(transaction, &caller, event).await?;
             Ok(true)
         })
     });
@@ -170,9 +170,9 @@ async fn check_room(
         "SELECT COUNT(*) AS count FROM directory_grants WHERE directory_id = ?",
         [found.id.as_str().into()],
     );
-    if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_FOLDER {
+    if statement.fetch_value::<i64>(transaction).await? > MAX_OF_A_FOLDER {
         let message =
-            format!("a folder may have rights for at most {MOST_OF_A_FOLDER} users, groups and departments");
+            format!("a folder may have rights for at most {MAX_OF_A_FOLDER} users, groups and departments");
         return Err(Error::business(BusinessCode::General, message));
     }
     for target in targets {
@@ -180,10 +180,10 @@ async fn check_room(
             "SELECT COUNT(*) AS count FROM directory_grants WHERE tenant_id = ? AND target = ? AND root_id = ?",
             [viewer.tenant_id.into(), target.as_str().into(), found.root_id.as_str().into()],
         );
-        if statement.fetch_value::<i64>(transaction).await? > MOST_OF_A_TARGET {
+        if statement.fetch_value::<i64>(transaction).await? > MAX_OF_A_TARGET {
             let id = target.split_once(':').map_or(target.as_str(), |(_, id)| id);
             let message = format!(
-                "authTarget: {id:?} already has rights on {MOST_OF_A_TARGET} folders of this subject, the maximum"
+                "authTarget: {id:?} already has rights on {MAX_OF_A_TARGET} folders of this subject, the maximum"
             );
             return Err(Error::business(BusinessCode::General, message));
         }
@@ -191,8 +191,8 @@ async fn check_room(
     Ok(())
 }
 
-async fn finish(transaction: &Transaction, caller: &Caller, deed: Deed) -> Result<()> {
-    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
+async fn finish(transaction: &Transaction, caller: &Caller, event: AuditEvent) -> Result<()> {
+    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![event]).await?;
     transaction.invalidate(Cached::Identities(caller.tenant.id));
     Ok(())
 }

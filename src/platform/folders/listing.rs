@@ -12,7 +12,7 @@ use crate::{
     store::{Connection, Store},
 };
 
-const MOST_TOPMOST: usize = 10_000;
+const MAX_TOPMOST: usize = 10_000;
 
 const STARTS_AT_A_TIME: usize = 500;
 
@@ -67,7 +67,7 @@ async fn topmost(reader: &Connection, viewer: &FolderViewer<'_>) -> Result<Vec<A
             let folders =
                 if start.is_root() { repo::children(reader, viewer, &start).await? } else { vec![start] };
             for folder in folders.into_iter().filter(|folder| folder.is_topmost) {
-                if found.len() >= MOST_TOPMOST {
+                if found.len() >= MAX_TOPMOST {
                     return Ok(found.into_values().collect());
                 }
                 found.insert((folder.name.to_lowercase(), folder.id.clone()), folder);

@@ -24,7 +24,7 @@ use crate::{
 const EXTENSION_BYTES: usize = 32;
 
 /// Factor by which NFC shortens text.
-const MOST_SHRINKING: usize = 4;
+const MAX_SHRINKING: usize = 4;
 
 /// Path and wildcard characters.
 const FORBIDDEN: [char; 9] = ['/', '\\', ':', '*', '?', '"', '<', '>', '|'];
@@ -70,7 +70,7 @@ pub fn extension(name: &str) -> String {
 fn check(limits: &Limits, name: &str, too_long: BusinessCode) -> Result<Name> {
     let most = limits.file_name_bytes;
     let refuse_length = || Error::business(too_long, format!("name: must be at most {most} bytes of UTF-8"));
-    if name.len() / MOST_SHRINKING > most {
+    if name.len() / MAX_SHRINKING > most {
         return Err(refuse_length());
     }
     let shown: String = name.nfc().collect();

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Limit of deleted subjects that fall to the enterprise's owners.
-const MOST_ORPHANED: u64 = 1_000;
+const MAX_ORPHANED: u64 = 1_000;
 
 /// Deleted subjects; a synchronisation may restore them.
 const ORPHANED: &str = "SELECT subject FROM directories INDEXED BY orphaned_directories \
@@ -14,11 +14,11 @@ const ORPHANED: &str = "SELECT subject FROM directories INDEXED BY orphaned_dire
 
 /// Deleted subjects whose folders fall to the enterprise's owners.
 pub async fn orphaned_subjects(connection: &Connection, tenant_id: i64) -> store::Result<Vec<String>> {
-    sql(ORPHANED, [tenant_id.into(), MOST_ORPHANED.into()]).fetch_values(connection).await
+    sql(ORPHANED, [tenant_id.into(), MAX_ORPHANED.into()]).fetch_values(connection).await
 }
 
 /// Maximum rights on folders of one person, which keeps queries small.
-pub const MOST_RIGHTS: u64 = 10_000;
+pub const MAX_RIGHTS: u64 = 10_000;
 
 /// Selects in index order: by target and subject, oldest folders first.
 const FOLDERS_GIVEN: &str = "SELECT directory_id FROM directory_grants \
@@ -26,7 +26,7 @@ const FOLDERS_GIVEN: &str = "SELECT directory_id FROM directory_grants \
 
 /// Ids of the folders that these principals may read.
 ///
-/// If there are more than [`MOST_RIGHTS`], personal rights come first, then departments', then the oldest groups'.
+/// If there are more than [`MAX_RIGHTS`], personal rights come first, then departments', then the oldest groups'.
 pub async fn folders_given(
     connection: &Connection,
     tenant_id: i64,
@@ -38,7 +38,7 @@ pub async fn folders_given(
         principals.iter().filter(|&principal| may_be_given_rights(principal) && *principal != own).collect();
     let mut folders = Vec::new();
     for targets in [vec![&own], others] {
-        let left = MOST_RIGHTS.saturating_sub(u64::try_from(folders.len()).unwrap_or(MOST_RIGHTS));
+        let left = MAX_RIGHTS.saturating_sub(u64::try_from(folders.len()).unwrap_or(MAX_RIGHTS));
         let statement = sql(FOLDERS_GIVEN, [tenant_id.into(), Value::list(targets), left.into()]);
         folders.extend(statement.fetch_values::<String>(connection).await?);
     }

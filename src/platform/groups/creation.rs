@@ -81,7 +81,7 @@ async fn check_chat(
         .chain(colleagues.iter().map(|person| person.org_id.as_deref()))
         .collect();
     let Some(departments) = departments else { return Ok(()) };
-    if departments::service::are_without_chat(transaction, tenant_id, &departments).await? {
+    if departments::service::users_without_chat(transaction, tenant_id, &departments).await? {
         return Err(Error::forbidden(
             "users: chat is disabled in this department, so its people alone cannot form a group",
         ));

@@ -10,7 +10,7 @@ use super::{
         self, joining,
         members::{self, Member, MemberKey},
     },
-    rules::{GroupOperation, GroupRole, MOST_GROUPS, MOST_MEMBERS, MOST_OUTER_GROUPS, may},
+    rules::{GroupOperation, GroupRole, MAX_GROUPS, MAX_MEMBERS, MAX_OUTER_GROUPS, may},
     service::SeenGroup,
 };
 use crate::{
@@ -142,7 +142,7 @@ pub(super) async fn check_room(
         .map(|person| person.given.as_str())
         .collect();
     Err(Error::conflict(format!(
-        "a person may be in at most {MOST_GROUPS} groups of the own tenant and {MOST_OUTER_GROUPS} of others: {}",
+        "a person may be in at most {MAX_GROUPS} groups of the own tenant and {MAX_OUTER_GROUPS} of others: {}",
         named(&full)
     )))
 }
@@ -158,9 +158,9 @@ pub(super) async fn admit(
         return Ok(());
     }
     let there = members::count(transaction, group_id).await?;
-    if there + people.len() > MOST_MEMBERS {
+    if there + people.len() > MAX_MEMBERS {
         return Err(Error::conflict(format!(
-            "groupId: a group may have at most {MOST_MEMBERS} members; this one has {there}"
+            "groupId: a group may have at most {MAX_MEMBERS} members; this one has {there}"
         )));
     }
     check_room(transaction, tenant_id, people).await?;

@@ -1,17 +1,17 @@
 //! Limits, roles and permissions (book: reference/groups.md).
 
 /// Maximum members of a group.
-pub const MOST_MEMBERS: usize = 10_000;
+pub const MAX_MEMBERS: usize = 10_000;
 
 /// Groups of a person in the own tenant.
 ///
 /// Each is a principal in every search.
-pub const MOST_GROUPS: usize = 2_000;
+pub const MAX_GROUPS: usize = 2_000;
 
 /// Groups of a person in other tenants.
 ///
 /// These cannot use up the own tenant's limit.
-pub const MOST_OUTER_GROUPS: usize = 500;
+pub const MAX_OUTER_GROUPS: usize = 500;
 
 /// Role of a member, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

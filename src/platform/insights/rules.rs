@@ -12,7 +12,7 @@ const MAX_CHARS: usize = 100;
 /// Digits that may be a telephone, customer or card number.
 const LONG_NUMBER: usize = 7;
 /// Keywords of fewer people are never shown.
-const LEAST_PEOPLE: u32 = 3;
+const MIN_PEOPLE: u32 = 3;
 
 /// A keyword as it is counted; `None` if it may name a person.
 pub(super) fn countable(keyword: &str) -> Option<String> {
@@ -42,7 +42,7 @@ pub(super) fn bit_of(person: &str, salt: &[u8]) -> i64 {
 
 /// Whether at least three people set the bits.
 pub(super) fn may_be_shown(people: i64) -> bool {
-    people.count_ones() >= LEAST_PEOPLE
+    people.count_ones() >= MIN_PEOPLE
 }
 
 /// About how many people set the bits, by linear counting.

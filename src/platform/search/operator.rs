@@ -14,7 +14,7 @@ use super::{
     routes::{search, viewer},
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         caller::Caller,
         directory::{Directory, SubjectKind},
@@ -65,8 +65,8 @@ async fn view_as(state: &SearchState, caller: &Caller, user_id: &str) -> Result<
         .store
         .write(move |transaction| {
             Box::pin(async move {
-                let deed = Deed::new("search-as", "user", person.user_id);
-                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                let event = AuditEvent::new("search-as", "user", person.user_id);
+                audit::record(transaction, &actor, &tenant, vec![event]).await?;
                 Ok(())
             })
         })

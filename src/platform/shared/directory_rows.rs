@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::tenants::Tenant,
     error::Result,
     store::{ROWS_PER_STATEMENT, Transaction, Value, placeholders, sql},
@@ -89,7 +89,7 @@ impl<T: DirectoryRow> Batch<T> {
 }
 
 impl<T: DirectoryRow> Change<'_, T> {
-    fn deed(&self) -> Deed {
+    fn event(&self) -> AuditEvent {
         let row = self.row;
         let action = match self.before {
             None => "create",
@@ -98,10 +98,10 @@ impl<T: DirectoryRow> Change<'_, T> {
             Some(before) if row.status() > before.status() => "enable",
             Some(_) => "change",
         };
-        let deed = Deed::new(action, T::KIND, row.id());
+        let event = AuditEvent::new(action, T::KIND, row.id());
         match self.before {
-            Some(before) => deed.with("fields", row.changed_fields(before)),
-            None => deed,
+            Some(before) => event.with("fields", row.changed_fields(before)),
+            None => event,
         }
     }
 }
@@ -160,6 +160,6 @@ pub async fn store<T: DirectoryRow + Sync>(
         }
         sql(text, values).execute(transaction).await?;
     }
-    audit::record(transaction, actor, tenant, changes.iter().map(Change::deed).collect()).await?;
+    audit::record(transaction, actor, tenant, changes.iter().map(Change::event).collect()).await?;
     Ok(())
 }

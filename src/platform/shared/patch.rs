@@ -172,7 +172,7 @@ impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
 
 /// Default and maximum rows of a page (book: reference/directory.md).
 const PAGE_ROWS: i64 = 100;
-const MOST_PAGE_ROWS: i64 = 1_000;
+const MAX_PAGE_ROWS: i64 = 1_000;
 
 /// Page of changes, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,8 +187,8 @@ impl ChangesAfter {
     /// Validates the parameters; the error names the field.
     pub fn new(cursor: Option<i64>, limit: Option<i64>) -> Result<Self, String> {
         let limit = limit.unwrap_or(PAGE_ROWS);
-        if !(1..=MOST_PAGE_ROWS).contains(&limit) {
-            return Err(format!("limit: must be 1 to {MOST_PAGE_ROWS}, not {limit}"));
+        if !(1..=MAX_PAGE_ROWS).contains(&limit) {
+            return Err(format!("limit: must be 1 to {MAX_PAGE_ROWS}, not {limit}"));
         }
         Ok(Self { cursor: cursor.unwrap_or(i64::MIN), limit })
     }

@@ -17,7 +17,7 @@ use super::{
 use crate::{error::Error, rows};
 
 /// Timeout of one request and its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum bytes, both received and inflated.
 const MAX_BYTES: usize = 8 << 20;
 const MAX_REDIRECTS: usize = 5;
@@ -92,7 +92,7 @@ async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<Fe
         let message = "the host of the feed has asked for a pause".to_owned();
         return Err(Stop::Failed(Failure { message, rest: Some((host.to_owned(), until)), is_final: false }));
     }
-    let answer = timeout(PATIENCE, runner.feeds.fetch(url, validators, MAX_BYTES)).await;
+    let answer = timeout(TIMEOUT, runner.feeds.fetch(url, validators, MAX_BYTES)).await;
     answer.unwrap_or(Err(SourceError::Timeout)).map_err(|error| {
         let pause = match &error {
             SourceError::Unavailable { retry_after: Some(pause), .. } => Some(*pause),

@@ -25,7 +25,7 @@ use super::{
     schedule::oldest_kept,
 };
 use crate::{
-    blobs::extraction::{MOST_BYTES, MOST_PLAIN_BYTES, TextFormat, process::ExtractionOutcome},
+    blobs::extraction::{MAX_BYTES, MAX_PLAIN_BYTES, TextFormat, process::ExtractionOutcome},
     error::Error,
     platform::contents::forms::Content,
     rows::{content::MAX_BRIEF_BYTES, row::truncate},
@@ -125,8 +125,8 @@ async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<F
 
 /// The text of a file, and whether it was cut off.
 async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(String, bool), Stop> {
-    let is_whole = size <= MOST_BYTES;
-    let most = if is_whole { MOST_BYTES } else { MOST_PLAIN_BYTES };
+    let is_whole = size <= MAX_BYTES;
+    let most = if is_whole { MAX_BYTES } else { MAX_PLAIN_BYTES };
     let file = tokio::fs::File::from_std(file).take(most);
     let pieces = ReaderStream::new(file).map_err(Error::internal).boxed();
     Ok(match run.runner.texts.read(format_of(path), is_whole, pieces).await? {

@@ -23,7 +23,7 @@ use crate::{
 /// Interval between looks for runs that are due or requested elsewhere.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// A clock that stands still is not asked more often.
-const LEAST_PAUSE: Duration = Duration::from_millis(100);
+const MIN_PAUSE: Duration = Duration::from_millis(100);
 const LEASE: &str = "subscriptions";
 
 /// Runs subscriptions in the background.
@@ -147,7 +147,7 @@ impl Leader {
                 let pause = next.map_or(LOOK_INTERVAL, |next| {
                     Duration::from_millis(u64::try_from(next - now).unwrap_or_default())
                 });
-                return Ok(pause.clamp(LEAST_PAUSE, LOOK_INTERVAL));
+                return Ok(pause.clamp(MIN_PAUSE, LOOK_INTERVAL));
             }
             for row in due {
                 if self.hosts.values().any(|host| *host == row.host) {

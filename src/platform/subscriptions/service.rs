@@ -6,7 +6,7 @@ use super::{
     repo::{self, SubscriptionRow, SubscriptionSettings},
 };
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
@@ -61,9 +61,9 @@ pub async fn create(
         Box::pin(async move {
             check_beside(&settings, &repo::ids(transaction, tenant_id).await?)?;
             repo::insert(transaction, tenant_id, &settings, next_run_at).await?;
-            let deed = Deed::new("create", SUBSCRIPTION, settings.id.as_str());
+            let event = AuditEvent::new("create", SUBSCRIPTION, settings.id.as_str());
             let row = repo::find(transaction, tenant_id, &settings.id).await?;
-            Ok((row.ok_or_else(no_subscription)?, Some(deed)))
+            Ok((row.ok_or_else(no_subscription)?, Some(event)))
         })
     });
     tagged(job.await?)
@@ -95,13 +95,13 @@ pub async fn replace(
             if keeps_password {
                 keep_password(&stored.settings, &mut settings)?;
             }
-            let deed = Deed::change(SUBSCRIPTION, settings.id.as_str(), &stored.settings, &settings)?;
+            let event = AuditEvent::change(SUBSCRIPTION, settings.id.as_str(), &stored.settings, &settings)?;
             let row = replaced(stored, settings, now);
             repo::update(transaction, &row).await?;
             if row.audience_is_new {
                 transaction.request_maintenance();
             }
-            Ok((row, deed))
+            Ok((row, event))
         })
     });
     tagged(job.await?)
@@ -124,7 +124,7 @@ pub async fn remove(
             if_match.check(&stored.settings)?;
             repo::set_aside(transaction, tenant_id, &id, now).await?;
             transaction.request_maintenance();
-            Ok(((), Some(Deed::new("delete", SUBSCRIPTION, id))))
+            Ok(((), Some(AuditEvent::new("delete", SUBSCRIPTION, id))))
         })
     });
     job.await
@@ -148,23 +148,23 @@ pub async fn request_run(
                 return Err(no_subscription());
             }
             let row = repo::find(transaction, tenant_id, &id).await?.ok_or_else(no_subscription)?;
-            Ok((row, Some(Deed::new("run", SUBSCRIPTION, id))))
+            Ok((row, Some(AuditEvent::new("run", SUBSCRIPTION, id))))
         })
     });
     tagged(job.await?)
 }
 
-/// Writes, records the deed, and wakes the scheduler.
+/// Writes, records the event, and wakes the scheduler.
 async fn change<T, J>(state: &SubscriptionsState, caller: &Caller, job: J) -> Result<T>
 where
     T: Send + 'static,
-    J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<Deed>)> + Send + 'static,
+    J: for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, (T, Option<AuditEvent>)> + Send + 'static,
 {
     let (actor, tenant) = (Actor::caller(caller), caller.tenant.clone());
     let written = state.contents.store.write_for(tenant.id, move |transaction| {
         Box::pin(async move {
-            let (written, deed) = job(transaction).await?;
-            audit::record(transaction, &actor, &tenant, deed.into_iter().collect()).await?;
+            let (written, event) = job(transaction).await?;
+            audit::record(transaction, &actor, &tenant, event.into_iter().collect()).await?;
             Ok(written)
         })
     });

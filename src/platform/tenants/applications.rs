@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use self::{forms::ValidatedApplication, repo::ApplicationRow};
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications::{self, Credentials, Kind, NewApplication},
         caller::Caller,
@@ -25,7 +25,7 @@ use crate::{
 
 pub use self::forms::{ApplicationForm, RotationForm};
 
-const MOST_APPLICATIONS: i64 = 1_000;
+const MAX_APPLICATIONS: i64 = 1_000;
 
 /// Application without its secrets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -114,8 +114,8 @@ pub async fn create(
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let tenant = &calling.tenant;
-            if repo::count(transaction, tenant.id).await? >= MOST_APPLICATIONS {
-                let full = format!("the tenant already has {MOST_APPLICATIONS} applications, the maximum");
+            if repo::count(transaction, tenant.id).await? >= MAX_APPLICATIONS {
+                let full = format!("the tenant already has {MAX_APPLICATIONS} applications, the maximum");
                 return Err(Error::conflict(full));
             }
             check_tenants_exist(transaction, &new.bound, &[]).await?;
@@ -124,10 +124,10 @@ pub async fn create(
             if is_disabled {
                 repo::disable(transaction, id).await?;
             }
-            let deed = Deed::new("create", "application", id)
+            let event = AuditEvent::new("create", "application", id)
                 .with("kind", new.kind.as_str())
                 .with("scopes", stored.scopes.to_string());
-            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![event]).await?;
             let row = repo::find(transaction, tenant.id, id).await?;
             row.ok_or_else(|| Error::internal("a just-stored application is missing"))
         })
@@ -167,8 +167,8 @@ pub async fn change(
                 return Err(signed_in("disable"));
             }
             check_tenants_exist(transaction, &after.bound, &before.bound).await?;
-            let deeds = deeds(&client_id, &before, &after);
-            if !deeds.is_empty() {
+            let events = events(&client_id, &before, &after);
+            if !events.is_empty() {
                 repo::update(transaction, &client_id, &after).await?;
                 // User tokens end with the right to act as users.
                 let had_people =
@@ -176,7 +176,7 @@ pub async fn change(
                 if had_people || (after.is_disabled && !before.is_disabled) {
                     repo::end_tokens(transaction, &client_id).await?;
                 }
-                audit::record(transaction, &Actor::caller(&calling), tenant, deeds).await?;
+                audit::record(transaction, &Actor::caller(&calling), tenant, events).await?;
                 let tenant_id = tenant.id;
                 transaction.invalidate(Cached::Identities(tenant_id));
             }
@@ -209,8 +209,8 @@ pub async fn remove(
             let known = repo::find(transaction, tenant.id, &client_id).await?.ok_or_else(unknown)?;
             if_match.check(&known.settings())?;
             repo::remove(transaction, tenant.id, &client_id).await?;
-            let deed = Deed::new("delete", "application", client_id);
-            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            let event = AuditEvent::new("delete", "application", client_id);
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![event]).await?;
             let tenant_id = tenant.id;
             transaction.invalidate(Cached::Identities(tenant_id));
             Ok(())
@@ -246,9 +246,9 @@ pub async fn rotate(
             }
             let until = (overlap_seconds > 0).then(|| now_millis() + overlap_seconds * 1_000);
             repo::rotate(transaction, &rotated, &hash, until).await?;
-            let deed =
-                Deed::new("rotate", "secret", rotated.as_str()).with("overlapSeconds", overlap_seconds);
-            audit::record(transaction, &Actor::caller(&calling), tenant, vec![deed]).await?;
+            let event =
+                AuditEvent::new("rotate", "secret", rotated.as_str()).with("overlapSeconds", overlap_seconds);
+            audit::record(transaction, &Actor::caller(&calling), tenant, vec![event]).await?;
             Ok(until)
         })
     });
@@ -286,7 +286,7 @@ fn shown(state: &TenantsState, caller: &Caller, row: ApplicationRow) -> Result<R
     })
 }
 
-fn deeds(client_id: &str, before: &ValidatedApplication, after: &ValidatedApplication) -> Vec<Deed> {
+fn events(client_id: &str, before: &ValidatedApplication, after: &ValidatedApplication) -> Vec<AuditEvent> {
     let changes = [
         ("name", before.name != after.name),
         ("bound", before.bound != after.bound),
@@ -294,15 +294,15 @@ fn deeds(client_id: &str, before: &ValidatedApplication, after: &ValidatedApplic
         ("redirectUris", before.login.redirect_uris != after.login.redirect_uris),
     ];
     let fields: Vec<&str> = changes.iter().filter(|(_, changed)| *changed).map(|(field, _)| *field).collect();
-    let mut deeds = Vec::new();
+    let mut events = Vec::new();
     if !fields.is_empty() {
-        deeds.push(Deed::new("change", "application", client_id).with("fields", fields));
+        events.push(AuditEvent::new("change", "application", client_id).with("fields", fields));
     }
     if before.is_disabled != after.is_disabled {
         let action = if after.is_disabled { "disable" } else { "enable" };
-        deeds.push(Deed::new(action, "application", client_id));
+        events.push(AuditEvent::new(action, "application", client_id));
     }
-    deeds
+    events
 }
 
 /// New codes must exist; 400 names the position.
@@ -324,8 +324,8 @@ fn text(secret: &SecretString) -> String {
     secret.expose_secret().to_owned()
 }
 
-fn signed_in(deed: &str) -> Error {
-    Error::conflict(format!("you are signed in by this application; only an application may {deed} it"))
+fn signed_in(event: &str) -> Error {
+    Error::conflict(format!("you are signed in by this application; only an application may {event} it"))
 }
 
 fn unknown() -> Error {

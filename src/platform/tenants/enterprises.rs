@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{field_rules::text, removal};
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications::{self, Kind},
         caller::Caller,
@@ -119,8 +119,8 @@ pub async fn register(state: &TenantsState, caller: Arc<Caller>, form: Enterpris
             let tenant = tenants::insert(transaction, new).await?;
             registry::create_default_modules(transaction, tenant.id).await?;
             let actor = Actor::caller(&caller);
-            let deed = Deed::new("register", "tenant", tenant.code.as_str());
-            audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+            let event = AuditEvent::new("register", "tenant", tenant.code.as_str());
+            audit::record(transaction, &actor, &tenant, vec![event]).await?;
             if caller.kind == Kind::Domain {
                 join(transaction, &actor, &caller, &tenant).await?;
                 let home = caller.home.id;
@@ -136,9 +136,9 @@ async fn join(transaction: &Transaction, actor: &Actor, caller: &Caller, tenant:
     if !applications::bind(transaction, &caller.client_id, &tenant.code).await? {
         return Err(Error::unauthorized("the application no longer exists"));
     }
-    let deed =
-        Deed::new("bind", "application", caller.client_id.as_ref()).with("tenant", tenant.code.as_str());
-    audit::record(transaction, actor, &caller.home, vec![deed]).await?;
+    let event = AuditEvent::new("bind", "application", caller.client_id.as_ref())
+        .with("tenant", tenant.code.as_str());
+    audit::record(transaction, actor, &caller.home, vec![event]).await?;
     Ok(())
 }
 
@@ -190,8 +190,8 @@ pub async fn decide(
             let guests = groups::service::tenants_in_groups_of(transaction, tenant_id).await?;
             match fate {
                 EnterpriseAction::Delete => {
-                    let deed = Deed::new("delete", "tenant", tenant.code.as_str());
-                    audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                    let event = AuditEvent::new("delete", "tenant", tenant.code.as_str());
+                    audit::record(transaction, &actor, &tenant, vec![event]).await?;
                     let mut changed = removal::unbind(transaction, &actor, &tenant).await?;
                     changed.push(tenant_id);
                     changed.extend(guests);
@@ -208,8 +208,8 @@ pub async fn decide(
                     let is_frozen = fate == EnterpriseAction::Freeze;
                     tenants::set_frozen(transaction, tenant_id, is_frozen).await?;
                     let action = if is_frozen { "freeze" } else { "unfreeze" };
-                    let deed = Deed::new(action, "tenant", tenant.code.as_str());
-                    audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                    let event = AuditEvent::new(action, "tenant", tenant.code.as_str());
+                    audit::record(transaction, &actor, &tenant, vec![event]).await?;
                     for id in guests.into_iter().chain([tenant_id]) {
                         transaction.invalidate(Cached::Identities(id));
                     }

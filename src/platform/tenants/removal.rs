@@ -3,7 +3,7 @@
 //! Deleting a million rows in one transaction would block writes for seconds.
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications,
         tenants::{self, Tenant},
@@ -38,8 +38,9 @@ pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> 
     for (client_id, home) in applications::unbind(transaction, &gone.code).await? {
         homes.push(home);
         if let Some(tenant) = tenants::find_by_id(transaction, home).await? {
-            let deed = Deed::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
-            audit::record(transaction, actor, &tenant, vec![deed]).await?;
+            let event =
+                AuditEvent::new("unbind", "application", client_id).with("tenant", gone.code.as_str());
+            audit::record(transaction, actor, &tenant, vec![event]).await?;
         }
     }
     homes.sort_unstable();

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 pub use super::removal::remove;
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications::{self, Credentials, NewApplication},
         keys::Keys,
@@ -39,13 +39,14 @@ pub async fn register_application(store: &Store, keys: &Keys, new: NewApplicatio
             Box::pin(async move {
                 let (tenant, created) = find_or_create(transaction, &new.tenant).await?;
                 applications::insert(transaction, tenant.id, &new, &stored).await?;
-                let mut deeds = Vec::new();
+                let mut events = Vec::new();
                 if created {
-                    deeds.push(Deed::new("register", "tenant", tenant.code.as_str()));
+                    events.push(AuditEvent::new("register", "tenant", tenant.code.as_str()));
                 }
-                let deed = Deed::new("create", "application", stored.client_id.as_str());
-                deeds.push(deed.with("kind", new.kind.to_string()).with("scopes", stored.scopes.to_string()));
-                audit::record(transaction, &Actor::command_line(), &tenant, deeds).await?;
+                let event = AuditEvent::new("create", "application", stored.client_id.as_str());
+                events
+                    .push(event.with("kind", new.kind.to_string()).with("scopes", stored.scopes.to_string()));
+                audit::record(transaction, &Actor::command_line(), &tenant, events).await?;
                 Ok((tenant, created))
             })
         })

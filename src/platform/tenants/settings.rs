@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::field_rules::number;
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{caller::Caller, tenants},
     error::{Error, Result},
     http::precondition::IfMatch,
@@ -18,10 +18,10 @@ use crate::{
 /// RFC 1035 §2.3.4.
 const HOST_BYTES: usize = 253;
 const LABEL_BYTES: usize = 63;
-const MOST_BYTES: i64 = (1 << 53) - 1;
+const MAX_BYTES: i64 = (1 << 53) - 1;
 /// Upper bound of labels per favorite.
-pub const MOST_LABELS_OF_A_FAVORITE: i64 = 1_000;
-const MOST_ADMINISTRATORS: usize = 100;
+pub const MAX_LABELS_OF_A_FAVORITE: i64 = 1_000;
+const MAX_ADMINISTRATORS: usize = 100;
 
 /// Tenant with profile and settings.
 #[expect(clippy::struct_excessive_bools, reason = "the documented object has them")]
@@ -80,7 +80,7 @@ pub struct SettingsForm {
 impl SettingsForm {
     fn over(self, known: &TenantSettings) -> Result<TenantSettings> {
         let bytes = |field: &str, given: Option<i64>, known: i64| {
-            given.map_or(Ok(known), |given| number(field, given, &(0..=MOST_BYTES)))
+            given.map_or(Ok(known), |given| number(field, given, &(0..=MAX_BYTES)))
         };
         Ok(TenantSettings {
             login_suffix: match self.login_suffix {
@@ -96,7 +96,7 @@ impl SettingsForm {
                 known.subject_quota_bytes,
             )?,
             label_limit: self.label_limit.map_or(Ok(known.label_limit), |limit| {
-                number("labelLimit", limit, &(0..=MOST_LABELS_OF_A_FAVORITE))
+                number("labelLimit", limit, &(0..=MAX_LABELS_OF_A_FAVORITE))
             })?,
             administrators: match self.administrators {
                 None => known.administrators.clone(),
@@ -109,9 +109,9 @@ impl SettingsForm {
 }
 
 fn check_administrators(ids: Vec<String>) -> Result<Vec<String>> {
-    if ids.len() > MOST_ADMINISTRATORS {
+    if ids.len() > MAX_ADMINISTRATORS {
         return Err(Error::bad_request(format!(
-            "administrators: must hold at most {MOST_ADMINISTRATORS} user ids, not {}",
+            "administrators: must hold at most {MAX_ADMINISTRATORS} user ids, not {}",
             ids.len()
         )));
     }
@@ -218,8 +218,8 @@ pub async fn change(
             );
             statement.execute(transaction).await?;
             let tenant = tenants::find_by_code(transaction, &code).await?.ok_or_else(unknown)?;
-            let deed = Deed::new("change", "tenant", code).with("fields", fields);
-            audit::record(transaction, &Actor::caller(&caller), &tenant, vec![deed]).await?;
+            let event = AuditEvent::new("change", "tenant", code).with("fields", fields);
+            audit::record(transaction, &Actor::caller(&caller), &tenant, vec![event]).await?;
             if before.search_insights && !after.search_insights {
                 insights::service::remove_all(transaction, tenant.id).await?;
             }

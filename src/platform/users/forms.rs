@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::picture::PictureParam;
 use crate::platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_of};
 
-const MOST_DEPUTY_DEPARTMENTS: usize = 100;
+const MAX_DEPUTY_DEPARTMENTS: usize = 100;
 
 /// Rule for names and logins.
 pub const NAME: TextRule = TextRule::Line(256);
@@ -115,8 +115,8 @@ impl UserWrite {
         }
         if let Written::Set(ids) = &self.deputy_org_ids {
             let distinct: HashSet<&String> = ids.iter().collect();
-            if distinct.len() > MOST_DEPUTY_DEPARTMENTS {
-                return Err(format!("deputyOrgIds: must be at most {MOST_DEPUTY_DEPARTMENTS}"));
+            if distinct.len() > MAX_DEPUTY_DEPARTMENTS {
+                return Err(format!("deputyOrgIds: must be at most {MAX_DEPUTY_DEPARTMENTS}"));
             }
             distinct.into_iter().try_for_each(|id| check_id_of("deputyOrgIds", id))?;
         }

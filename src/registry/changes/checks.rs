@@ -11,7 +11,7 @@ use trawl_search::sources::external::ClientSettings;
 
 use super::{Author, sources::missing_secret};
 use crate::{
-    audit::{self, Deed},
+    audit::{self, AuditEvent},
     error::{Error, Result},
     registry::{
         LastCheck, Registry, TrialForm,
@@ -109,8 +109,8 @@ impl Registry {
         let Author { actor, tenant } = author;
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                let deed = Deed::new("search-as", "user", person.user_id);
-                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                let event = AuditEvent::new("search-as", "user", person.user_id);
+                audit::record(transaction, &actor, &tenant, vec![event]).await?;
                 Ok(())
             })
         });

@@ -6,7 +6,7 @@ use trawl_search::Module;
 
 use super::Author;
 use crate::{
-    audit::Deed,
+    audit::AuditEvent,
     error::{Error, Result},
     http::precondition::{IfMatch, Tagged},
     registry::{
@@ -55,8 +55,8 @@ impl Registry {
             Box::pin(async move {
                 let others = repo::modules::list(transaction, tenant_id).await?;
                 modules::check_beside(&module, &others)?;
-                let deed = Deed::new("create", MODULE, module.id.as_str());
-                Ok((put_module(transaction, tenant_id, module).await?, Some(deed)))
+                let event = AuditEvent::new("create", MODULE, module.id.as_str());
+                Ok((put_module(transaction, tenant_id, module).await?, Some(event)))
             })
         })
         .await
@@ -84,8 +84,8 @@ impl Registry {
                 if_match.check(&stored)?;
                 modules::check_beside(&module, &others)?;
                 let put = put_module(transaction, tenant_id, module).await?;
-                let deed = Deed::change(MODULE, put.module.id.as_str(), &stored, &put)?;
-                Ok((Tagged::of(put)?, deed))
+                let event = AuditEvent::change(MODULE, put.module.id.as_str(), &stored, &put)?;
+                Ok((Tagged::of(put)?, event))
             })
         })
         .await
@@ -107,7 +107,7 @@ impl Registry {
                 let stored = repo::modules::find(transaction, tenant_id, &id).await?.ok_or_else(no_module)?;
                 if_match.check(&RegisteredModule::from(stored))?;
                 repo::modules::remove(transaction, tenant_id, &id).await?;
-                Ok(((), Some(Deed::new("delete", MODULE, id))))
+                Ok(((), Some(AuditEvent::new("delete", MODULE, id))))
             })
         })
         .await

@@ -7,7 +7,7 @@ use trawl_search::{Module, sources::external::health::SourceHealth};
 
 use super::Author;
 use crate::{
-    audit::Deed,
+    audit::AuditEvent,
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
     registry::{
@@ -84,8 +84,8 @@ impl Registry {
                     let others = repo::sources::names(transaction, tenant_id).await?;
                     sources::check_beside(&row, &others)?;
                     repo::sources::put(transaction, tenant_id, row.clone()).await?;
-                    let deed = Deed::new("create", SOURCE, row.id.as_str());
-                    Ok((row, Some(deed)))
+                    let event = AuditEvent::new("create", SOURCE, row.id.as_str());
+                    Ok((row, Some(event)))
                 })
             })
             .await?;
@@ -146,8 +146,8 @@ impl Registry {
                         repo::checks::remove(transaction, tenant_id, &row.id).await?;
                     }
                     let check = repo::checks::find(transaction, tenant_id, &row.id).await?;
-                    let deed = Deed::change(SOURCE, row.id.as_str(), &stored, &row)?;
-                    Ok(((row, check), deed))
+                    let event = AuditEvent::change(SOURCE, row.id.as_str(), &stored, &row)?;
+                    Ok(((row, check), event))
                 })
             })
             .await?;
@@ -173,7 +173,7 @@ impl Registry {
                 if_match.check(&stored.ok_or_else(no_source)?)?;
                 check_unused(&id, &repo::modules::list(transaction, tenant_id).await?)?;
                 repo::sources::remove(transaction, tenant_id, &id).await?;
-                Ok(((), Some(Deed::new("delete", SOURCE, id))))
+                Ok(((), Some(AuditEvent::new("delete", SOURCE, id))))
             })
         })
         .await

@@ -9,10 +9,10 @@ use crate::util::{
 
 const PATH: &str = "/admin/v1/audit";
 
-async fn deeds(caller: &Caller, query: &str) -> Vec<(String, String)> {
+async fn events(caller: &Caller, query: &str) -> Vec<(String, String)> {
     let answer = caller.get(&format!("{PATH}?{query}")).await.ok();
-    let text = |deed: &Value, field: &str| deed[field].as_str().unwrap().to_owned();
-    answer.items().iter().map(|deed| (text(deed, "action"), text(deed, "objectKind"))).collect()
+    let text = |event: &Value, field: &str| event[field].as_str().unwrap().to_owned();
+    answer.items().iter().map(|event| (text(event, "action"), text(event, "objectKind"))).collect()
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
@@ -62,7 +62,7 @@ async fn every_action_is_audited_with_its_actor_without_secrets() {
         ("create", "application"),
         ("register", "tenant"),
     ];
-    assert_eq!(deeds(&on_acme, "").await, pairs(&expected));
+    assert_eq!(events(&on_acme, "").await, pairs(&expected));
     let all = on_acme.get(PATH).await.ok();
     assert!(!all.text.contains(acme.secret()) && !all.text.contains("argon"), "{}", all.text);
     let change = &all.items()[9];
@@ -83,24 +83,24 @@ async fn entries_are_filtered_and_paged() {
     let operator = app.operator().await;
     let acme = do_everything(&app, &operator.caller).await;
     let on_acme = operator.caller.on("acme");
-    assert_eq!(deeds(&on_acme, "action=freeze").await, pairs(&[("freeze", "tenant")]));
-    assert_eq!(deeds(&on_acme, "objectKind=secret").await, pairs(&[("rotate", "secret")]));
-    assert_eq!(deeds(&on_acme, "objectKind=tenant&objectId=acme").await.len(), 4);
+    assert_eq!(events(&on_acme, "action=freeze").await, pairs(&[("freeze", "tenant")]));
+    assert_eq!(events(&on_acme, "objectKind=secret").await, pairs(&[("rotate", "secret")]));
+    assert_eq!(events(&on_acme, "objectKind=tenant&objectId=acme").await.len(), 4);
     let by_acme = format!("clientId={}", acme.client_id);
-    assert_eq!(deeds(&on_acme, &by_acme).await, pairs(&[("revoke", "token")]));
-    assert_eq!(deeds(&on_acme, "action=dance").await, []);
+    assert_eq!(events(&on_acme, &by_acme).await, pairs(&[("revoke", "token")]));
+    assert_eq!(events(&on_acme, "action=dance").await, []);
 
     let whole = on_acme.get(PATH).await.ok();
     let mut ids = Vec::new();
     let mut path = format!("{PATH}?limit=5");
     loop {
         let page = on_acme.get(&path).await.ok();
-        ids.extend(page.items().iter().map(|deed| deed["id"].clone()));
+        ids.extend(page.items().iter().map(|event| event["id"].clone()));
         operator.caller.put("/admin/v1/tenants/acme", &json!({"quotaBytes": ids.len()})).await.ok();
         let Some(cursor) = page.cursor() else { break };
         path = format!("{PATH}?limit=5&cursor={cursor}");
     }
-    let expected: Vec<Value> = whole.items().iter().map(|deed| deed["id"].clone()).collect();
+    let expected: Vec<Value> = whole.items().iter().map(|event| event["id"].clone()).collect();
     assert_eq!(ids, expected);
     for wrong in ["limit=0", "limit=1001", "cursor=x", "allTenants=maybe"] {
         let field = wrong.split('=').next().unwrap();
@@ -123,19 +123,19 @@ async fn actors_are_named_and_filter_the_entries() {
     let actors: Vec<_> = listed
         .items()
         .iter()
-        .map(|deed| [&deed["clientId"], &deed["application"], &deed["userId"], &deed["person"]])
+        .map(|event| [&event["clientId"], &event["application"], &event["userId"], &event["person"]])
         .collect();
     let console = json!(["operator:mei@acme", null, "mei", "User mei"]);
     assert_eq!(json!(actors), json!([[operator.client_id, "test", null, null], console]));
     let by_mei = on_beta.get(&format!("{PATH}?userId=mei")).await.ok();
     assert_eq!(by_mei.items(), &listed.items()[1..]);
-    assert_eq!(deeds(&on_beta, "clientId=operator:mei@acme").await, pairs(&[("change", "tenant")]));
-    assert_eq!(deeds(&on_beta, "userId=tom").await, []);
+    assert_eq!(events(&on_beta, "clientId=operator:mei@acme").await, pairs(&[("change", "tenant")]));
+    assert_eq!(events(&on_beta, "userId=tom").await, []);
 
     // A person of the same id elsewhere did nothing.
     let page = on_beta.get(&format!("{PATH}?allTenants=true&userId=mei")).await.ok();
     assert!(
-        page.items().len() >= 2 && page.items().iter().all(|deed| deed["person"] == "User mei"),
+        page.items().len() >= 2 && page.items().iter().all(|event| event["person"] == "User mei"),
         "{}",
         page.text
     );
@@ -150,7 +150,7 @@ async fn entries_are_filtered_by_time() {
     app.execute("UPDATE audit SET at = position * 1000").await;
     let of = async |query: &str| {
         let answer = on_acme.get(&format!("{PATH}?{query}")).await.ok();
-        answer.items().iter().map(|deed| deed["at"].as_i64().unwrap()).collect::<Vec<_>>()
+        answer.items().iter().map(|event| event["at"].as_i64().unwrap()).collect::<Vec<_>>()
     };
     let all = of("").await;
     let (last, middle) = (all[0], all[5]);
@@ -233,14 +233,14 @@ async fn entries_belong_to_a_tenant_and_outlive_it() {
     let bound = operator.post("/admin/v1/applications", &form).await.ok().body["data"].clone();
     operator.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
 
-    let home = deeds(&operator, "").await;
+    let home = events(&operator, "").await;
     assert_eq!(home[0], ("unbind".to_owned(), "application".to_owned()));
     assert!(!home.contains(&("delete".to_owned(), "tenant".to_owned())));
     let unbound = operator.get(&format!("{PATH}?action=unbind")).await.ok();
     assert_eq!(unbound.items()[0]["objectId"], bound["clientId"]);
     // A new tenant with the same code does not inherit the entries.
     app.tenant("other").await;
-    assert_eq!(deeds(&operator.on("other"), "action=delete").await, []);
+    assert_eq!(events(&operator.on("other"), "action=delete").await, []);
     let all = operator.get(&format!("{PATH}?allTenants=true&action=delete")).await.ok();
     assert_eq!((all.items().len(), &all.items()[0]["tenant"]), (1, &json!("other")));
     assert_eq!(all.items()[0]["objectId"], "other");
@@ -258,7 +258,7 @@ async fn entries_expire_after_the_retention_days() {
         let operator = app.operator().await.caller;
         app.execute("UPDATE audit SET at = at - 2678400000 WHERE object_kind = 'tenant'").await;
         app.app.maintenance.make_round().await.unwrap();
-        assert_eq!(deeds(&operator, "").await.len(), left, "{keep_days}");
+        assert_eq!(events(&operator, "").await.len(), left, "{keep_days}");
     }
 }
 
@@ -291,7 +291,9 @@ async fn registry_changes_are_audited_with_changed_fields() {
     let told: Vec<Value> = all
         .items()
         .iter()
-        .map(|deed| json!([deed["action"], deed["objectKind"], deed["objectId"], deed["details"]["fields"]]))
+        .map(|event| {
+            json!([event["action"], event["objectKind"], event["objectId"], event["details"]["fields"]])
+        })
         .collect();
     // The sealed secret differs at each change.
     let expected = [

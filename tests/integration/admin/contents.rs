@@ -84,10 +84,10 @@ async fn removed_item_is_no_longer_found_and_the_removal_is_audited() {
     operator.delete(&format!("{ARTICLES}/a")).await.fails(404, "id");
     app.wait_for_index().await;
     assert_eq!(acme.caller.find("article", "harbour").await, ["b"]);
-    let deeds = operator.get("/admin/v1/audit?objectKind=content").await.ok();
-    let [deed] = deeds.items() else { panic!("{}", deeds.text) };
+    let events = operator.get("/admin/v1/audit?objectKind=content").await.ok();
+    let [event] = events.items() else { panic!("{}", events.text) };
     assert_eq!(
-        [&deed["action"], &deed["objectId"], &deed["details"]],
+        [&event["action"], &event["objectId"], &event["details"]],
         [&json!("delete"), &json!("a"), &json!({"module": "article"})]
     );
 }
@@ -114,8 +114,8 @@ async fn file_is_imported_and_rejected_rows_are_told_by_line() {
     assert_eq!(acme.caller.find("article", "harbour").await.len(), 2);
     let stored = operator.get(&format!("{ARTICLES}/1")).await.ok();
     assert_eq!(stored.data()["displayTime"], 1_714_521_600_000_i64);
-    let deed = operator.get("/admin/v1/audit?action=import").await.ok().items()[0].clone();
-    assert_eq!([&deed["objectKind"], &deed["objectId"]], [&json!("content"), &json!("article")]);
+    let event = operator.get("/admin/v1/audit?action=import").await.ok().items()[0].clone();
+    assert_eq!([&event["objectKind"], &event["objectId"]], [&json!("content"), &json!("article")]);
 }
 
 #[tokio::test]

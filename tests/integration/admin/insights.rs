@@ -143,7 +143,7 @@ async fn searches_of_a_tenant_that_disagrees_are_neither_counted_nor_kept() {
         assert_eq!(all.app.count_rows(table).await, 0, "{table}");
     }
     let audit = all.operator.get("/admin/v1/audit?objectKind=tenant&action=change").await.ok();
-    let fields: Vec<&Value> = audit.items().iter().map(|deed| &deed["details"]["fields"]).collect();
+    let fields: Vec<&Value> = audit.items().iter().map(|event| &event["details"]["fields"]).collect();
     assert_eq!(fields, [&json!(["searchInsights"]), &json!(["labelLimit"]), &json!(["searchInsights"])]);
 
     let other = all.app.tenant("other").await;

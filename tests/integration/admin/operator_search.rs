@@ -43,7 +43,7 @@ async fn operator_searches_as_an_application_and_as_a_person() {
     let searched: Vec<Value> = audited
         .items()
         .iter()
-        .map(|deed| json!([deed["objectId"], deed["clientId"], deed["details"]]))
+        .map(|event| json!([event["objectId"], event["clientId"], event["details"]]))
         .collect();
     assert_eq!(searched, ["tom", "mei", "mei"].map(|id| json!([id, operator.client_id, {}])));
     assert!(!audited.text.contains("harbour"), "{}", audited.text);
@@ -80,8 +80,8 @@ async fn operator_in_a_browser_searches_one_source() {
     let found = all.mei.post(PATH, &body).await.ok();
     assert_eq!((found.total(), found.body["sources"].as_array().unwrap().len()), (3, 1));
     let audited = all.mei.get("/admin/v1/audit?action=search-as").await.ok();
-    let deed = &audited.items()[0];
-    assert_eq!((&deed["objectId"], &deed["userId"]), (&json!("tom"), &json!("mei")));
+    let event = &audited.items()[0];
+    assert_eq!((&event["objectId"], &event["userId"]), (&json!("tom"), &json!("mei")));
     let tom = all.app.web_session("tom").await;
     tom.post(PATH, &body).await.fails(403, "operators");
 }

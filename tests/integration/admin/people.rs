@@ -143,8 +143,8 @@ async fn sessions_are_listed_and_end_one_by_one() {
     let alive = [is_alive(&first).await, is_alive(&second).await];
     assert_eq!(alive.iter().filter(|alive| **alive).count(), 1);
     assert_eq!(sessions(&operator, "tom").await.len(), 1);
-    let deed = operator.get("/admin/v1/audit?objectKind=session").await.ok().items()[0].clone();
-    assert_eq!([&deed["action"], &deed["details"]], [&json!("end"), &json!({"userId": "tom"})]);
+    let event = operator.get("/admin/v1/audit?objectKind=session").await.ok().items()[0].clone();
+    assert_eq!([&event["action"], &event["details"]], [&json!("end"), &json!({"userId": "tom"})]);
 }
 
 async fn is_alive(session: &WebSession) -> bool {
@@ -180,8 +180,8 @@ async fn person_signed_out_everywhere_loses_sessions_and_tokens() {
     assert!(is_alive(&all.mei).await, "others stay signed in");
     assert!(sessions(&on_acme, "tom").await.is_empty());
     assert_eq!(acme.caller.get("/v1/users/sync").await.ok().text, directory, "no change of the directory");
-    let deed = on_acme.get("/admin/v1/audit?action=sign-out").await.ok().items()[0].clone();
-    assert_eq!([&deed["objectKind"], &deed["objectId"]], [&json!("user"), &json!("tom")]);
+    let event = on_acme.get("/admin/v1/audit?action=sign-out").await.ok().items()[0].clone();
+    assert_eq!([&event["objectKind"], &event["objectId"]], [&json!("user"), &json!("tom")]);
 
     let again = all.app.web_session("tom").await;
     assert!(is_alive(&again).await, "they may sign in again");

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     app::{Application, TestApp, disable_suspension},
     external::auth,
@@ -17,13 +17,13 @@ use trawl_connectors::{
 };
 
 /// Long enough for a busy machine.
-const TIMEOUT: Duration = Duration::from_secs(5);
+const SOURCE_TIMEOUT: Duration = Duration::from_secs(5);
 const LONGEST: Duration = Duration::from_secs(10);
 const AT_ONCE: usize = 16;
 /// Several source pages, so that faults between pages show.
 const LIMIT: &str = "50";
 /// A walk of more pages counts as endless.
-const MOST_PAGES: usize = 12;
+const MAX_PAGES: usize = 12;
 const ITEMS: usize = 57;
 
 #[tokio::test]
@@ -44,7 +44,7 @@ async fn every_fault_is_named_and_spares_the_healthy_source() {
     let mut zoo = Vec::with_capacity(faults.len());
     for (fault, method) in faults.iter().zip(methods) {
         let running = sources::start(fault).await;
-        let registration = registration(fault.name, &running, method, TIMEOUT);
+        let registration = registration(fault.name, &running, method, SOURCE_TIMEOUT);
         operator.register_source(&registration, fault.name, &["healthy", fault.name]).await;
         zoo.push((fault, method, running));
     }
@@ -89,7 +89,7 @@ async fn meet(acme: &Application, healthy: &SourceClient, fault: &Fault) -> Resu
 async fn walk(acme: &Application, fault: &Fault, healthy_items: usize) -> Result<Walk, String> {
     let mut walk = Walk::default();
     let mut cursor = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let answer = search(acme, fault.name, &fault.keyword, cursor.as_deref()).await;
         walk.reports.push(answer.source(fault.name).clone());
         if answer.status != 200 {
@@ -110,7 +110,7 @@ async fn walk(acme: &Application, fault: &Fault, healthy_items: usize) -> Result
             return Ok(walk);
         }
     }
-    Err(format!("no end after {MOST_PAGES} pages: {:?}", walk.reports.last()))
+    Err(format!("no end after {MAX_PAGES} pages: {:?}", walk.reports.last()))
 }
 
 fn check_reports(fault: &Fault, reports: &[Value]) -> Result<(), String> {
@@ -142,7 +142,7 @@ fn client(running: &Running) -> SourceClient {
         mapping: None,
         authentication: Authentication::OAuth2Client(running.credentials()),
         identity: None,
-        timeout: PATIENCE,
+        timeout: TIMEOUT,
         max_concurrency: AT_ONCE,
         max_body_bytes: DEFAULT_MAX_BODY_BYTES,
     };

@@ -7,7 +7,7 @@ use std::{env, fs, path::Path, process::Command};
 use serde_json::{Value, json};
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     app::{Application, TestApp},
     caller::Caller,
     groups::{group_of, join_code, set_role},
@@ -84,7 +84,7 @@ async fn drive(caller: &Caller, known: Option<Known>, phases: &str) {
     command.args(["--suppress-health-check", "all", "--warnings", "off"]);
     // Parallel parsing fails sporadically in Python 3.11 (python/cpython#106905).
     command.args(["--workers", "1"]);
-    let output = tokio::time::timeout(10 * PATIENCE, run(command)).await.expect("Schemathesis does not end");
+    let output = tokio::time::timeout(10 * TIMEOUT, run(command)).await.expect("Schemathesis does not end");
     assert!(output.status.success(), "{}{}", text(&output.stdout), text(&output.stderr));
     assert!(text(&output.stdout).contains("generated"), "{}", text(&output.stdout));
 }

@@ -7,7 +7,7 @@ use reqwest::{Response, StatusCode};
 
 use super::store_suite::{Bench, far_off, suite};
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     app::TestApp,
     internals::{BlobStore, Download, ErrorKind, Expected, S3Store, SignedPart, now_millis},
     program::{run, text, trawl},
@@ -71,7 +71,7 @@ async fn put(http: &reqwest::Client, url: &str, content: Vec<u8>) -> Response {
 }
 
 fn http() -> reqwest::Client {
-    reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap()
+    reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap()
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn unreachable_store_is_reported() {
     let mut server = S3Server::start().await;
     let store = S3Store::new(&server.settings).unwrap();
     server.stop();
-    let failure = tokio::time::timeout(PATIENCE, store.parts("u1")).await.unwrap().unwrap_err();
+    let failure = tokio::time::timeout(TIMEOUT, store.parts("u1")).await.unwrap().unwrap_err();
     assert_eq!(failure.kind, ErrorKind::Unavailable);
     assert_eq!(failure.retry_after, Some(Duration::from_secs(10)));
     let secret = ["127.0.0.1", &server.settings.bucket, &server.settings.access_key_id];

@@ -25,7 +25,7 @@ use crate::util::{
 const WRITERS: usize = 4;
 const ITEMS: usize = 40;
 /// Some kills then hit a rebuild.
-const REBUILD_EVERY: usize = 7;
+const REBUILD_INTERVAL: usize = 7;
 const PAGE: usize = 30;
 const SCOPES: [&str; 5] = ["directory:write", "tasks", "contents:read", "contents:write", "act-as-user"];
 
@@ -206,7 +206,7 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
         for writer in writing {
             writers.push(writer.await.unwrap());
         }
-        let arguments: &[&str] = if round % REBUILD_EVERY == 3 { &["--rebuild-index"] } else { &[] };
+        let arguments: &[&str] = if round % REBUILD_INTERVAL == 3 { &["--rebuild-index"] } else { &[] };
         server = Server::launch(data, "127.0.0.1:0", arguments).await;
         if random.usize(..4) == 0 || !arguments.is_empty() {
             // Kills during startup recovery.

@@ -17,7 +17,7 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use trawl::config::{Engine, EngineKind};
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     caller::Caller,
     eventually,
@@ -41,7 +41,7 @@ const CHANGED_ITEMS: usize = 300;
 const GROWING: &str = "feed";
 const BULK_ITEMS: usize = 50;
 /// A complete answer may miss what was acknowledged this long ago.
-const MOST_BEHIND: Duration = Duration::from_secs(30);
+const MAX_BEHIND: Duration = Duration::from_secs(30);
 const MISSING: &str = "behind";
 
 /// Ids and titles.
@@ -202,7 +202,7 @@ async fn read(caller: Caller, paging: Paging, mut random: Rng, stop: Cancellatio
             sleep(Duration::from_millis(random.u64(..200))).await;
             let (kind, answer) = answers.ask(&caller, FIXED, &parameters).await;
             if kind == Kind::Unavailable {
-                assert!(since.elapsed() < 5 * PATIENCE, "{paging:?}: no answer: {}", answer.text);
+                assert!(since.elapsed() < 5 * TIMEOUT, "{paging:?}: no answer: {}", answer.text);
                 sleep(Duration::from_millis(20)).await;
                 continue;
             }
@@ -246,7 +246,7 @@ async fn count(caller: Caller, growth: Arc<Mutex<Growth>>, stop: CancellationTok
             if let Some((at, _)) = missing.filter(|_| kind == Kind::Complete) {
                 most_behind = most_behind.max(at.elapsed());
                 assert!(
-                    most_behind < MOST_BEHIND,
+                    most_behind < MAX_BEHIND,
                     "missing for {most_behind:?} without a word: {}",
                     answer.text
                 );

@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::{sync::Semaphore, task::JoinHandle};
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     app::{Application, TestApp},
     caller::Caller,
@@ -63,7 +63,7 @@ impl World {
     async fn begin(&self, upload: &str) -> JoinHandle<Answer> {
         let (omar, form) = (self.omar.clone(), commit_form(upload, &self.folder, "tide.txt", 9));
         let committing = tokio::spawn(async move { commit(&omar, &form).await });
-        let begun = tokio::time::timeout(PATIENCE, self.gate.begun.acquire()).await;
+        let begun = tokio::time::timeout(TIMEOUT, self.gate.begun.acquire()).await;
         begun.expect("nothing is scanned").unwrap().forget();
         committing
     }
@@ -153,9 +153,9 @@ async fn commit_slots_are_shared_fairly_between_people() {
         let omar = omar.clone();
         committing.push(tokio::spawn(async move { commit(&omar, &form).await }));
     }
-    let begun = tokio::time::timeout(PATIENCE, gate.begun.acquire_many(8)).await;
+    let begun = tokio::time::timeout(TIMEOUT, gate.begun.acquire_many(8)).await;
     begun.expect("fewer than eight scans").unwrap().forget();
-    let others = tokio::time::timeout(PATIENCE, put_file(mei, folder, "calm.txt", b"passes")).await;
+    let others = tokio::time::timeout(TIMEOUT, put_file(mei, folder, "calm.txt", b"passes")).await;
     others.expect("another person's commit waits");
     assert_eq!(gate.begun.available_permits(), 0, "one person exceeds eight slots");
     gate.open.add_permits(committing.len());

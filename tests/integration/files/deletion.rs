@@ -83,10 +83,10 @@ async fn every_deleted_file_is_audited() {
     delete(mei, &[&deleted[0], "nothing"]).await.fails_in_business(430_003, "no such file");
     delete(mei, &deleted.each_ref().map(String::as_str)).await.ok();
     let kept = app.operator().await.caller.on("acme").get("/admin/v1/audit?limit=100").await.ok();
-    let of_files = kept.items().iter().filter(|deed| deed["objectKind"] == "file");
+    let of_files = kept.items().iter().filter(|event| event["objectKind"] == "file");
     let mut told: Vec<&str> = of_files
-        .inspect(|deed| assert_eq!((&deed["action"], &deed["userId"]), (&json!("delete"), &json!("mei"))))
-        .map(|deed| deed["objectId"].as_str().unwrap())
+        .inspect(|event| assert_eq!((&event["action"], &event["userId"]), (&json!("delete"), &json!("mei"))))
+        .map(|event| event["objectId"].as_str().unwrap())
         .collect();
     told.sort_unstable();
     deleted.sort_unstable();

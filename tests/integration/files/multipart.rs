@@ -10,7 +10,7 @@ use crate::util::{
     items::user,
 };
 
-const LEAST: usize = 5 << 20;
+const MIN: usize = 5 << 20;
 
 async fn mei(app: &TestApp) -> Caller {
     let acme = app.tenant("acme").await;
@@ -23,7 +23,7 @@ async fn multipart_file_is_its_listed_parts_in_order() {
     let app = TestApp::start().await;
     let mei = mei(&app).await;
     let upload = start(&mei).await;
-    let (first, second, last) = (bytes(1, LEAST), bytes(2, LEAST + 1), bytes(3, 7));
+    let (first, second, last) = (bytes(1, MIN), bytes(2, MIN + 1), bytes(3, 7));
     // Parts come in any order, some twice, some not listed.
     let e_tags = [
         send_part(&mei, &upload, 9, &last).await,

@@ -5,7 +5,7 @@ use tokio::{
 };
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     clamd::{Clamd, FOUND, MARKER, STREAM_MAX},
     internals::{BusinessCode, Error, ErrorKind, Pieces, Result, Scanner, Verdict, clamd, config},
 };
@@ -21,7 +21,7 @@ fn pieces(content: &[u8], length: usize) -> Pieces {
 }
 
 async fn scan(scanner: &clamd::Clamd, content: Pieces) -> Result<Verdict> {
-    tokio::time::timeout(PATIENCE, scanner.scan(content)).await.expect("the scan does not end")
+    tokio::time::timeout(TIMEOUT, scanner.scan(content)).await.expect("the scan does not end")
 }
 
 fn infected() -> Vec<u8> {

@@ -10,7 +10,7 @@ use futures::{StreamExt, stream};
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     app::TestApp,
     eventually,
     files::put_file,
@@ -161,7 +161,7 @@ async fn killed_reader_leaves_its_partial_text() {
         let reader =
             TextReader::new(&of(program, 20), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
         let reading = read_by(&reader, TextFormat::Plain, vec![b'x'; 4 << 20]);
-        let text = tokio::time::timeout(PATIENCE, reading).await.unwrap();
+        let text = tokio::time::timeout(TIMEOUT, reading).await.unwrap();
         if lines.starts_with("env") {
             assert!(!text.contains("CARGO") && !text.contains("HOME"), "{text}");
         } else {

@@ -287,11 +287,11 @@ async fn folder_actions_are_audited() {
         ask(&mei, operation, json!({"dirId": id})).await.ok_epoch();
     }
     let kept = app.operator().await.caller.on("acme").get("/admin/v1/audit?limit=100").await.ok();
-    let deeds: Vec<_> = kept.items().iter().filter(|deed| deed["objectKind"] == "folder").collect();
-    let mut actions: Vec<&str> = deeds.iter().map(|deed| deed["action"].as_str().unwrap()).collect();
+    let events: Vec<_> = kept.items().iter().filter(|event| event["objectKind"] == "folder").collect();
+    let mut actions: Vec<&str> = events.iter().map(|event| event["action"].as_str().unwrap()).collect();
     actions.sort_unstable();
     assert_eq!(actions, ["authorize", "delete", "lock", "remove-authorization", "unlock"]);
-    assert!(deeds.iter().all(|deed| deed["objectId"] == id && deed["userId"] == "mei"), "{}", kept.text);
-    let given = deeds.iter().find(|deed| deed["action"] == "authorize").unwrap();
+    assert!(events.iter().all(|event| event["objectId"] == id && event["userId"] == "mei"), "{}", kept.text);
+    let given = events.iter().find(|event| event["action"] == "authorize").unwrap();
     assert_eq!(given["details"], json!({"role": "editor", "targets": ["u:omar"]}));
 }

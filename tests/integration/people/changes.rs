@@ -88,7 +88,7 @@ async fn unchanged_row_is_not_written() {
     app.sync(&acme.caller, "users", &people.clone().into()).await;
     let before = (read_all(&acme.caller, "users").await, read_all(&acme.caller, "organizations").await);
     let position = *app.app.store.positions().borrow();
-    let deeds = app.number("SELECT COUNT(*) AS n FROM audit").await;
+    let events = app.number("SELECT COUNT(*) AS n FROM audit").await;
     for _ in 0..2 {
         app.sync(&acme.caller, "organizations", &departments).await;
         app.sync(&acme.caller, "users", &people.clone().into()).await;
@@ -98,7 +98,7 @@ async fn unchanged_row_is_not_written() {
     let after = (read_all(&acme.caller, "users").await, read_all(&acme.caller, "organizations").await);
     assert_eq!(after, before);
     assert_eq!(*app.app.store.positions().borrow(), position);
-    assert_eq!(app.number("SELECT COUNT(*) AS n FROM audit").await, deeds);
+    assert_eq!(app.number("SELECT COUNT(*) AS n FROM audit").await, events);
 
     let mut one = people.clone();
     one[7]["email"] = "u7@example.org".into();
@@ -181,7 +181,7 @@ async fn audit_names_the_changed_fields_without_values() {
     let text = "SELECT client_id, action, object_kind, object_id, details FROM audit WHERE object_kind IN ('user', 'department') \
                 ORDER BY position";
     let rows: Vec<(String, String, String, String, String)> = read(&app.app.store, text, Vec::new()).await;
-    let deeds: Vec<String> = rows
+    let events: Vec<String> = rows
         .into_iter()
         .map(|(client_id, action, kind, id, details)| {
             assert_eq!(client_id, acme.client_id);
@@ -189,7 +189,7 @@ async fn audit_names_the_changed_fields_without_values() {
         })
         .collect();
     assert_eq!(
-        deeds,
+        events,
         [
             "create department d1 {}",
             "create user mei {}",

@@ -143,16 +143,16 @@ async fn robot_actions_are_audited_without_tokens() {
     let renewed = Robot::of(&here.owner.post_empty(&format!("{path}/token")).await.ok());
     here.owner.delete(&path).await.ok();
     let operator = here.app.operator().await.caller.on("acme");
-    let deeds = operator.get("/admin/v1/audit?objectKind=robot").await.ok();
-    let robots: Vec<(&str, &str)> = deeds
+    let events = operator.get("/admin/v1/audit?objectKind=robot").await.ok();
+    let robots: Vec<(&str, &str)> = events
         .items()
         .iter()
-        .filter(|deed| deed["objectKind"] == "robot")
-        .map(|deed| (deed["action"].as_str().unwrap(), deed["userId"].as_str().unwrap()))
+        .filter(|event| event["objectKind"] == "robot")
+        .map(|event| (event["action"].as_str().unwrap(), event["userId"].as_str().unwrap()))
         .collect();
     assert_eq!(robots, [("delete", "mei"), ("rotate", "mei"), ("create", "mei")]);
     for token in [&here.robot.token, &renewed.token] {
-        assert!(!deeds.text.contains(token.as_str()), "{}", deeds.text);
+        assert!(!events.text.contains(token.as_str()), "{}", events.text);
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     caller::Caller,
     eventually,
@@ -33,13 +33,13 @@ const DEADLINE_MS: &str = "3000";
 /// Milliseconds: one source is below the deadline, another above.
 const DRIPS_MS: u64 = 150;
 const HANGS_MS: u64 = 3_200;
-const REGISTER_EVERY: usize = 500;
+const REGISTER_INTERVAL: usize = 500;
 /// Some callers disconnect, one after this many searches.
-const LEAVE_EVERY: usize = 8;
+const LEAVE_INTERVAL: usize = 8;
 /// Minimum calls of a source, although it is mostly suspended.
-const LEAST_CALLS: usize = 20;
+const MIN_CALLS: usize = 20;
 /// Late answers of good sources on a busy machine: 1 %.
-const MOST_LATE: usize = 2 * HALF * 4 / 100;
+const MAX_LATE: usize = 2 * HALF * 4 / 100;
 const ITEMS: i64 = 10;
 /// Connections of PostgreSQL that are kept once opened.
 ///
@@ -98,10 +98,10 @@ async fn ten_thousand_searches_with_bad_sources_lose_and_leak_nothing() {
         "{after} bytes are in use, and {before} were after the first half"
     );
     let late = load.late.load(Ordering::Relaxed);
-    assert!(late <= MOST_LATE, "{late} late answers of good sources");
+    assert!(late <= MAX_LATE, "{late} late answers of good sources");
     for system in &load.systems {
         println!("{}: {} calls", system.id, system.searches());
-        assert!(system.searches() >= LEAST_CALLS, "{}: {} calls", system.id, system.searches());
+        assert!(system.searches() >= MIN_CALLS, "{}: {} calls", system.id, system.searches());
     }
 }
 
@@ -165,7 +165,7 @@ struct Load {
 impl Load {
     /// Returns the longest time.
     async fn run(self: &Arc<Self>, searches: usize) -> Duration {
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
         let caller = Caller { http: http.clone(), ..self.caller.clone() };
         let operator = Caller { http, ..self.operator.clone() };
         let end = self.next.load(Ordering::Relaxed) + searches;
@@ -185,12 +185,12 @@ impl Load {
             if number >= end {
                 return slowest;
             }
-            if number.is_multiple_of(LEAVE_EVERY) {
+            if number.is_multiple_of(LEAVE_INTERVAL) {
                 let patience = Duration::from_millis(fastrand::u64(..100));
                 drop(tokio::time::timeout(patience, search(&caller, &format!("left {number}"))).await);
             }
-            if number.is_multiple_of(REGISTER_EVERY) {
-                let edition = number / REGISTER_EVERY;
+            if number.is_multiple_of(REGISTER_INTERVAL) {
+                let edition = number / REGISTER_INTERVAL;
                 let bad: Vec<_> =
                     self.systems.iter().filter(|system| system.behaviour != Behaviour::Keeps).collect();
                 let system = bad[edition % bad.len()];

@@ -24,7 +24,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-const FLAPS_EVERY: usize = 20;
+const FLAPS_INTERVAL: usize = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Behaviour {
@@ -120,7 +120,7 @@ impl System {
             Behaviour::Babbles => Ok(babble(number, &page)),
             Behaviour::Drips => Ok(send(drip(page))),
             Behaviour::Closes => Err(io::ErrorKind::ConnectionReset.into()),
-            Behaviour::Flaps if (number / FLAPS_EVERY).is_multiple_of(2) => Ok(send(page)),
+            Behaviour::Flaps if (number / FLAPS_INTERVAL).is_multiple_of(2) => Ok(send(page)),
             Behaviour::Flaps => match number % 3 {
                 0 => Ok(StatusCode::SERVICE_UNAVAILABLE.into_response()),
                 1 => Ok(babble(number, &page)),

@@ -156,7 +156,7 @@ async fn removed_or_narrowed_application_ends_sessions() {
     let made = audit
         .items()
         .iter()
-        .filter(|deed| deed["action"] == "create" && deed["objectId"] == shown.data()["clientId"]);
+        .filter(|event| event["action"] == "create" && event["objectId"] == shown.data()["clientId"]);
     assert_eq!(made.count(), 2, "{}", audit.text);
 }
 

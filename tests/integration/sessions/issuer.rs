@@ -33,7 +33,7 @@ struct Begun {
 }
 
 impl Begun {
-    async fn come_back(&mut self, parameters: &[(&str, &str)]) -> Answer {
+    async fn handle_callback(&mut self, parameters: &[(&str, &str)]) -> Answer {
         let mut url = Url::parse(&self.callback).unwrap();
         url.query_pairs_mut().extend_pairs(parameters).append_pair("state", &parameter(&self.url, "state"));
         self.browser.follow(url.as_str()).await
@@ -74,7 +74,7 @@ impl LoginSetup {
         let mut claims = self.issuer.claims(&begun.nonce());
         change(&mut claims);
         self.issuer.give(&sign(&self.issuer.key, &claims, |_| {}));
-        begun.come_back(&[("code", "the-code")]).await
+        begun.handle_callback(&[("code", "the-code")]).await
     }
 
     #[track_caller]
@@ -105,7 +105,7 @@ async fn person_named_by_the_issuer_is_signed_in() {
     }
     issuer.give(&sign(&issuer.key, &issuer.claims(&begun.nonce()), |_| {}));
     let cookie = begun.browser.cookie.clone();
-    let answer = begun.come_back(&[("code", "the code"), ("iss", &issuer.issuer)]).await;
+    let answer = begun.handle_callback(&[("code", "the code"), ("iss", &issuer.issuer)]).await;
     begun.browser.cookie = cookie;
     assert_eq!(location(&answer).as_str(), format!("{}/x", app.base));
     let session = app.session_of(&answer);
@@ -129,7 +129,7 @@ async fn person_named_by_the_issuer_is_signed_in() {
         (CLIENT.0.to_owned(), CLIENT.1.to_owned())
     );
     issuer.answer(400, json!({"error": "invalid_grant"}).to_string());
-    setup.told(&begun.come_back(&[("code", "the code")]).await, "failed");
+    setup.told(&begun.handle_callback(&[("code", "the code")]).await, "failed");
 }
 
 #[tokio::test]
@@ -182,10 +182,10 @@ async fn invalid_id_token_signs_nobody_in() {
         String::new(),
     ] {
         issuer.give(&token);
-        setup.told(&begun.come_back(&[("code", "x")]).await, "failed");
+        setup.told(&begun.handle_callback(&[("code", "x")]).await, "failed");
     }
     issuer.give(&good);
-    setup.app.session_of(&begun.come_back(&[("code", "x")]).await);
+    setup.app.session_of(&begun.handle_callback(&[("code", "x")]).await);
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn invalid_token_response_signs_nobody_in() {
         (503, String::new(), "busy"),
     ] {
         setup.issuer.answer(status, body.clone());
-        let answer = begun.come_back(&[("code", "x")]).await;
+        let answer = begun.handle_callback(&[("code", "x")]).await;
         assert_eq!(location(&answer).query(), Some(&*format!("signin={told}")), "{status} {body:.80}");
     }
     assert!(setup.issuer.requests().is_some());
@@ -229,11 +229,11 @@ async fn callback_must_carry_the_issuers_answer() {
         (vec![], "failed"),
         (vec![("code", "x"), ("code", "y")], "failed"),
     ] {
-        setup.told(&begun.come_back(&parameters).await, told);
+        setup.told(&begun.handle_callback(&parameters).await, told);
     }
     let mut other = setup.begin().await;
     std::mem::swap(&mut other.url, &mut begun.url);
-    let answer = other.come_back(&[("code", "x")]).await;
+    let answer = other.handle_callback(&[("code", "x")]).await;
     assert_eq!(location(&answer).as_str(), format!("{}/?signin=failed", app.base));
     let page = location(&app.browser().follow(&format!("{}/session/start", app.base)).await);
     assert_eq!(page.path(), "/oauth2/authorize", "the login page is offered besides");
@@ -253,8 +253,8 @@ async fn announced_iss_parameter_is_required() {
     issuer.describe(|described| described["authorization_response_iss_parameter_supported"] = json!(true));
     let mut begun = setup.begin().await;
     issuer.give(&sign(&issuer.key, &issuer.claims(&begun.nonce()), |_| {}));
-    setup.told(&begun.come_back(&[("code", "x")]).await, "failed");
-    let answer = begun.come_back(&[("code", "x"), ("iss", &issuer.issuer)]).await;
+    setup.told(&begun.handle_callback(&[("code", "x")]).await, "failed");
+    let answer = begun.handle_callback(&[("code", "x"), ("iss", &issuer.issuer)]).await;
     setup.app.session_of(&answer);
 }
 
@@ -309,7 +309,7 @@ async fn unknown_or_disabled_person_is_refused_despite_the_issuer() {
     let mut begun = setup.begin().await;
     setup.issuer.give(&sign(&setup.issuer.key, &setup.issuer.claims(&begun.nonce()), |_| {}));
     app.execute("UPDATE applications SET is_disabled = TRUE WHERE client_id LIKE 'search-page-%'").await;
-    setup.told(&begun.come_back(&[("code", "x")]).await, "refused");
+    setup.told(&begun.handle_callback(&[("code", "x")]).await, "refused");
     app.execute("UPDATE tenants SET is_frozen = TRUE WHERE code = 'acme'").await;
     let start = format!("{}/session/start?to=/x&issuer={}", app.base, setup.id().await);
     setup.told(&app.browser().follow(&start).await, "refused");
@@ -334,12 +334,12 @@ async fn requests_to_the_issuer_are_throttled() {
     // An outage is no failure of the person.
     setup.issuer.answer(503, "");
     for _ in 0..4 {
-        begun.come_back(&[("code", "good")]).await;
+        begun.handle_callback(&[("code", "good")]).await;
     }
     setup.issuer.answer(400, json!({"error": "invalid_grant"}).to_string());
     let mut told = Vec::new();
     for _ in 0..3 {
-        let answer = begun.come_back(&[("code", "made-up")]).await;
+        let answer = begun.handle_callback(&[("code", "made-up")]).await;
         told.push(location(&answer).query().unwrap().to_owned());
     }
     assert_eq!(told, ["signin=failed", "signin=failed", "signin=busy"]);
@@ -451,9 +451,9 @@ async fn sessions_are_logged_without_credentials() {
     let (state, nonce, begun_in) =
         (parameter(&begun.url, "state"), begun.nonce(), begun.browser.cookie.clone().unwrap());
     issuer.answer(400, json!({"error": "invalid_grant", "error_description": secret}).to_string());
-    begun.come_back(&[("code", "hidden-code")]).await;
+    begun.handle_callback(&[("code", "hidden-code")]).await;
     issuer.give(&token);
-    let answer = begun.come_back(&[("code", "hidden-code")]).await;
+    let answer = begun.handle_callback(&[("code", "hidden-code")]).await;
     let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap();
     let request = acme.http.post(format!("{}/session/end", server.base)).header("cookie", cookie);
     send(request.header("x-trawl-session", "1")).await.ok();

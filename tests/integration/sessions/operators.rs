@@ -98,11 +98,11 @@ async fn operator_acts_on_any_tenant_and_is_audited_by_name() {
     let registered = mei.post("/v1/enterprises/register", &json!({"enterpriseName": "New"})).await.ok();
     let code = registered.data().as_str().unwrap().to_owned();
     let audit = mei.on(&code).get("/admin/v1/audit").await.ok();
-    let deed = &audit.items()[0];
+    let event = &audit.items()[0];
     assert_eq!(
-        (&deed["action"], &deed["clientId"], &deed["userId"]),
+        (&event["action"], &event["clientId"], &event["userId"]),
         (&json!("register"), &json!("operator:mei@acme"), &json!("mei")),
-        "{deed}"
+        "{event}"
     );
 }
 
@@ -147,8 +147,12 @@ async fn person_given_an_operators_login_is_signed_out() {
     let omar = app.session_of(&answer);
     let registered = omar.post("/v1/enterprises/register", &json!({"enterpriseName": "New"})).await.ok();
     let audit = omar.on(registered.data().as_str().unwrap()).get("/admin/v1/audit").await.ok();
-    let deed = &audit.items()[0];
-    assert_eq!((&deed["clientId"], &deed["userId"]), (&json!("operator:mei@acme"), &json!("omar")), "{deed}");
+    let event = &audit.items()[0];
+    assert_eq!(
+        (&event["clientId"], &event["userId"]),
+        (&json!("operator:mei@acme"), &json!("omar")),
+        "{event}"
+    );
 }
 
 /// The login may change hands between password and session.

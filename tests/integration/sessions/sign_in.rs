@@ -338,6 +338,6 @@ async fn reloaded_callback_is_not_audited() {
     assert_eq!(location(&again).as_str(), format!("{}/x?signin=failed", app.base));
     let operator = app.operator().await.caller.on("acme");
     let audit = operator.get("/admin/v1/audit?limit=50").await.ok();
-    assert!(audit.items().iter().all(|deed| deed["action"] != "revoke"), "{}", audit.text);
+    assert!(audit.items().iter().all(|event| event["action"] != "revoke"), "{}", audit.text);
     session.post_empty("/modules").await.ok();
 }

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use crate::util::{
-    PATIENCE,
+    TIMEOUT,
     app::TestApp,
     postgres::{database, environment_of, open, query},
     program::{text, trawl},
@@ -30,7 +30,7 @@ async fn serve(url: &str, changes: &[(&str, &str)]) -> Output {
 async fn ended(mut command: Command) -> Output {
     command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let child = tokio::process::Command::from(command).kill_on_drop(true).spawn().unwrap();
-    tokio::time::timeout(PATIENCE, child.wait_with_output()).await.expect("it started").unwrap()
+    tokio::time::timeout(TIMEOUT, child.wait_with_output()).await.expect("it started").unwrap()
 }
 
 #[track_caller]

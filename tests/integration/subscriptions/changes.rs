@@ -122,9 +122,9 @@ async fn removal_takes_the_items_along() {
     assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour of another"]);
     let shown = operator.subscribe(&form).await;
     assert_eq!(shown["items"], json!(2));
-    let deeds = operator.get("/admin/v1/audit?objectKind=subscription").await.ok();
-    let actions: Vec<_> = deeds.items().iter().map(|deed| deed["action"].as_str().unwrap()).collect();
-    assert_eq!(actions, ["create", "delete", "create"], "{}", deeds.text);
+    let events = operator.get("/admin/v1/audit?objectKind=subscription").await.ok();
+    let actions: Vec<_> = events.items().iter().map(|event| event["action"].as_str().unwrap()).collect();
+    assert_eq!(actions, ["create", "delete", "create"], "{}", events.text);
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use trawl::{
 };
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     caller::{Caller, send},
     clock::StillClock,
@@ -161,7 +161,7 @@ impl TestApp {
                 .await;
             }
         });
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(redirect::Policy::none());
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).redirect(redirect::Policy::none());
         let http = http.build().unwrap();
         Self { app, base, http, clock, directory, stop, server, indexer: Some(indexer), _planning: planning }
     }
@@ -216,7 +216,7 @@ impl TestApp {
     }
 
     pub(crate) async fn wait_for_end(self) {
-        tokio::time::timeout(PATIENCE, self.server).await.expect("the server does not stop").unwrap();
+        tokio::time::timeout(TIMEOUT, self.server).await.expect("the server does not stop").unwrap();
     }
 
     pub(crate) fn data(&self) -> &Path {
@@ -328,14 +328,14 @@ impl TestApp {
         let position = change_log::last_position(self.app.store.index_reader()).await.unwrap();
         let mut progress = self.app.index_progress.clone();
         let waiting = progress.wait_for(|progress| progress.position >= position);
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the index did not follow").unwrap();
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("the index did not follow").unwrap();
     }
 
     /// Waits until the index is complete and current.
     pub(crate) async fn wait_for_rebuild(&self) {
         let mut progress = self.app.index_progress.clone();
         let waiting = progress.wait_for(|progress| progress.caught_up && !progress.is_rebuilding());
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the index was not filled").unwrap();
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("the index was not filled").unwrap();
         self.wait_for_index().await;
     }
 

@@ -12,9 +12,9 @@ use tokio::{
     sync::{Semaphore, watch},
 };
 
-use crate::util::PATIENCE;
+use crate::util::TIMEOUT;
 
-const DRIP_EVERY: Duration = Duration::from_millis(10);
+const DRIP_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug)]
 pub(crate) enum CallbackReply {
@@ -105,7 +105,7 @@ impl Callback {
     pub(crate) async fn wait_for_calls(&self, times: usize) {
         let mut told = self.told.clone();
         let waiting = told.wait_for(|told| told.len() >= times);
-        drop(tokio::time::timeout(PATIENCE, waiting).await.expect("the callback was not called").unwrap());
+        drop(tokio::time::timeout(TIMEOUT, waiting).await.expect("the callback was not called").unwrap());
     }
 }
 
@@ -126,7 +126,7 @@ async fn answer(
             connection.write_all(text.as_bytes()).await?;
             loop {
                 connection.write_all(b"x").await?;
-                tokio::time::sleep(DRIP_EVERY).await;
+                tokio::time::sleep(DRIP_INTERVAL).await;
             }
         }
         CallbackReply::Huge => {

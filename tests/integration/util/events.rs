@@ -1,7 +1,7 @@
 use reqwest::{Method, Response};
 use serde_json::Value;
 
-use super::{PATIENCE, caller::Caller};
+use super::{TIMEOUT, caller::Caller};
 
 pub(crate) const EVENTS: &str = "text/event-stream";
 
@@ -29,7 +29,7 @@ impl Events {
     pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         loop {
             let Some(end) = self.unread.windows(2).position(|window| window == b"\n\n") else {
-                let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+                let chunk = tokio::time::timeout(TIMEOUT, self.response.chunk()).await;
                 let chunk = chunk.expect("no event came").expect("the stream broke off");
                 if chunk.is_none() {
                     assert!(self.unread.is_empty(), "the last event is incomplete");

@@ -115,7 +115,7 @@ impl FeedServer {
     pub(crate) async fn wait_for_answers(&self, count: usize) {
         let mut answered = self.answered.subscribe();
         let waiting = answered.wait_for(|answered| *answered >= count);
-        tokio::time::timeout(super::PATIENCE, waiting).await.expect("too few requests").unwrap();
+        tokio::time::timeout(super::TIMEOUT, waiting).await.expect("too few requests").unwrap();
     }
 
     fn served(&self) -> MutexGuard<'_, Served> {

@@ -6,7 +6,7 @@ use axum::{Json, Router, extract::State, http::Method};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch};
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 pub(crate) struct Gate {
     base: String,
@@ -47,7 +47,7 @@ impl Gate {
     pub(crate) async fn wait_for(&self, calls: usize) {
         let mut under_way = self.state.under_way.subscribe();
         let waiting = under_way.wait_for(|under_way| *under_way == calls);
-        tokio::time::timeout(PATIENCE, waiting).await.expect("the calls did not come or go").unwrap();
+        tokio::time::timeout(TIMEOUT, waiting).await.expect("the calls did not come or go").unwrap();
     }
 }
 

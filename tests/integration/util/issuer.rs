@@ -7,7 +7,7 @@ use trawl::{config::Issuer, identity::scopes::Scope};
 use url::Url;
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     login::{CHALLENGE, VERIFIER, parameter},
     openid::{Provider, usual_settings},
 };
@@ -88,7 +88,7 @@ impl Provider {
 }
 
 fn new_browser() -> Client {
-    let browser = Client::builder().no_proxy().timeout(PATIENCE).cookie_store(true);
+    let browser = Client::builder().no_proxy().timeout(TIMEOUT).cookie_store(true);
     browser.redirect(redirect::Policy::none()).build().unwrap()
 }
 

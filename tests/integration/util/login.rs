@@ -14,7 +14,7 @@ use trawl::{
 use url::Url;
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     app::{Application, TestApp},
     database::write,
@@ -124,7 +124,7 @@ impl TestApp {
 
 impl Browser {
     pub(crate) fn new(base: &str) -> Self {
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE);
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT);
         Self {
             http: http.redirect(redirect::Policy::none()).build().unwrap(),
             address: format!("{base}/oauth2/authorize"),

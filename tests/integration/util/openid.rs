@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use trawl_connectors::{ClientCredentials, Grant};
 use url::Url;
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider");
 
@@ -81,7 +81,7 @@ pub(crate) fn client((id, secret): (&str, &str), method: &str) -> Value {
 
 impl Provider {
     pub(crate) async fn start(settings: Value) -> Self {
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
         let line = settings.to_string();
         let started = tokio::task::spawn_blocking(move || spawn(&line)).await;
         let (child, stdin, issuer) = started.unwrap_or_else(|error| resume_unwind(error.into_panic()));

@@ -19,7 +19,7 @@ use super::program::own_address;
 pub(crate) const NODES: usize = 3;
 
 /// A busy machine takes a minute to start three nodes.
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 const TRIES: usize = 3;
 
 /// Ended on drop.
@@ -70,7 +70,7 @@ impl Nodes {
     /// Waits until every node sees all nodes and all copies.
     pub(crate) async fn wait_until_green(&mut self) {
         for _ in 0..TRIES {
-            if timeout(PATIENCE, self.green()).await.is_ok() {
+            if timeout(TIMEOUT, self.green()).await.is_ok() {
                 return;
             }
             let Some(node) = self.stuck_node().await else { break };

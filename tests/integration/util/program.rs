@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     answer::Answer,
     app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::{Caller, send},
@@ -118,7 +118,7 @@ impl Server {
             fs::read_to_string(&address_file).ok()
         })
         .await;
-        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
         Self { child, base: format!("http://{address}"), http, log }
     }
 

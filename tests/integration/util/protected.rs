@@ -20,7 +20,7 @@ use trawl_connectors::ClientCredentials;
 use url::Url;
 
 use super::{
-    PATIENCE,
+    TIMEOUT,
     external::auth,
     items::many,
     openid::{Endpoints, JWT_AUDIENCE, OPAQUE_AUDIENCE, Provider, SOURCE_CLIENT},
@@ -69,7 +69,7 @@ impl ProtectedSource {
             issuer: provider.issuer.clone(),
             audience,
             endpoints: provider.endpoints.clone(),
-            http: reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap(),
+            http: reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap(),
             keys: tokio::sync::Mutex::new(JwkSet { keys: Vec::new() }),
             clock: AtomicI64::new(0),
             holds_refusals: AtomicBool::new(false),

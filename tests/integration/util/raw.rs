@@ -5,7 +5,7 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::PATIENCE;
+use super::TIMEOUT;
 
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -31,12 +31,12 @@ impl Connection {
 
     /// The answer must have a `Content-Length` or be an interim one.
     pub(crate) async fn read(&mut self) -> RawAnswer {
-        tokio::time::timeout(PATIENCE, self.read_answer()).await.expect("no answer came")
+        tokio::time::timeout(TIMEOUT, self.read_answer()).await.expect("no answer came")
     }
 
     pub(crate) async fn read_to_end(&mut self) -> Vec<u8> {
         let mut rest = std::mem::take(&mut self.unread);
-        let read = tokio::time::timeout(PATIENCE, self.stream.read_to_end(&mut rest)).await;
+        let read = tokio::time::timeout(TIMEOUT, self.stream.read_to_end(&mut rest)).await;
         match read.expect("the connection is still open") {
             Err(error) if error.kind() != std::io::ErrorKind::ConnectionReset => panic!("{error}"),
             _ => rest,

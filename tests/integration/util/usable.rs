@@ -21,7 +21,7 @@ const OVERFLOW: &str = include_str!("scripts/overflow.js");
 const WATCH_FOCUS: &str = include_str!("scripts/keyboard.js");
 
 /// Only long lists exceed it.
-const MOST_STOPS: usize = 150;
+const MAX_STOPS: usize = 150;
 
 /// Between the page's last and first stop.
 const STOPS_OUTSIDE: usize = 3;
@@ -48,7 +48,7 @@ impl Browser {
     pub(crate) async fn unreachable_by_keyboard(&self) -> Vec<String> {
         let stops = self.ask(WATCH_FOCUS).await.as_u64().unwrap();
         let stops = usize::try_from(stops).unwrap();
-        assert!(stops <= MOST_STOPS, "{stops} stops exceed the limit");
+        assert!(stops <= MAX_STOPS, "{stops} stops exceed the limit");
         let mut missed = Vec::new();
         for _ in 0..ROUNDS {
             self.press_tab(stops + STOPS_OUTSIDE).await;

@@ -13,7 +13,7 @@ use fantoccini::{
 };
 use serde_json::{Value, json};
 
-use super::{PATIENCE, app::TestApp, browser::Browser, devtools::TakeLog, session::WebSession};
+use super::{TIMEOUT, app::TestApp, browser::Browser, devtools::TakeLog, session::WebSession};
 
 const PAGE: &str = include_str!("scripts/page.js");
 /// After some frames nothing is pending.
@@ -71,7 +71,7 @@ impl Page {
     pub(crate) async fn wait_until(&self, expression: &str) -> Value {
         // Evaluated on each mutation and frame.
         let script = include_str!("scripts/wait_until.js").replace("EXPRESSION", expression);
-        let deadline = tokio::time::Instant::now() + PATIENCE;
+        let deadline = tokio::time::Instant::now() + TIMEOUT;
         while tokio::time::Instant::now() < deadline {
             // Navigation ends the script; the next page starts it again.
             let asked = self.browser.client.execute_async(&script, Vec::new());
@@ -80,7 +80,7 @@ impl Page {
             }
         }
         let page = self.run("return document.body.innerText", &[]).await;
-        panic!("{expression}: not within {PATIENCE:?}; the page shows {page}")
+        panic!("{expression}: not within {TIMEOUT:?}; the page shows {page}")
     }
 
     pub(crate) async fn wait_for_text(&self, text: &str) {

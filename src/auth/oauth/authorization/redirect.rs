@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-const MOST_BYTES: usize = 2_048;
+const MAX_BYTES: usize = 2_048;
 
 /// Checks a redirect URI for registration.
 ///
@@ -58,7 +58,7 @@ pub fn shown(redirect_uri: &str) -> Option<String> {
 fn read(text: &str) -> Option<Url> {
     // URL parsers drop these silently.
     let is_plain =
-        text.len() <= MOST_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        text.len() <= MAX_BYTES && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let url = Url::parse(text).ok().filter(|_| is_plain)?;
     let is_bare = url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
     let is_host = match url.host() {

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 
 use super::{GrantError, GrantedToken, Grants, TokenRequest, missing, subject_of};
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{
         applications::Application,
         directory::{Person, SubjectKind},
@@ -118,9 +118,9 @@ async fn take_back(
                 return Ok(());
             }
             if let Some(tenant) = tenants::find_by_id(transaction, tenant_id).await? {
-                let deed =
-                    Deed::new("revoke", "token", jti).with("reason", "its authorization code was used again");
-                audit::record(transaction, &actor, &tenant, vec![deed]).await?;
+                let event = AuditEvent::new("revoke", "token", jti)
+                    .with("reason", "its authorization code was used again");
+                audit::record(transaction, &actor, &tenant, vec![event]).await?;
             }
             transaction.invalidate(Cached::Identities(tenant_id));
             Ok(())

@@ -11,7 +11,7 @@ use crate::{
     store::FromRow,
 };
 
-pub(super) const MOST_LABELS: usize = 1_000;
+pub(super) const MAX_LABELS: usize = 1_000;
 
 const NAME_BYTES: usize = 256;
 const REMARK_BYTES: usize = 4 << 10;

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use trawl_macros::operation;
 
 use super::{
-    forms::{Label, LabelForm, MOST_LABELS, check_name},
+    forms::{Label, LabelForm, MAX_LABELS, check_name},
     repo::{self, LabelRename},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
         shared::patch::check_id,
         tenants::{
             TenantsState,
-            settings::{self, MOST_LABELS_OF_A_FAVORITE, SettingsForm},
+            settings::{self, MAX_LABELS_OF_A_FAVORITE, SettingsForm},
         },
     },
 };
@@ -104,8 +104,8 @@ pub async fn add_label(
     let (owner, form) = (Owner::of(&caller)?, form.checked().map_err(Error::bad_request)?);
     let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move {
-            if repo::count(transaction, &owner).await? >= MOST_LABELS as u64 {
-                return Err(Error::conflict(format!("you already have {MOST_LABELS} labels, the maximum")));
+            if repo::count(transaction, &owner).await? >= MAX_LABELS as u64 {
+                return Err(Error::conflict(format!("you already have {MAX_LABELS} labels, the maximum")));
             }
             repo::insert(transaction, &owner, form).await?.ok_or_else(taken)
         })
@@ -191,9 +191,9 @@ pub async fn set_label_limit(
     let settings = match count.filter(|count| !count.is_empty()) {
         None => settings::find(&tenants, &code).await,
         Some(count) => {
-            let is_fit = |count: &i64| (0..=MOST_LABELS_OF_A_FAVORITE).contains(count);
+            let is_fit = |count: &i64| (0..=MAX_LABELS_OF_A_FAVORITE).contains(count);
             let limit = count.parse::<i64>().ok().filter(is_fit).ok_or_else(|| {
-                Error::bad_request(format!("count: must be a whole number, 0 to {MOST_LABELS_OF_A_FAVORITE}"))
+                Error::bad_request(format!("count: must be a whole number, 0 to {MAX_LABELS_OF_A_FAVORITE}"))
             })?;
             let form = SettingsForm { label_limit: Some(limit), ..SettingsForm::default() };
             settings::change(&tenants, caller, code, form, IfMatch::default()).await

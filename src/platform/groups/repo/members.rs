@@ -4,7 +4,7 @@ use super::ROLE;
 use crate::{
     platform::groups::{
         people::NamedPerson,
-        rules::{GroupRole, MOST_GROUPS, MOST_OUTER_GROUPS},
+        rules::{GroupRole, MAX_GROUPS, MAX_OUTER_GROUPS},
     },
     store::{self, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, sql},
 };
@@ -121,7 +121,7 @@ pub(in crate::platform::groups) async fn full(
     let mut full = Vec::new();
     for (tenant_id, ids) in by_tenant(people) {
         let is_outer = tenant_id != group_tenant;
-        let most = i64::try_from(if is_outer { MOST_OUTER_GROUPS } else { MOST_GROUPS }).unwrap_or(i64::MAX);
+        let most = i64::try_from(if is_outer { MAX_OUTER_GROUPS } else { MAX_GROUPS }).unwrap_or(i64::MAX);
         let text = "SELECT value FROM json_each(?2) WHERE ?4 <= (SELECT COUNT(*) FROM ( \
             SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4) AS counted)";
         let ids = Value::list(ids);

@@ -25,7 +25,7 @@ use crate::{
 };
 
 const PAGE_MESSAGES: usize = 100;
-const MOST_PAGE_MESSAGES: usize = 1_000;
+const MAX_PAGE_MESSAGES: usize = 1_000;
 
 /// Message list parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -74,10 +74,10 @@ pub async fn list_messages(
 ) -> Result<MessagePage> {
     let limit = match query.limit.map(usize::try_from) {
         None => PAGE_MESSAGES,
-        Some(Ok(limit)) if (1..=MOST_PAGE_MESSAGES).contains(&limit) => limit,
+        Some(Ok(limit)) if (1..=MAX_PAGE_MESSAGES).contains(&limit) => limit,
         Some(_) => {
             return Err(Error::bad_request(format!(
-                "limit: must be 1 to {MOST_PAGE_MESSAGES}, not {}",
+                "limit: must be 1 to {MAX_PAGE_MESSAGES}, not {}",
                 query.limit.unwrap_or_default()
             )));
         }

@@ -7,7 +7,7 @@ use trawl_macros::operation;
 use uuid::Uuid;
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
@@ -188,8 +188,8 @@ async fn record(
     group: &SeenGroup,
     robot_id: &str,
 ) -> Result<()> {
-    let deed = Deed::new(action, "robot", robot_id).with("groupId", group.id.as_str());
-    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?)
+    let event = AuditEvent::new(action, "robot", robot_id).with("groupId", group.id.as_str());
+    Ok(audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![event]).await?)
 }
 
 fn unknown() -> Error {

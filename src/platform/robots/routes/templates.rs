@@ -4,7 +4,7 @@ use axum::extract::State;
 use trawl_macros::operation;
 
 use crate::{
-    audit::{self, Actor, Deed},
+    audit::{self, Actor, AuditEvent},
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
@@ -58,8 +58,9 @@ async fn put(
         return Ok(TemplateNames { template_id: same.id, template_code: code, name });
     }
     let template_id = templates::insert(transaction, tenant_id, &code, &name, &template).await?;
-    let deed = Deed::new("change", "card-template", code.as_str()).with("templateId", template_id.as_str());
-    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![deed]).await?;
+    let event =
+        AuditEvent::new("change", "card-template", code.as_str()).with("templateId", template_id.as_str());
+    audit::record(transaction, &Actor::caller(caller), &caller.tenant, vec![event]).await?;
     Ok(TemplateNames { template_id, template_code: code, name })
 }
 

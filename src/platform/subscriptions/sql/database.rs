@@ -21,7 +21,7 @@ use super::page::{Column, OWN_COLUMNS};
 use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
 
 /// Timeout of connecting, and of each statement.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 /// Steps of SQLite's machine between looks at the time.
 const SQLITE_STEPS: i32 = 100_000;
 const SHOWN_BYTES: usize = 300;
@@ -116,7 +116,7 @@ impl Database {
     }
 
     async fn begin(&mut self) -> Result<(), String> {
-        let limit = PATIENCE.as_millis();
+        let limit = TIMEOUT.as_millis();
         match self {
             Self::Postgres(connection) => {
                 within(connection.execute("BEGIN TRANSACTION READ ONLY")).await?;
@@ -127,14 +127,14 @@ impl Database {
                 // MySQL and MariaDB know one of these each.
                 for text in [
                     format!("SET SESSION max_execution_time = {limit}"),
-                    format!("SET SESSION max_statement_time = {}", PATIENCE.as_secs()),
+                    format!("SET SESSION max_statement_time = {}", TIMEOUT.as_secs()),
                 ] {
                     drop(within(connection.execute(AssertSqlSafe(text))).await);
                 }
                 within(connection.execute("START TRANSACTION READ ONLY")).await?;
             }
             Self::Sqlite(connection) => {
-                let end = Instant::now() + PATIENCE;
+                let end = Instant::now() + TIMEOUT;
                 let mut handle = connection.lock_handle().await.map_err(|error| describe(&error))?;
                 handle.set_progress_handler(SQLITE_STEPS, move || Instant::now() < end);
                 drop(handle);
@@ -210,7 +210,7 @@ fn permitted(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
 }
 
 async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, String> {
-    match timeout(PATIENCE, work).await {
+    match timeout(TIMEOUT, work).await {
         Ok(done) => done.map_err(|error| describe(&error)),
         Err(_) => Err("the database did not answer in time".to_owned()),
     }
@@ -221,7 +221,7 @@ fn describe(error: &sqlx::Error) -> String {
     match error {
         // SQLite's word for an end by the progress handler.
         sqlx::Error::Database(error) if error.message() == "interrupted" => {
-            format!("the query takes more than {} s", PATIENCE.as_secs())
+            format!("the query takes more than {} s", TIMEOUT.as_secs())
         }
         sqlx::Error::Database(error) => {
             let mut message = format!("the database answered: {}", error.message());

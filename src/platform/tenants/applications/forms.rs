@@ -9,7 +9,7 @@ use crate::{
 
 const NAME_BYTES: usize = 256;
 const OVERLAP_SECONDS: i64 = 86_400;
-const MOST_OVERLAP_SECONDS: i64 = 2_592_000;
+const MAX_OVERLAP_SECONDS: i64 = 2_592_000;
 
 /// Application to register or change; a change keeps absent or null fields.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
@@ -43,7 +43,7 @@ pub struct RotationForm {
 impl RotationForm {
     pub(super) fn checked(&self) -> Result<i64> {
         let seconds = self.overlap_seconds.unwrap_or(OVERLAP_SECONDS);
-        number("overlapSeconds", seconds, &(0..=MOST_OVERLAP_SECONDS))
+        number("overlapSeconds", seconds, &(0..=MAX_OVERLAP_SECONDS))
     }
 }
 
