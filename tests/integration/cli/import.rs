@@ -82,7 +82,7 @@ fn assert_rejected(report: &Value, expected: &[(Option<u64>, &str)]) {
 
 #[tokio::test]
 async fn refused_row_is_told_by_line_and_the_others_are_sent() {
-    let (_app, acme, importer) = Importer::start().await;
+    let (app, acme, importer) = Importer::start().await;
     let long = format!("{{\"id\":\"l\",\"title\":\"{}\"}}", "x".repeat(16 << 20));
     let rows: [&[u8]; 8] = [
         "\u{feff}{\"id\":\"a\",\"title\":\"harbour\"}".as_bytes(),
@@ -114,6 +114,7 @@ async fn refused_row_is_told_by_line_and_the_others_are_sent() {
         ],
     );
     assert!(errors.contains("rows:4 (id b): title or brief: is required"), "{errors}");
+    app.wait_for_index().await;
     for id in ["a", "z"] {
         acme.caller.get(&format!("/v1/contents/article/{id}")).await.ok();
     }
@@ -132,11 +133,12 @@ async fn file_that_ends_early_exits_with_1_and_an_empty_one_with_0() {
 
 #[tokio::test]
 async fn last_row_of_an_id_wins_with_several_requests_in_flight() {
-    let (_app, acme, importer) = Importer::start().await;
+    let (app, acme, importer) = Importer::start().await;
     let rows: Vec<_> =
         (0..300).map(|number| json!({"id": number % 7, "title": format!("harbour {number}")})).collect();
     let (code, report, _) = importer.import("--module article --batch 5 --in-flight 4", lines(&rows)).await;
     assert_eq!((code, counts(&report)), (0, [300, 300, 0]), "{report}");
+    app.wait_for_index().await;
     for number in 293..300 {
         let item = acme.caller.get(&format!("/v1/contents/article/{}", number % 7)).await.ok();
         assert_eq!(item.data()["title"], format!("harbour {number}"));
