@@ -5,21 +5,72 @@ use std::{
     convert::Infallible,
     hash::Hash,
     panic::AssertUnwindSafe,
+    pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    task::{Context, Poll},
 };
 
 use futures::{
     FutureExt,
     future::{BoxFuture, Shared, WeakShared},
 };
+use tokio::sync::{Notify, futures::OwnedNotified};
 
 use crate::panics::CaughtPanic;
 
 /// Waiter of a call. The last to leave drops it.
-pub type SharedCall<T> = Shared<BoxFuture<'static, T>>;
+///
+/// A waiter that leaves wakes the others: it may have taken the wake that one of them needs
+/// (<https://github.com/rust-lang/futures-rs/issues/2706>).
+pub struct SharedCall<T: Clone> {
+    /// None only while it is dropped.
+    call: Option<Shared<BoxFuture<'static, T>>>,
+    departures: Arc<Notify>,
+    departure: Pin<Box<OwnedNotified>>,
+}
+
+impl<T: Clone> SharedCall<T> {
+    fn new(call: Shared<BoxFuture<'static, T>>, departures: Arc<Notify>) -> Self {
+        let departure = Box::pin(Arc::clone(&departures).notified_owned());
+        Self { call: Some(call), departures, departure }
+    }
+}
+
+impl<T: Clone> Clone for SharedCall<T> {
+    fn clone(&self) -> Self {
+        Self {
+            call: self.call.clone(),
+            departures: Arc::clone(&self.departures),
+            departure: Box::pin(Arc::clone(&self.departures).notified_owned()),
+        }
+    }
+}
+
+impl<T: Clone> Drop for SharedCall<T> {
+    fn drop(&mut self) {
+        // Its own place among the waiters is free before the others look.
+        drop(self.call.take());
+        self.departures.notify_waiters();
+    }
+}
+
+impl<T: Clone> Future for SharedCall<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        // Registered before the call is asked, so that no departure is missed.
+        while self.departure.as_mut().poll(context).is_ready() {
+            self.departure = Box::pin(Arc::clone(&self.departures).notified_owned());
+        }
+        match &mut self.call {
+            Some(call) => call.poll_unpin(context),
+            None => Poll::Pending,
+        }
+    }
+}
 
 type Flights<K, T> = Arc<Mutex<HashMap<K, Flight<T>>>>;
 
@@ -30,6 +81,7 @@ pub struct SingleFlight<K, T> {
 
 struct Flight<T> {
     call: WeakShared<BoxFuture<'static, T>>,
+    departures: Arc<Notify>,
     /// Distinguishes flights of one key.
     number: u64,
 }
@@ -78,7 +130,11 @@ where
     {
         static NUMBERS: AtomicU64 = AtomicU64::new(0);
         let mut in_flight = lock(&self.in_flight);
-        if let Some(waiting) = in_flight.get(&key).and_then(|flight| flight.call.upgrade()) {
+        let joined = in_flight.get(&key).and_then(|flight| {
+            let call = flight.call.upgrade()?;
+            Some(SharedCall::new(call, Arc::clone(&flight.departures)))
+        });
+        if let Some(waiting) = joined {
             return Ok((waiting, true));
         }
         let call = begin()?;
@@ -91,11 +147,12 @@ where
         }
         .boxed()
         .shared();
+        let departures = Arc::default();
         // A weak handle exists before the first poll.
         if let Some(call) = waiting.downgrade() {
-            in_flight.insert(key, Flight { call, number });
+            in_flight.insert(key, Flight { call, departures: Arc::clone(&departures), number });
         }
-        Ok((waiting, false))
+        Ok((SharedCall::new(waiting, departures), false))
     }
 
     #[cfg(test)]
@@ -121,4 +178,53 @@ impl<K: Eq + Hash, T> Drop for FlightGuard<K, T> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::AtomicUsize,
+        task::{Wake, Waker},
+    };
+
+    use futures::{future::poll_fn, task::noop_waker};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Wakes(AtomicUsize);
+
+    impl Wake for Wakes {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    type Waiter = Arc<Mutex<Option<SharedCall<u8>>>>;
+
+    #[test]
+    fn waiter_is_woken_when_the_one_that_took_its_wake_leaves() {
+        let (other, count) = (Waiter::default(), Arc::new(Wakes::default()));
+        let call = {
+            let (other, waker) = (Arc::clone(&other), Waker::from(Arc::clone(&count)));
+            let mut polls = 0;
+            poll_fn(move |context| {
+                polls += 1;
+                if polls > 1 {
+                    return Poll::Ready(7);
+                }
+                // The event comes, and the other waiter looks, while the first one is still looking.
+                context.waker().wake_by_ref();
+                let mut other = lock(&other);
+                assert!(other.as_mut().unwrap().poll_unpin(&mut Context::from_waker(&waker)).is_pending());
+                Poll::Pending
+            })
+        };
+        let (mut first, _) = SingleFlight::default().join((), |_| 0, call);
+        *lock(&other) = Some(first.clone());
+        assert!(first.poll_unpin(&mut Context::from_waker(&noop_waker())).is_pending());
+        drop(first);
+        assert_eq!(count.0.load(Ordering::SeqCst), 1, "nobody else will wake it");
+        assert_eq!(lock(&other).take().unwrap().now_or_never(), Some(7));
+    }
 }
