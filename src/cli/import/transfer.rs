@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 use super::destination::Destination;
 use super::report::{ImportReport, notice};
 use crate::cli::client::{ApiClient, CallError};
-use crate::rows::batch::{BatchOutcome, MAX_BODY_BYTES, batches, body};
+use crate::rows::batch::{BatchOutcome, MAX_BODY_BYTES, RowBatch, batches, body};
 use crate::rows::input::RowReader;
 use crate::rows::row::PreparedRow;
 
@@ -47,9 +47,13 @@ struct SentBatch {
     task: JoinHandle<Result<BatchOutcome, String>>,
 }
 
-impl SentBatch {
-    async fn outcome(self) -> Result<BatchOutcome, String> {
-        self.task.await.map_err(|error| format!("sending failed unexpectedly: {error}"))?
+/// Waits for the batch that was sent first, and leaves it in the queue.
+async fn first_outcome(in_flight: &mut VecDeque<SentBatch>) -> Result<BatchOutcome, String> {
+    match in_flight.front_mut() {
+        Some(first) => {
+            (&mut first.task).await.map_err(|error| format!("sending failed unexpectedly: {error}"))?
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -71,33 +75,48 @@ impl Sender {
     ) -> Result<(), String> {
         let (sender, mut receiver) = mpsc::channel(1);
         let this = Arc::clone(self);
-        let input = open(path).map_err(|error| format!("cannot open: {error}"))?;
-        // Not of the runtime's pool: a read of standard input may never return.
+        let path = path.to_owned();
+        // Not of the runtime's pool: a pipe may never be opened, and a read of it never return.
         let reader = thread::spawn(move || {
+            let input = open(&path).map_err(|error| format!("cannot open: {error}"))?;
             let rows = RowReader::new(input, u64::MAX).prepared(|row| this.destination.prepare(row));
-            // Ends with the receiver.
-            batches(rows, max_rows, MAX_BODY_BYTES).try_for_each(|batch| sender.blocking_send(batch))
+            // The receiver is gone once the import has stopped.
+            let _ = batches(rows, max_rows, MAX_BODY_BYTES).try_for_each(|batch| sender.blocking_send(batch));
+            Ok(())
         });
         let mut in_flight: VecDeque<SentBatch> = VecDeque::new();
-        while let Some(mut batch) = receiver.recv().await {
+        let (mut next, mut has_more): (Option<RowBatch>, _) = (None, true);
+        loop {
             // The later row of an id wins, so both must not be in flight at once.
-            while in_flight.len() >= max_in_flight
-                || in_flight.iter().any(|sent| !sent.ids.is_disjoint(&batch.ids))
-            {
-                let Some(first) = in_flight.pop_front() else { break };
-                report.add(first.outcome().await?);
+            let may_start = |batch: &mut RowBatch| {
+                in_flight.len() < max_in_flight
+                    && in_flight.iter().all(|sent| sent.ids.is_disjoint(&batch.ids))
+            };
+            if let Some(batch) = next.take_if(may_start) {
+                in_flight.push_back(self.start(batch));
             }
-            let (this, ids) = (Arc::clone(self), std::mem::take(&mut batch.ids));
-            let task = tokio::spawn(async move {
-                let refused = this.send(&batch.rows).await?;
-                Ok(batch.outcome(refused))
-            });
-            in_flight.push_back(SentBatch { ids, task });
+            tokio::select! {
+                batch = receiver.recv(), if has_more && next.is_none() => {
+                    has_more = batch.is_some();
+                    next = batch;
+                }
+                outcome = first_outcome(&mut in_flight), if !in_flight.is_empty() => {
+                    in_flight.pop_front();
+                    report.add(outcome?);
+                }
+                else => break,
+            }
         }
-        for batch in in_flight {
-            report.add(batch.outcome().await?);
-        }
-        reader.join().map(drop).map_err(|_| "reading failed unexpectedly".to_owned())
+        reader.join().map_err(|_| "reading failed unexpectedly".to_owned())?
+    }
+
+    fn start(self: &Arc<Self>, mut batch: RowBatch) -> SentBatch {
+        let (this, ids) = (Arc::clone(self), std::mem::take(&mut batch.ids));
+        let task = tokio::spawn(async move {
+            let refused = this.send(&batch.rows).await?;
+            Ok(batch.outcome(refused))
+        });
+        SentBatch { ids, task }
     }
 
     /// Sends rows; returns the refused ids with reasons.

@@ -209,7 +209,8 @@ async fn interrupted_import_reports_and_exits_with_1() {
     let (code, report, _) = reported(&output);
     let error = report["error"].as_str().unwrap();
     assert!(code == 1 && error.starts_with("-: interrupted; "), "{error}");
-    assert_eq!(report["sent"], 500, "two requests may be in flight: {report}");
+    // Two requests may be in flight.
+    assert!([500, 1_000, 1_500].contains(&report["sent"].as_u64().unwrap()), "{report}");
 }
 
 #[tokio::test]
