@@ -88,7 +88,11 @@ fn planner() -> mpsc::Sender<Question> {
 
 async fn plan(store: &Store, connection: &mut PgConnection, statement: &Statement) -> Result<(), String> {
     let plan = statement.explain().fetch_values::<String>(store.reader()).await;
-    plan.map_err(|error| error.to_string())?;
+    match plan.map_err(|error| error.to_string()) {
+        // A table of the test's own: `store::schema` compares those of the product.
+        Err(reason) if reason.contains("relation \"") && reason.contains("does not exist") => return Ok(()),
+        plan => plan?,
+    };
     let (text, values) = statement.for_postgres();
     let types: Vec<PgTypeInfo> = values.iter().map(type_of).collect();
     let prepared = connection.prepare_with(AssertSqlSafe(text).into_sql_str(), &types).await;
