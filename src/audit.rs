@@ -129,7 +129,7 @@ fn log(actor: &Actor, tenant: &str, events: &[AuditEvent]) {
     let user_id = actor.user_id.as_deref();
     if events.len() > LOGGED_ONE_BY_ONE {
         tracing::info!(
-            target: "trawl::audit", client_id, user_id, tenant, events = events.len(),
+            target: "trawl::audit", client_id, user_id, tenant, deeds = events.len(),
             "many audit records at once; the audit table lists each"
         );
         return;
