@@ -178,6 +178,7 @@ def main():
                 if outcome.failed:
                     print(f"\n{suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
     finally:
+        os.makedirs("target", exist_ok=True)
         report(outcomes)
         write_junit(outcomes, "target/tests.xml")
     if not outcomes:
