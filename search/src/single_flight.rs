@@ -23,8 +23,8 @@ use crate::panics::CaughtPanic;
 
 /// Waiter of a call. The last to leave drops it.
 ///
-/// A waiter that leaves wakes the others: it may have taken the wake that one of them needs
-/// (<https://github.com/rust-lang/futures-rs/issues/2706>).
+/// A waiter that leaves wakes the others, as it may have taken the wake that one of them needs.
+/// Source: <https://github.com/rust-lang/futures-rs/issues/2706>.
 pub struct SharedCall<T: Clone> {
     /// None only while it is dropped.
     call: Option<Shared<BoxFuture<'static, T>>>,
