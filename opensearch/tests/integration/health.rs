@@ -33,11 +33,14 @@ fn health_tells_missing_copies_from_missing_shards() {
         assert_eq!(reader.health().await, Health::Good);
         assert!(reader.bytes().await.unwrap() > 0);
 
-        // No node may hold the shards.
-        let nowhere = json!({"index.routing.allocation.require._name": "nowhere"});
-        installation.ask(Method::POST, "contents-g1/_close", None).await;
-        installation.ask(Method::PUT, "contents-g1/_settings", Some(nowhere)).await;
-        installation.ask(Method::POST, "contents-g1/_open?wait_for_active_shards=0", None).await;
+        // No node may hold the shards. The index is created anew: a node takes back shards that it has on disk.
+        let index = installation.ask(Method::GET, "contents-g1", None).await;
+        let mut index = index.as_object().unwrap().values().next().unwrap().clone();
+        let settings = index["settings"]["index"].as_object_mut().unwrap();
+        settings.retain(|name, _| !["creation_date", "provided_name", "uuid", "version"].contains(&&**name));
+        settings.insert("routing.allocation.require._name".to_owned(), "nowhere".into());
+        installation.ask(Method::DELETE, "contents-g1", None).await;
+        installation.ask(Method::PUT, "contents-g1?wait_for_active_shards=0", Some(index)).await;
         assert_eq!(reader.health().await, unavailable("OpenSearch is red: 2 shards are missing"));
         assert!(search(&reader, &news(), "harbour").await.is_err(), "it is not an empty success");
         assert!(reader.documents().await.is_err());
