@@ -6,6 +6,7 @@ mod cluster;
 mod engine;
 mod environment;
 mod issuers;
+mod layers;
 mod limits;
 mod storage;
 mod store;
@@ -20,18 +21,12 @@ use std::{
     time::Duration,
 };
 
-use figment::{
-    Figment,
-    error::Kind,
-    providers::{Format, Serialized, Toml},
-};
 use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize, de::Error};
 use url::Url;
 
-use crate::json::json_type;
-
+use self::layers::Layer;
 pub use self::{
     cluster::Cluster,
     engine::{Engine, EngineKind, OpenSearch},
@@ -242,10 +237,13 @@ impl Config {
         if let Some(missing) = file.filter(|file| !file.is_file()) {
             return Err(format!("there is no settings file {}", missing.display()));
         }
-        let settings = Figment::from(Serialized::defaults(Self::default()))
-            .merge(Toml::file(file.unwrap_or(Path::new(DEFAULT_FILE))));
-        let settings = environment::merge(settings).merge(Serialized::globals(flags));
-        let mut config: Self = settings.extract().map_err(|error| describe(&error))?;
+        let mut layers = vec![Layer::of_values(&Self::default())?];
+        if let Some(file) = file.map(Path::to_owned).or_else(default_file) {
+            layers.push(Layer::of_file(&file)?);
+        }
+        layers.extend(environment::layers());
+        layers.push(Layer::of_values(&flags)?);
+        let mut config: Self = layers::read(&layers)?;
         config.master_key = environment::master_key().or(config.master_key);
         config.check()?;
         Ok(config)
@@ -333,24 +331,10 @@ impl Config {
     }
 }
 
-/// A failure without the wrong value, which may be a secret.
-fn describe(error: &figment::Error) -> String {
-    let reason = match &error.kind {
-        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) => {
-            format!("must be {}", json_type(expected))
-        }
-        Kind::InvalidLength(_, expected) => format!("must be {}", json_type(expected)),
-        Kind::UnknownVariant(found, known) => format!("must be {}, not {found}", known.join(" or ")),
-        Kind::UnknownField(field, _) => format!("{field} is no setting"),
-        Kind::MissingField(field) => format!("{field} is required"),
-        other => other.to_string(),
-    };
-    let setting = if error.path.is_empty() { String::new() } else { error.path.join(".") + ": " };
-    let origin = error.metadata.as_ref().map_or_else(String::new, |origin| match &origin.source {
-        Some(source) => format!(" (in {source})"),
-        None => format!(" (in {})", origin.name),
-    });
-    format!("{setting}{reason}{origin}")
+/// `trawl.toml` of this directory, or of the nearest one above.
+fn default_file() -> Option<PathBuf> {
+    let directory = std::env::current_dir().ok()?;
+    directory.ancestors().map(|directory| directory.join(DEFAULT_FILE)).find(|file| file.is_file())
 }
 
 #[allow(clippy::ref_option, reason = "the shape that serialize_with asks for")]

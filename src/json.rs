@@ -111,7 +111,7 @@ fn malformed(error: &serde_json::Error) -> String {
 }
 
 /// A failure in JSON's words and without the string that was sent.
-fn describe(path: &str, message: &str) -> String {
+pub(crate) fn describe(path: &str, message: &str) -> String {
     for (class, reason) in [
         ("missing field ", "is required"),
         ("duplicate field ", "must be given only once"),
@@ -153,7 +153,7 @@ fn at(path: &str, field: Option<&str>, reason: &str) -> String {
 }
 
 /// JSON's name of a type that serde expects.
-pub(crate) fn json_type(expected: &str) -> &str {
+fn json_type(expected: &str) -> &str {
     match expected {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" | "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => {
             "an integer"

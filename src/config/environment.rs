@@ -2,11 +2,10 @@
 
 use std::env;
 
-use figment::{
-    Figment,
-    providers::{Env, Serialized},
-};
 use secrecy::SecretString;
+use toml::Value;
+
+use super::layers::Layer;
 
 /// Sections and keys that variables may set.
 ///
@@ -48,9 +47,7 @@ const LISTS: [&str; 7] = [
     "trusted_proxies",
 ];
 
-/// Settings that are read literally.
-///
-/// Figment would read digits as a number and show a secret in its error.
+/// Settings that are read literally, also where they are digits.
 const TEXTS: [&str; 8] = [
     "cluster.replica",
     "engine.opensearch.api_key",
@@ -62,25 +59,25 @@ const TEXTS: [&str; 8] = [
     "telemetry.headers",
 ];
 
-pub(super) fn merge(settings: Figment) -> Figment {
-    let variables = Env::prefixed("TRAWL_")
-        .filter(|key| {
-            let section = key.as_str().split("__").next().unwrap_or_default();
-            contains(&SETTINGS, section)
-        })
-        .split("__");
-    let decoded =
-        variables.clone().filter(|key| !contains(&LISTS, key.as_str()) && !contains(&TEXTS, key.as_str()));
-    variables.iter().fold(settings.merge(decoded), |settings, (key, value)| {
-        let key = key.as_str();
-        if contains(&LISTS, key) {
-            settings.merge(Serialized::default(key, elements(&value)))
-        } else if contains(&TEXTS, key) {
-            settings.merge(Serialized::default(key, value))
-        } else {
-            settings
-        }
+/// A layer for each variable that is a setting.
+pub(super) fn layers() -> impl Iterator<Item = Layer> {
+    env::vars_os().filter_map(|(name, value)| {
+        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+        let path = name.strip_prefix("TRAWL_")?.to_ascii_lowercase().replace("__", ".");
+        let is_setting = SETTINGS.contains(&path.split('.').next()?);
+        is_setting.then(|| Layer::of_variable(&name, &path, decode(&path, &value)))
     })
+}
+
+/// A list, a text, or a value as TOML writes it; what TOML cannot read is a text.
+fn decode(path: &str, text: &str) -> Value {
+    if LISTS.contains(&path) {
+        elements(text).into()
+    } else if TEXTS.contains(&path) {
+        text.into()
+    } else {
+        text.parse().ok().filter(|value: &Value| !value.is_datetime()).unwrap_or_else(|| text.into())
+    }
 }
 
 pub(super) fn master_key() -> Option<SecretString> {
@@ -92,11 +89,6 @@ pub fn client_secret() -> Option<SecretString> {
     env::var("TRAWL_CLIENT_SECRET").ok().map(SecretString::from)
 }
 
-fn contains(names: &[&str], name: &str) -> bool {
-    names.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
-
-/// Splits literally: figment would read `[::1]` as an array.
 fn elements(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|element| !element.is_empty()).map(str::to_owned).collect()
 }
