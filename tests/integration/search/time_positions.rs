@@ -48,14 +48,6 @@ async fn walk_by_time_reads_each_page_a_few_times() {
     assert!(system.requests().len() - asked <= 4 * PAGES, "{} calls", system.requests().len() - asked);
 }
 
-#[tokio::test]
-async fn unknown_position_reads_from_the_start_up_to_the_limit() {
-    let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
-    let (_app, acme) = start(&system, 3).await;
-    let page = before(&acme, &(NEW_YEAR - 60).to_string()).await;
-    assert_eq!((page.ids().len(), &page.body["partial"]), (0, &true.into()), "{}", page.text);
-}
-
 /// The system's cursors are offsets: changes before a page shift it.
 #[tokio::test]
 async fn items_that_come_and_go_between_pages_lose_nothing() {
