@@ -1,16 +1,16 @@
-mod naive;
-
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
     duplicates::Duplicates,
     source::PositionedItem,
+    testing::any_weight,
     weight::{Relevance, Weight},
 };
 
 #[derive(Clone, Debug)]
 struct LaneFeed {
+    weight: Weight,
     times: Vec<i64>,
     pages: Vec<usize>,
     is_tight: bool,
@@ -50,13 +50,7 @@ fn after(index: usize) -> Position {
 fn item(place: usize, index: usize, display_time: i64) -> ResultItem {
     // Descending, so that ids sort differently.
     let id = format!("{place}/{:04}", 9_999 - index);
-    ResultItem {
-        json: serde_json::to_string(&id).unwrap(),
-        id,
-        display_time,
-        title_is_name: false,
-        ..ResultItem::default()
-    }
+    ResultItem { json: serde_json::to_string(&id).unwrap(), id, display_time, ..ResultItem::default() }
 }
 
 fn any_feeds() -> impl Strategy<Value = Vec<LaneFeed>> {
@@ -67,10 +61,11 @@ fn any_feeds() -> impl Strategy<Value = Vec<LaneFeed>> {
             pages.push(3);
             pages
         });
-        let feed = (vec(times, 0..40), pages, any::<bool>(), prop::option::weighted(0.15, 0usize..4));
-        let feed = feed.prop_map(|(mut times, pages, is_tight, fails_at)| {
+        let fails_at = prop::option::weighted(0.15, 0usize..4);
+        let feed = (any_weight(), vec(times, 0..40), pages, any::<bool>(), fails_at);
+        let feed = feed.prop_map(|(weight, mut times, pages, is_tight, fails_at)| {
             times.sort_by_key(|time| Reverse(*time));
-            LaneFeed { times, pages, is_tight, fails_at }
+            LaneFeed { weight, times, pages, is_tight, fails_at }
         });
         vec(feed, 0..7)
     })
@@ -91,7 +86,8 @@ fn run(
     length: PageLength,
     picks: &[usize],
 ) -> (MergedPage, Vec<bool>) {
-    let mut merge = merge(order, length, feeds.len());
+    let lane = |feed: &LaneFeed| Lane::at(Position::Beginning, 0, None, feed.weight);
+    let mut merge = Merge::new(order, length, feeds.iter().map(lane).collect(), SeenItems::default());
     let mut calls = vec![0; feeds.len()];
     let mut failed = vec![false; feeds.len()];
     let mut picks = picks.iter().cycle();
@@ -128,7 +124,7 @@ fn in_order(order: SearchOrder, feeds: &[LaneFeed]) -> Vec<ResultItem> {
             let key = match order {
                 SearchOrder::Time => SortKey::Time(Reverse(*time), place),
                 SearchOrder::Relevance => {
-                    SortKey::Score(Reverse(Weight::ONE.score(Relevance::default(), index + 1)), place)
+                    SortKey::Score(Reverse(feed.weight.score(Relevance::default(), index + 1)), place)
                 }
             };
             all.push((key, item(place, index, *time)));
@@ -251,6 +247,17 @@ fn items(place: usize, times: &[i64]) -> Vec<PositionedItem> {
     times.iter().enumerate().map(positioned).collect()
 }
 
+/// A page that ends within a group of equal times.
+fn cut(times: &[i64]) -> SourcePage {
+    SourcePage {
+        items: items(0, times),
+        next: Some(after(times.len())),
+        bound: TimeBound::AtMost(times[times.len() - 1]),
+        tie_cut: true,
+        ..SourcePage::default()
+    }
+}
+
 fn merge(order: SearchOrder, length: PageLength, lanes: usize) -> Merge {
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
     Merge::new(order, length, vec![lane; lanes], SeenItems::default())
@@ -260,17 +267,7 @@ fn merge(order: SearchOrder, length: PageLength, lanes: usize) -> Merge {
 fn group_cut_behind_the_page_does_not_cut_its_last_one() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
     let mut merge = merge(SearchOrder::Time, length, 2);
-    let cut = items(0, &[9, 5, 5, 5, 5]);
-    merge.supply(
-        0,
-        SourcePage {
-            items: cut,
-            next: Some(after(5)),
-            bound: TimeBound::AtMost(5),
-            tie_cut: true,
-            ..SourcePage::default()
-        },
-    );
+    merge.supply(0, cut(&[9, 5, 5, 5, 5]));
     merge.supply(1, SourcePage { items: items(1, &[9, 9, 9]), ..SourcePage::default() });
     assert!(merge.advance().is_empty());
     let finished = merge.finish();
@@ -323,17 +320,7 @@ fn source_is_asked_for_the_last_place_but_not_beyond() {
 fn group_known_to_go_on_is_not_read_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
     let mut merge = merge(SearchOrder::Time, length, 1);
-    let cut = items(0, &[5, 5]);
-    merge.supply(
-        0,
-        SourcePage {
-            items: cut,
-            next: Some(after(2)),
-            bound: TimeBound::AtMost(5),
-            tie_cut: true,
-            ..SourcePage::default()
-        },
-    );
+    merge.supply(0, cut(&[5, 5]));
     assert!(merge.advance().is_empty());
     assert!(merge.finish().tie_cut);
 }

@@ -122,21 +122,24 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::{SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind};
+    use crate::{
+        SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind,
+        testing::paused_runtime,
+    };
 
-    /// Calls beyond 10 ms are late.
-    fn hedge() -> Hedge {
+    /// After this many calls of 10 ms, and as many that earned a second request.
+    fn hedge(calls: usize, earning: usize) -> Hedge {
         let state = SourceState::new(1, "x".to_owned(), SuspensionSettings::default(), Arc::new(SystemClock));
         {
             let mut record = state.lock();
-            (0..MIN_CALLS).for_each(|_| record.latencies.add(Duration::from_millis(10)));
-            (0..MIN_CALLS).for_each(|_| record.budget.earn());
+            (0..calls).for_each(|_| record.latencies.add(Duration::from_millis(10)));
+            (0..earning).for_each(|_| record.budget.earn());
         }
         Hedge { state: Arc::new(state) }
     }
 
     /// The answered request, its milliseconds, and the number of requests.
-    fn fetch(ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
+    fn fetch(hedge: &Hedge, has_room: bool, ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
         let sent = AtomicUsize::new(0);
         let request = || {
             let number = sent.fetch_add(1, Relaxed);
@@ -147,11 +150,9 @@ mod tests {
                 is_answered.then_some(number).ok_or_else(failure)
             }
         };
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let answer = runtime.block_on(async {
+        let answer = paused_runtime().block_on(async {
             let started = Instant::now();
-            let answer = hedge().fetch(request, || true).await;
+            let answer = hedge.fetch(request, || has_room).await;
             (answer.ok(), started.elapsed().as_millis())
         });
         (answer.0, answer.1, sent.into_inner())
@@ -159,13 +160,33 @@ mod tests {
 
     #[test]
     fn first_page_of_two_requests_is_the_answer() {
-        assert_eq!(fetch(&[(9, true)]), (Some(0), 9, 1));
-        assert_eq!(fetch(&[(9, false)]), (None, 9, 1));
-        assert_eq!(fetch(&[(40, true), (20, true)]), (Some(1), 30, 2));
-        assert_eq!(fetch(&[(15, true), (20, true)]), (Some(0), 15, 2));
-        // After a failure the other request goes on.
-        assert_eq!(fetch(&[(15, false), (20, true)]), (Some(1), 30, 2));
-        assert_eq!(fetch(&[(40, true), (20, false)]), (Some(0), 40, 2));
-        assert_eq!(fetch(&[(15, false), (20, false)]), (None, 30, 2));
+        for (ends, expected) in [
+            (&[(9, true)][..], (Some(0), 9, 1)),
+            (&[(9, false)], (None, 9, 1)),
+            (&[(40, true), (20, true)], (Some(1), 30, 2)),
+            (&[(15, true), (20, true)], (Some(0), 15, 2)),
+            // After a failure the other request goes on.
+            (&[(15, false), (20, true)], (Some(1), 30, 2)),
+            (&[(40, true), (20, false)], (Some(0), 40, 2)),
+            (&[(15, false), (20, false)], (None, 30, 2)),
+        ] {
+            assert_eq!(fetch(&hedge(MIN_CALLS, MIN_CALLS), true, ends), expected, "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn late_call_has_no_second_request_where_one_may_harm() {
+        let ends = [(40, true), (20, true)];
+        let alone = (Some(0), 40, 1);
+        assert_eq!(fetch(&hedge(MIN_CALLS - 1, MIN_CALLS), true, &ends), alone, "latencies are unknown");
+        assert_eq!(fetch(&hedge(MIN_CALLS, 0), true, &ends), alone, "too few calls earned one");
+        assert_eq!(fetch(&hedge(MIN_CALLS, MIN_CALLS), false, &ends), alone, "it would wait for a permit");
+        let failing = hedge(MIN_CALLS, MIN_CALLS);
+        let permit = failing.state.admit().unwrap();
+        let failed = async { Err(SourceFailure::new(FailureKind::Error, "made to fail")) };
+        paused_runtime().block_on(async {
+            permit.watch(Instant::now(), Duration::from_secs(1), failed).await.unwrap_err();
+        });
+        assert_eq!(fetch(&failing, true, &ends), alone, "the last call failed");
     }
 }
