@@ -192,7 +192,10 @@ async fn find_in(
     Ok(None)
 }
 
-async fn within<T>(most: Duration, work: impl Future<Output = Result<T, SourceFailure>>) -> Result<T> {
+pub(super) async fn within<T>(
+    most: Duration,
+    work: impl Future<Output = Result<T, SourceFailure>>,
+) -> Result<T> {
     let result = timeout(most, work).await.unwrap_or_else(|_| Err(SourceFailure::timed_out(most)));
     result.map_err(|failure| Error::Unavailable(failure.message))
 }
