@@ -7,7 +7,7 @@ use crate::util::{
     caller::Caller,
     external::ExternalSystem,
     items::{item, many, user},
-    paging::{Walk, ids_of, page_after, walk_by_cursor, walk_by_time},
+    paging::{Walk, ids_of, items_by_cursor, page_after, walk_by_cursor, walk_by_time},
 };
 
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
@@ -29,15 +29,7 @@ async fn sources_with_equal_times_are_paged_completely() {
         walk_by_cursor(&acme.caller, &query[..2], limit).await.assert_met(expected.iter().cloned());
         walk_by_time(&acme.caller, &query[..2], limit).await.assert_met(expected.iter().cloned());
     }
-    let (mut ids, mut cursor) = (Vec::new(), None);
-    loop {
-        let page = page_after(&acme.caller, &query, 10, cursor.as_deref()).await;
-        ids.extend(ids_of(page.items()));
-        cursor = page.cursor();
-        if cursor.is_none() {
-            break;
-        }
-    }
+    let ids = ids_of(&items_by_cursor(&acme.caller, &query, 10).await);
     Walk { ids, ..Walk::default() }.assert_met(expected);
 }
 
