@@ -17,6 +17,12 @@ pub(crate) struct SourcePageKey {
     pub(crate) cursor: Option<String>,
 }
 
+impl SourcePageKey {
+    pub(super) fn of_first_page(&self) -> Self {
+        Self { cursor: None, ..self.clone() }
+    }
+}
+
 /// A page as the source sent it.
 #[derive(Debug, Default)]
 pub(crate) struct RawPage {
