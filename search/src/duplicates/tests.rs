@@ -79,8 +79,8 @@ fn latest_seen_items_are_kept() {
     let earlier: Vec<Fingerprint> = (0..MAX_SEEN).map(print).collect();
     let mut seen = SeenItems::new(Duplicates::ById, earlier.clone());
     assert_eq!(seen.find(Some(print(0))), Some(SeenAt::Earlier));
-    seen.add(Some(print(5_000)), 0);
-    seen.add(None, 1);
+    seen.add(Some(print(5_000)), SeenAt::ThisPage(0));
+    seen.add(None, SeenAt::ThisPage(1));
     assert_eq!(seen.find(Some(print(5_000))), Some(SeenAt::ThisPage(0)));
     assert_eq!((seen.find(Some(print(1))), seen.find(None)), (Some(SeenAt::Earlier), None));
     assert_eq!(seen.into_latest(), [&earlier[1..], &[print(5_000)]].concat());

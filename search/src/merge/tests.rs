@@ -258,15 +258,15 @@ fn cut(times: &[i64]) -> SourcePage {
     }
 }
 
-fn merge(order: SearchOrder, length: PageLength, lanes: usize) -> Merge {
+fn merge(length: PageLength, lanes: usize) -> Merge {
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
-    Merge::new(order, length, vec![lane; lanes], SeenItems::default())
+    Merge::new(SearchOrder::Time, length, vec![lane; lanes], SeenItems::default())
 }
 
 #[test]
 fn group_cut_behind_the_page_does_not_cut_its_last_one() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
+    let mut merge = merge(length, 2);
     merge.supply(0, cut(&[9, 5, 5, 5, 5]));
     merge.supply(1, SourcePage { items: items(1, &[9, 9, 9]), ..SourcePage::default() });
     assert!(merge.advance().is_empty());
@@ -278,7 +278,7 @@ fn group_cut_behind_the_page_does_not_cut_its_last_one() {
 #[test]
 fn source_without_time_order_leaves_other_groups_whole() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 10 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
+    let mut merge = merge(length, 2);
     let unordered = SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() };
     merge.supply(0, unordered);
     merge.supply(1, SourcePage { items: items(1, &[5, 5]), ..SourcePage::default() });
@@ -289,7 +289,7 @@ fn source_without_time_order_leaves_other_groups_whole() {
 #[test]
 fn late_newer_item_does_not_hide_the_last_group() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 10 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
+    let mut merge = merge(length, 2);
     merge.supply(0, SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() });
     merge.supply(1, SourcePage { items: items(1, &[7, 5, 5]), ..SourcePage::default() });
     assert_eq!(merge.advance(), [0]);
@@ -301,7 +301,7 @@ fn late_newer_item_does_not_hide_the_last_group() {
 #[test]
 fn source_is_asked_for_the_last_place_but_not_beyond() {
     let needed = |limit| {
-        let mut merge = merge(SearchOrder::Time, PageLength::Exact(limit), 3);
+        let mut merge = merge(PageLength::Exact(limit), 3);
         let open = |time| SourcePage {
             next: Some(after(1)),
             bound: TimeBound::AtMost(time),
@@ -319,7 +319,7 @@ fn source_is_asked_for_the_last_place_but_not_beyond() {
 #[test]
 fn group_known_to_go_on_is_not_read_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
-    let mut merge = merge(SearchOrder::Time, length, 1);
+    let mut merge = merge(length, 1);
     merge.supply(0, cut(&[5, 5]));
     assert!(merge.advance().is_empty());
     assert!(merge.finish().tie_cut);

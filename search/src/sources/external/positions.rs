@@ -61,7 +61,9 @@ impl TimePositions {
         self.queries.insert(query, pages);
     }
 
-    /// Finds the last page of a key's query that begins at this time or above.
+    /// Finds the last page of a key's query that began at this time or above.
+    ///
+    /// [`RawPage::newest`](super::raw_page::RawPage::newest) of that page verifies it.
     pub(super) fn find(&self, key: &SourcePageKey, time: i64) -> Option<String> {
         let pages = self.queries.get(&key.of_first_page())?;
         let pages = lock(&pages);
