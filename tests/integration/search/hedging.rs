@@ -32,12 +32,18 @@ async fn unanswered_request_is_overtaken_once_hedging_is_registered() {
     assert_eq!(search("300").await, 504);
     assert_eq!((system.requests().len(), hedges().await), (KNOWN + 1, [0, 0]), "it is not registered");
 
-    operator.put("/admin/v1/sources/x", &with(system.registration("x"), "hedging", true)).await.ok();
-    for _ in 1..EARNING {
-        assert_eq!(search("10000").await, 200);
+    let hedged = with(system.registration("x"), "hedging", true);
+    // A second request of the first one would wait for its permit.
+    for (max_concurrency, timeout, status, sent) in [(1, "300", 504, 0), (8, "10000", 200, 1)] {
+        let registration = with(hedged.clone(), "maxConcurrency", max_concurrency);
+        operator.put("/admin/v1/sources/x", &registration).await.ok();
+        for _ in 1..EARNING {
+            assert_eq!(search("10000").await, 200);
+        }
+        let before = system.requests().len();
+        system.ignore_next(1);
+        assert_eq!(search(timeout).await, status, "{max_concurrency}");
+        let requests = before + 1 + usize::try_from(sent).unwrap();
+        assert_eq!((system.requests().len(), hedges().await), (requests, [sent; 2]));
     }
-    let before = system.requests().len();
-    system.ignore_next(1);
-    assert_eq!(search("10000").await, 200);
-    assert_eq!((system.requests().len(), hedges().await), (before + 2, [1, 1]));
 }
