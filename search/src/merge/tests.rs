@@ -79,6 +79,15 @@ fn any_length() -> impl Strategy<Value = PageLength> {
     ]
 }
 
+/// Whether the items at hand leave a lane's next page a place.
+fn has_place(merge: &Merge, place: usize) -> bool {
+    let bound = merge.bound(place);
+    let above = |other: usize| {
+        (0..).map_while(|ahead| merge.key(other, ahead)).take_while(|key| *key < bound).count()
+    };
+    merge.released.len() + merge.places().map(above).sum::<usize>() < merge.length.limit()
+}
+
 /// `picks` selects the pages that come before the next step.
 fn run(
     order: SearchOrder,
@@ -95,6 +104,9 @@ fn run(
         let mut needed = merge.advance();
         if needed.is_empty() {
             return (merge.finish(), failed);
+        }
+        if merge.released.len() < length.limit() {
+            assert!(needed.iter().all(|place| has_place(&merge, *place)), "a lane is asked for nothing");
         }
         let pick = *picks.next().unwrap();
         let (turn, come_in) = (pick % needed.len(), 1 + pick % needed.len());

@@ -5,7 +5,7 @@ use crate::util::{
     app::{Application, TestApp},
     external::{ExternalSystem, Reply},
     items::{NEW_YEAR, item, many},
-    paging::walk_by_time,
+    paging::{ids_of, walk_by_time},
 };
 
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
@@ -33,7 +33,7 @@ fn last_time(page: &Answer) -> String {
 }
 
 fn all_ids() -> Vec<String> {
-    many("x", "harbour", ITEMS, 1).iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    ids_of(&many("x", "harbour", ITEMS, 1))
 }
 
 /// One search cannot read the pages before the last times.
