@@ -3,7 +3,6 @@ mod attempt;
 mod facet_counting;
 mod items;
 mod rewriting;
-mod shown_texts;
 mod suggestions;
 #[cfg(test)]
 mod tests;

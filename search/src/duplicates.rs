@@ -119,9 +119,9 @@ impl SeenItems {
         self.places.get(&print?).copied()
     }
 
-    pub(crate) fn add(&mut self, print: Option<Fingerprint>, number: usize) {
+    pub(crate) fn add(&mut self, print: Option<Fingerprint>, at: SeenAt) {
         if let Some(print) = print {
-            self.places.insert(print, SeenAt::ThisPage(number));
+            self.places.insert(print, at);
             self.in_order.push(print);
         }
     }
@@ -129,14 +129,11 @@ impl SeenItems {
     /// Notes an item above the page. Returns whether no equal one was shown.
     pub(crate) fn note_above(&mut self, item: &ResultItem) -> bool {
         let print = self.print_of(item);
-        if self.find(print).is_some() {
-            return false;
+        let is_new = self.find(print).is_none();
+        if is_new {
+            self.add(print, SeenAt::Earlier);
         }
-        if let Some(print) = print {
-            self.places.insert(print, SeenAt::Earlier);
-            self.in_order.push(print);
-        }
-        true
+        is_new
     }
 
     /// Oldest first.

@@ -131,7 +131,9 @@ impl SearchedWord {
         let typed: Vec<&str> = folded.split(|character: char| !character.is_alphanumeric()).collect();
         let mut words: Vec<Self> = Vec::with_capacity(pieces.len());
         for (target, piece) in pieces {
-            let is_known = |known: &Self| known.target == target && is_same(&known.piece, &piece);
+            // A finished word is the same as an unfinished one.
+            let is_known =
+                |known: &Self| known.target == target && terms_of(&known.piece) == terms_of(&piece);
             if !words.iter().any(is_known) {
                 words.push(Self::new(piece, target, &typed, query, corrected));
             }
@@ -279,9 +281,4 @@ fn terms_of(piece: &Piece) -> Vec<&str> {
         Piece::Phrase(terms) => terms.iter().map(|(_, term)| term.as_str()).collect(),
         Piece::Either(alternatives) => alternatives.iter().flatten().flat_map(terms_of).collect(),
     }
-}
-
-/// A finished word is the same as an unfinished one.
-fn is_same(piece: &Piece, other: &Piece) -> bool {
-    terms_of(piece) == terms_of(other)
 }

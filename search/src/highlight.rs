@@ -52,15 +52,12 @@ pub(crate) async fn add(mut page: SearchPage, query: &Arc<Query>) -> Result<Sear
 fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut ResultItem>, query: &Query) {
     let highlighter = Highlighter::new(query);
     for item in items {
-        mark(item, &highlighter);
+        // `ContentItem` writes the JSON, so it has no `highlight` yet.
+        let highlight = Highlight::of_shown(item, &highlighter, Extent::Passage);
+        if let Ok(highlight) = serde_json::to_string(&highlight) {
+            item.add_field("highlight", &highlight);
+        }
     }
-}
-
-fn mark(item: &mut ResultItem, highlighter: &Highlighter) {
-    // `ContentItem` writes the JSON, so it has no `highlight` yet.
-    let highlight = Highlight::of_shown(item, highlighter, Extent::Passage);
-    let Ok(highlight) = serde_json::to_string(&highlight) else { return };
-    item.add_field("highlight", &highlight);
 }
 
 impl Highlight {
@@ -102,13 +99,7 @@ mod tests {
 
     fn marked_as(item: &Value, title_is_name: bool, keyword: &str) -> Value {
         let json = item.to_string();
-        let mut items = [ResultItem {
-            id: "1".to_owned(),
-            display_time: 1,
-            json,
-            title_is_name,
-            ..ResultItem::default()
-        }];
+        let mut items = [ResultItem { json, title_is_name, ..ResultItem::default() }];
         mark_all(&mut items, &Query::parse(keyword));
         let mut marked: Value = serde_json::from_str(&items[0].json).unwrap();
         let highlight = marked.as_object_mut().unwrap().remove("highlight").unwrap();

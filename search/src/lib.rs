@@ -34,7 +34,6 @@ mod source;
 pub mod sources;
 #[cfg(test)]
 mod testing;
-mod total;
 mod vocabulary;
 mod weight;
 

@@ -297,7 +297,7 @@ impl Merge {
             Some((time, count)) if time < item.display_time => Some((time, count)),
             _ => Some((item.display_time, 1)),
         };
-        self.seen.add(print, self.released.len());
+        self.seen.add(print, SeenAt::ThisPage(self.released.len()));
         self.released.push(ReleasedItem { place: key.place(), item, also_in: Vec::new() });
     }
 

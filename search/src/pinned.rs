@@ -44,11 +44,6 @@ impl PinnedMarks {
 }
 
 impl Pinned {
-    /// Makes the state of a later page.
-    pub(crate) fn shown_before(marks: PinnedMarks) -> Self {
-        Self { items: Vec::new(), marks }
-    }
-
     /// Finds the pinned items of these sources; none if the index fails.
     pub(crate) async fn find(
         sources: &[&BuiltinSource],

@@ -22,12 +22,8 @@ use crate::{
 #[derive(Clone)]
 pub(crate) struct PlannedLane {
     pub(crate) source: ModuleSource,
-    pub(crate) key: SourceFingerprint,
-    pub(crate) position: Position,
-    pub(crate) consumed: usize,
-    pub(crate) least_estimate: Option<f32>,
-    pub(crate) total: Option<u64>,
-    pub(crate) guard: LoopGuard,
+    /// Where it continues.
+    pub(crate) state: LaneState,
     /// Ids of items that stand above the first page.
     pub(crate) left_out: HashSet<String>,
 }
@@ -48,10 +44,10 @@ impl PagePlan {
     /// Keeps pinned items out of the lanes; duplicates among themselves are shown once.
     pub(crate) fn leave_out(&mut self, pinned: &mut Pinned) {
         for lane in &mut self.lanes {
-            lane.left_out = pinned.marks.ids_of(lane.key);
+            lane.left_out = pinned.marks.ids_of(lane.state.source);
         }
         for (item, (source, _)) in pinned.items.iter_mut().zip(&pinned.marks.ids) {
-            item.lane = self.lanes.iter().position(|lane| lane.key == *source);
+            item.lane = self.lanes.iter().position(|lane| lane.state.source == *source);
         }
         pinned.items.retain(|item| self.seen.note_above(item));
     }
@@ -95,21 +91,13 @@ pub(crate) fn plan(
 fn continue_lane(source: &ModuleSource, states: &mut Vec<LaneState>) -> PlannedLane {
     let key = SourceFingerprint::of(source.id());
     let known = states.iter().position(|state| state.source == key).map(|place| states.swap_remove(place));
-    let source = source.clone();
-    match known {
-        Some(LaneState { position, consumed, least_estimate, total, guard, .. }) => {
-            let left_out = HashSet::new();
-            PlannedLane { source, key, position, consumed, least_estimate, total, guard, left_out }
-        }
-        None => PlannedLane {
-            source,
-            key,
-            position: Position::Beginning,
-            consumed: 0,
-            least_estimate: None,
-            total: None,
-            guard: LoopGuard::default(),
-            left_out: HashSet::new(),
-        },
-    }
+    let state = known.unwrap_or_else(|| LaneState {
+        source: key,
+        position: Position::Beginning,
+        consumed: 0,
+        least_estimate: None,
+        total: None,
+        guard: LoopGuard::default(),
+    });
+    PlannedLane { source: source.clone(), state, left_out: HashSet::new() }
 }

@@ -27,7 +27,6 @@ use crate::{
         FailureKind, Position, ResultItem, SourceFailure, SourcePage, SourceRequest, Status, TimeBound,
     },
     sources::builtin::BuiltinSource,
-    total,
 };
 
 /// Sources are late after this part of the time.
@@ -50,10 +49,9 @@ pub(crate) struct SearchRounds {
 impl SearchRounds {
     pub(crate) fn new(plan: PagePlan, search: Arc<SearchContext>, source_pages: usize) -> Self {
         let PagePlan { lanes: planned, disabled, length, before, absent, seen, recency } = plan;
-        let lane = |lane: &PlannedLane| {
-            let weight = lane.source.weight();
-            Lane::at(lane.position.clone(), lane.consumed, lane.least_estimate, weight)
-                .leaving_out(lane.left_out.clone())
+        let lane = |PlannedLane { source, state, left_out }: &PlannedLane| {
+            Lane::at(state.position.clone(), state.consumed, state.least_estimate, source.weight())
+                .leaving_out(left_out.clone())
         };
         let lanes = planned.iter().map(lane).collect();
         let merge = Merge::new(search.parameters.order, length, lanes, seen);
@@ -339,10 +337,10 @@ impl SearchRounds {
         let partial = tie_cut
             || lanes.iter().any(|lane| lane.misses_items)
             || sources.iter().any(|source| source.incomplete.is_some());
-        let total = total::sum(sources.iter().map(|source| source.total));
+        let total = sources.iter().filter_map(|source| source.total).fold(0, u64::saturating_add);
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
         let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
-            source: source.planned.key,
+            source: source.planned.state.source,
             guard: source.guard_at(&lane.position),
             position: lane.position,
             consumed: lane.consumed,

@@ -1,8 +1,10 @@
 use std::{sync::Arc, time::Duration};
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
+use proptest::prelude::*;
 use tokio::{runtime::Runtime, time::Instant};
-use trawl_engine::relevance::Recency;
+use trawl_engine::{Audience, Change, Checkpoint, Document, Scope, relevance::Recency};
+use trawl_index::{Index, Options, Writer};
 
 use crate::{
     cursor::CursorKey,
@@ -10,6 +12,7 @@ use crate::{
     module::{Module, ModuleSource, SearchableModule},
     request::{FacetSelection, Filters, SearchContext, SearchOrder, SearchParameters, Viewer},
     source::SourceRequest,
+    weight::Weight,
 };
 
 /// Its clock moves only when all tasks wait.
@@ -56,6 +59,39 @@ pub(crate) fn module(code: &str, duplicates: Duplicates, sources: &[ModuleSource
         recency: Recency::default(),
     };
     SearchableModule { module: Arc::new(module), sources: sources.to_vec() }
+}
+
+pub(crate) fn any_weight() -> impl Strategy<Value = Weight> {
+    let thousandths = prop_oneof![Just(1_000i64), Just(2_000), 10i64..=100_000];
+    thousandths.prop_map(Weight::from_thousandths)
+}
+
+/// An empty index in memory.
+pub(crate) fn index() -> (Index, Writer) {
+    Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap()
+}
+
+pub(crate) fn commit(writer: &mut Writer, position: i64, changes: Vec<Change>) {
+    writer.apply(changes).unwrap();
+    writer.commit(&Checkpoint { store: "test".to_owned(), position, complete: true }).unwrap();
+}
+
+/// A document that the whole tenant sees.
+pub(crate) fn document(scope: Scope, id: &str, title: &str, item: String) -> Document {
+    Document {
+        scope,
+        id: id.to_owned(),
+        title: title.to_owned(),
+        title_is_name: false,
+        other_names: Vec::new(),
+        text: None,
+        sub_title: String::new(),
+        brief: String::new(),
+        author: String::new(),
+        audience: Audience::Tenant,
+        display_time: 0,
+        item,
+    }
 }
 
 pub(crate) struct TestKey(RandomizedNonceKey);

@@ -1,5 +1,5 @@
-// An OpenID provider for tests: the npm package `oidc-provider` with client credentials, introspection, revocation and,
-// on demand, sign-in.
+// An OpenID provider for tests: the npm package `oidc-provider` with client credentials, introspection and, on demand,
+// sign-in.
 //
 // The first line of standard input holds the settings as JSON:
 //   port         port on 127.0.0.1; 0 for any free one
@@ -61,7 +61,6 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
       devInteractions: { enabled: people },
       clientCredentials: { enabled: true },
       introspection: { enabled: true },
-      revocation: { enabled: true },
       resourceIndicators: {
         enabled: true,
         // The package reads `resource` (RFC 8707); many providers use `audience` instead.

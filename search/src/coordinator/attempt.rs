@@ -54,7 +54,7 @@ impl PageContext {
         let rewrite = rewrite.or(continued).unwrap_or_default();
         let search = self.searched_for(&rewrite);
         let mut pinned = match &opened {
-            Some(cursor) => Pinned::shown_before(cursor.pinned.clone()),
+            Some(cursor) => Pinned { items: Vec::new(), marks: cursor.pinned.clone() },
             None => self.pinned(module, page, &search).await,
         };
         let mut plan = plan(&search.parameters, page, module, opened)?;

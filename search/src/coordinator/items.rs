@@ -4,7 +4,7 @@ use std::{cmp::Reverse, sync::Arc, time::Duration};
 
 use serde::Deserialize;
 use tokio::time::timeout;
-use trawl_engine::{Highlighter, Query, Request};
+use trawl_engine::{Highlighter, Hit, Query, Request};
 
 use super::Coordinator;
 use crate::{
@@ -53,12 +53,6 @@ const NAMESAKES: usize = 4;
 #[derive(Deserialize)]
 struct Stated {
     author: Option<String>,
-}
-
-impl Stated {
-    fn author_of(item: &str) -> Option<String> {
-        serde_json::from_str::<Self>(item).ok()?.author
-    }
 }
 
 impl Coordinator {
@@ -131,11 +125,15 @@ impl Coordinator {
             ..Request::total_of(source.scope(), &viewer.principals, Arc::clone(&query))
         };
         let found = within(most, any.newest(&sources.iter().map(request).collect())).await?;
+        let is_theirs = |hit: &Hit| {
+            let stated = serde_json::from_str::<Stated>(&hit.item);
+            stated.is_ok_and(|stated| stated.author.as_deref() == Some(author))
+        };
         let in_modules = sources.iter().zip(found).flat_map(|(source, hits)| {
             let module = module_of(&modules, source);
-            let stated =
-                hits.into_iter().filter(|hit| Stated::author_of(&hit.item).as_deref() == Some(author));
-            stated.filter_map(move |hit| Some(((module?.to_owned(), hit.id.clone()), ResultItem::from(hit))))
+            hits.into_iter()
+                .filter(is_theirs)
+                .filter_map(move |hit| Some(((module?.to_owned(), hit.id.clone()), ResultItem::from(hit))))
         });
         let mut items: Vec<(ModuleItemKey, ResultItem)> = in_modules.collect();
         items.sort_by_key(|(_, item)| Reverse(item.display_time));
@@ -192,7 +190,10 @@ async fn find_in(
     Ok(None)
 }
 
-async fn within<T>(most: Duration, work: impl Future<Output = Result<T, SourceFailure>>) -> Result<T> {
+pub(super) async fn within<T>(
+    most: Duration,
+    work: impl Future<Output = Result<T, SourceFailure>>,
+) -> Result<T> {
     let result = timeout(most, work).await.unwrap_or_else(|_| Err(SourceFailure::timed_out(most)));
     result.map_err(|failure| Error::Unavailable(failure.message))
 }

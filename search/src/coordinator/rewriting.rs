@@ -6,9 +6,14 @@ use std::pin::pin;
 
 use futures::future::{Either, select};
 use tokio::time::timeout_at;
-use trawl_engine::correction::{Correction, UnknownWords};
+use trawl_engine::{
+    Texts,
+    correction::{Correction, UnknownWords},
+    fold,
+    text::stem,
+};
 
-use super::{PageContext, shown_texts::ShownTexts};
+use super::PageContext;
 use crate::{
     answer::{Relaxed, SearchFailure, SearchPage},
     cursor::Rewrite,
@@ -162,6 +167,23 @@ impl MatchCounter for IndexMatches<'_> {
             count += source.count(search.clone()).await.unwrap_or(0);
         }
         count
+    }
+}
+
+/// Folded texts of items.
+struct ShownTexts(String);
+
+impl ShownTexts {
+    fn of<'a>(items: impl IntoIterator<Item = &'a ResultItem>) -> Self {
+        let mut shown = String::new();
+        for item in items {
+            shown.extend(Texts::read(&item.json).beginning(usize::MAX).flat_map(|text| [text, "\n"]));
+        }
+        Self(fold(&shown).into_owned())
+    }
+
+    fn hold(&self, word: &str) -> bool {
+        self.0.contains(&*stem(&fold(word)))
     }
 }
 

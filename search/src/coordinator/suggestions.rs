@@ -5,14 +5,13 @@ mod ranking;
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
-use tokio::time::timeout;
 use trawl_engine::{CompletedPart, Hit, PrefixPlace, Query, Request, Scope, TypedPrefix};
 
 use self::ranking::{Candidate, rank};
-use super::Coordinator;
+use super::{Coordinator, items::within};
 use crate::{
     error::{Error, Result},
-    module::{SearchableModule, TenantModules, builtin_sources},
+    module::{SearchableModule, builtin_sources},
     request::Viewer,
     source::SourceFailure,
     sources::builtin::BuiltinSource,
@@ -74,27 +73,16 @@ impl Coordinator {
         let SuggestionRequest { prefix, module, limit, timeout: most } = request;
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
-        let searched = searched(&modules, module.as_deref())?;
+        let searched: Vec<&Arc<SearchableModule>> = match module {
+            Some(module) => vec![modules.find(module).ok_or(Error::NoSuchModule)?],
+            None => modules.list().iter().collect(),
+        };
         let Some(prefix) = TypedPrefix::new(prefix) else { return Ok(Vec::new()) };
-        let candidates = timeout(*most, candidates_of_index(&searched, viewer, &prefix)).await;
-        let mut candidates = candidates
-            .unwrap_or_else(|_| Err(SourceFailure::timed_out(*most)))
-            .map_err(|failure| Error::Unavailable(failure.message))?;
+        let mut candidates = within(*most, candidates_of_index(&searched, viewer, &prefix)).await?;
         if module.is_none() {
             candidates.extend(searched.iter().filter_map(|module| candidate_of_module(module, &prefix)));
         }
         Ok(rank(candidates, *limit))
-    }
-}
-
-/// One module, or all.
-fn searched<'a>(
-    modules: &'a TenantModules,
-    id_or_code: Option<&str>,
-) -> Result<Vec<&'a Arc<SearchableModule>>> {
-    match id_or_code {
-        Some(id_or_code) => Ok(vec![modules.find(id_or_code).ok_or(Error::NoSuchModule)?]),
-        None => Ok(modules.list().iter().collect()),
     }
 }
 

@@ -127,11 +127,7 @@ async fn follow_cursor_of(
     panic!("the pages have no end");
 }
 
-async fn follow_time(sources: &[ModuleSource], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
-    follow_time_of(Duplicates::Keep, sources, request, limits).await
-}
-
-async fn follow_time_of(
+async fn follow_time(
     duplicates: Duplicates,
     sources: &[ModuleSource],
     mut request: TestSearch,

@@ -187,19 +187,14 @@ fn lane(position: Position) -> LaneState {
 }
 
 #[test]
-fn forty_usual_sources_fit_in_an_external_cursor() {
-    let id = || "0b1f4a6e-9a53-4a0c-8d5f-3f6f2c1f6a10".to_owned();
-    let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, id())); 40];
-    let text = PageCursor { lanes, ..PageCursor::default() }.seal(&TestKey::new(1), b"context").unwrap();
-    assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
-}
-
-#[test]
-fn four_usual_sources_with_seen_items_fit_in_an_external_cursor() {
-    let lanes = vec![lane(Position::AfterItem(1_800_000_000_000, "i".repeat(36))); 4];
-    let cursor = PageCursor { lanes, seen: vec![[u8::MAX; 8]; 250], ..PageCursor::default() };
-    let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
-    assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
+fn usual_sources_and_seen_items_fit_in_an_external_cursor() {
+    for (sources, seen) in [(40, 0), (4, 250)] {
+        let position = Position::AfterItem(1_800_000_000_000, "i".repeat(36));
+        let (lanes, seen) = (vec![lane(position); sources], vec![[u8::MAX; 8]; seen]);
+        let cursor = PageCursor { lanes, seen, ..PageCursor::default() };
+        let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
+        assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::*;
 
 fn with_action(clients: &serde_json::Value) -> ResultItem {
     let json = json!({"id": "a", "title": "", "displayTime": 1, "action": clients.to_string()}).to_string();
-    ResultItem { id: "a".to_owned(), display_time: 1, json, title_is_name: false, ..ResultItem::default() }
+    ResultItem { id: "a".to_owned(), json, ..ResultItem::default() }
 }
 
 fn web(lines: &str) -> ResultItem {
@@ -47,12 +47,8 @@ fn items_with_the_same_target_are_duplicates() {
 
 #[test]
 fn item_without_target_has_no_duplicates() {
-    let without = ResultItem {
-        id: "a".to_owned(),
-        display_time: 1,
-        json: json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string(),
-        ..ResultItem::default()
-    };
+    let json = json!({"id": "a", "title": "", "displayTime": 1, "action": null}).to_string();
+    let without = ResultItem { json, ..ResultItem::default() };
     let broken = ResultItem { json: json!({"action": "open"}).to_string(), ..without.clone() };
     let opens_nothing = [
         with_action(&json!({})),
@@ -83,8 +79,8 @@ fn latest_seen_items_are_kept() {
     let earlier: Vec<Fingerprint> = (0..MAX_SEEN).map(print).collect();
     let mut seen = SeenItems::new(Duplicates::ById, earlier.clone());
     assert_eq!(seen.find(Some(print(0))), Some(SeenAt::Earlier));
-    seen.add(Some(print(5_000)), 0);
-    seen.add(None, 1);
+    seen.add(Some(print(5_000)), SeenAt::ThisPage(0));
+    seen.add(None, SeenAt::ThisPage(1));
     assert_eq!(seen.find(Some(print(5_000))), Some(SeenAt::ThisPage(0)));
     assert_eq!((seen.find(Some(print(1))), seen.find(None)), (Some(SeenAt::Earlier), None));
     assert_eq!(seen.into_latest(), [&earlier[1..], &[print(5_000)]].concat());
@@ -93,13 +89,7 @@ fn latest_seen_items_are_kept() {
 
 #[test]
 fn item_names_its_other_sources() {
-    let mut item = ResultItem {
-        id: "a".to_owned(),
-        display_time: 1,
-        json: r#"{"id":"a"}"#.to_owned(),
-        title_is_name: false,
-        ..ResultItem::default()
-    };
+    let mut item = ResultItem { json: r#"{"id":"a"}"#.to_owned(), ..ResultItem::default() };
     note_also_in(&mut item, &["crm", "say \"x\""]);
     let read: serde_json::Value = serde_json::from_str(&item.json).unwrap();
     assert_eq!(read, json!({"id": "a", "alsoIn": ["crm", "say \"x\""]}));

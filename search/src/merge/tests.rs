@@ -1,16 +1,16 @@
-mod naive;
-
 use proptest::{collection::vec, prelude::*};
 
 use super::*;
 use crate::{
     duplicates::Duplicates,
     source::PositionedItem,
+    testing::any_weight,
     weight::{Relevance, Weight},
 };
 
 #[derive(Clone, Debug)]
 struct LaneFeed {
+    weight: Weight,
     times: Vec<i64>,
     pages: Vec<usize>,
     is_tight: bool,
@@ -50,13 +50,7 @@ fn after(index: usize) -> Position {
 fn item(place: usize, index: usize, display_time: i64) -> ResultItem {
     // Descending, so that ids sort differently.
     let id = format!("{place}/{:04}", 9_999 - index);
-    ResultItem {
-        json: serde_json::to_string(&id).unwrap(),
-        id,
-        display_time,
-        title_is_name: false,
-        ..ResultItem::default()
-    }
+    ResultItem { json: serde_json::to_string(&id).unwrap(), id, display_time, ..ResultItem::default() }
 }
 
 fn any_feeds() -> impl Strategy<Value = Vec<LaneFeed>> {
@@ -67,10 +61,11 @@ fn any_feeds() -> impl Strategy<Value = Vec<LaneFeed>> {
             pages.push(3);
             pages
         });
-        let feed = (vec(times, 0..40), pages, any::<bool>(), prop::option::weighted(0.15, 0usize..4));
-        let feed = feed.prop_map(|(mut times, pages, is_tight, fails_at)| {
+        let fails_at = prop::option::weighted(0.15, 0usize..4);
+        let feed = (any_weight(), vec(times, 0..40), pages, any::<bool>(), fails_at);
+        let feed = feed.prop_map(|(weight, mut times, pages, is_tight, fails_at)| {
             times.sort_by_key(|time| Reverse(*time));
-            LaneFeed { times, pages, is_tight, fails_at }
+            LaneFeed { weight, times, pages, is_tight, fails_at }
         });
         vec(feed, 0..7)
     })
@@ -84,6 +79,15 @@ fn any_length() -> impl Strategy<Value = PageLength> {
     ]
 }
 
+/// Whether the items at hand leave a lane's next page a place.
+fn has_place(merge: &Merge, place: usize) -> bool {
+    let bound = merge.bound(place);
+    let above = |other: usize| {
+        (0..).map_while(|ahead| merge.key(other, ahead)).take_while(|key| *key < bound).count()
+    };
+    merge.released.len() + merge.places().map(above).sum::<usize>() < merge.length.limit()
+}
+
 /// `picks` selects the pages that come before the next step.
 fn run(
     order: SearchOrder,
@@ -91,7 +95,8 @@ fn run(
     length: PageLength,
     picks: &[usize],
 ) -> (MergedPage, Vec<bool>) {
-    let mut merge = merge(order, length, feeds.len());
+    let lane = |feed: &LaneFeed| Lane::at(Position::Beginning, 0, None, feed.weight);
+    let mut merge = Merge::new(order, length, feeds.iter().map(lane).collect(), SeenItems::default());
     let mut calls = vec![0; feeds.len()];
     let mut failed = vec![false; feeds.len()];
     let mut picks = picks.iter().cycle();
@@ -99,6 +104,9 @@ fn run(
         let mut needed = merge.advance();
         if needed.is_empty() {
             return (merge.finish(), failed);
+        }
+        if merge.released.len() < length.limit() {
+            assert!(needed.iter().all(|place| has_place(&merge, *place)), "a lane is asked for nothing");
         }
         let pick = *picks.next().unwrap();
         let (turn, come_in) = (pick % needed.len(), 1 + pick % needed.len());
@@ -128,7 +136,7 @@ fn in_order(order: SearchOrder, feeds: &[LaneFeed]) -> Vec<ResultItem> {
             let key = match order {
                 SearchOrder::Time => SortKey::Time(Reverse(*time), place),
                 SearchOrder::Relevance => {
-                    SortKey::Score(Reverse(Weight::ONE.score(Relevance::default(), index + 1)), place)
+                    SortKey::Score(Reverse(feed.weight.score(Relevance::default(), index + 1)), place)
                 }
             };
             all.push((key, item(place, index, *time)));
@@ -251,26 +259,27 @@ fn items(place: usize, times: &[i64]) -> Vec<PositionedItem> {
     times.iter().enumerate().map(positioned).collect()
 }
 
-fn merge(order: SearchOrder, length: PageLength, lanes: usize) -> Merge {
+/// A page that ends within a group of equal times.
+fn cut(times: &[i64]) -> SourcePage {
+    SourcePage {
+        items: items(0, times),
+        next: Some(after(times.len())),
+        bound: TimeBound::AtMost(times[times.len() - 1]),
+        tie_cut: true,
+        ..SourcePage::default()
+    }
+}
+
+fn merge(length: PageLength, lanes: usize) -> Merge {
     let lane = Lane::at(Position::Beginning, 0, None, Weight::ONE);
-    Merge::new(order, length, vec![lane; lanes], SeenItems::default())
+    Merge::new(SearchOrder::Time, length, vec![lane; lanes], SeenItems::default())
 }
 
 #[test]
 fn group_cut_behind_the_page_does_not_cut_its_last_one() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 4 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
-    let cut = items(0, &[9, 5, 5, 5, 5]);
-    merge.supply(
-        0,
-        SourcePage {
-            items: cut,
-            next: Some(after(5)),
-            bound: TimeBound::AtMost(5),
-            tie_cut: true,
-            ..SourcePage::default()
-        },
-    );
+    let mut merge = merge(length, 2);
+    merge.supply(0, cut(&[9, 5, 5, 5, 5]));
     merge.supply(1, SourcePage { items: items(1, &[9, 9, 9]), ..SourcePage::default() });
     assert!(merge.advance().is_empty());
     let finished = merge.finish();
@@ -281,7 +290,7 @@ fn group_cut_behind_the_page_does_not_cut_its_last_one() {
 #[test]
 fn source_without_time_order_leaves_other_groups_whole() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 10 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
+    let mut merge = merge(length, 2);
     let unordered = SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() };
     merge.supply(0, unordered);
     merge.supply(1, SourcePage { items: items(1, &[5, 5]), ..SourcePage::default() });
@@ -292,7 +301,7 @@ fn source_without_time_order_leaves_other_groups_whole() {
 #[test]
 fn late_newer_item_does_not_hide_the_last_group() {
     let length = PageLength::WholeTies { limit: 3, largest_tie: 10 };
-    let mut merge = merge(SearchOrder::Time, length, 2);
+    let mut merge = merge(length, 2);
     merge.supply(0, SourcePage { items: items(0, &[5]), next: Some(after(1)), ..SourcePage::default() });
     merge.supply(1, SourcePage { items: items(1, &[7, 5, 5]), ..SourcePage::default() });
     assert_eq!(merge.advance(), [0]);
@@ -304,7 +313,7 @@ fn late_newer_item_does_not_hide_the_last_group() {
 #[test]
 fn source_is_asked_for_the_last_place_but_not_beyond() {
     let needed = |limit| {
-        let mut merge = merge(SearchOrder::Time, PageLength::Exact(limit), 3);
+        let mut merge = merge(PageLength::Exact(limit), 3);
         let open = |time| SourcePage {
             next: Some(after(1)),
             bound: TimeBound::AtMost(time),
@@ -322,18 +331,8 @@ fn source_is_asked_for_the_last_place_but_not_beyond() {
 #[test]
 fn group_known_to_go_on_is_not_read_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
-    let mut merge = merge(SearchOrder::Time, length, 1);
-    let cut = items(0, &[5, 5]);
-    merge.supply(
-        0,
-        SourcePage {
-            items: cut,
-            next: Some(after(2)),
-            bound: TimeBound::AtMost(5),
-            tie_cut: true,
-            ..SourcePage::default()
-        },
-    );
+    let mut merge = merge(length, 1);
+    merge.supply(0, cut(&[5, 5]));
     assert!(merge.advance().is_empty());
     assert!(merge.finish().tie_cut);
 }

@@ -83,9 +83,8 @@ proptest! {
         for (lane, number) in plan.lanes.iter().zip(&present) {
             prop_assert_eq!(lane.source.id(), number.to_string(), "in the module's order");
             let stood = known.contains(number).then(|| state(*number));
-            prop_assert_eq!(lane.consumed, stood.as_ref().map_or(0, |state| state.consumed));
-            prop_assert_eq!(lane.total, stood.as_ref().and_then(|state| state.total));
-            prop_assert_eq!(&lane.position, &stood.map_or(Position::Beginning, |state| state.position));
+            let beginning = || LaneState { position: Position::Beginning, consumed: 0, total: None, ..state(*number) };
+            prop_assert_eq!(&lane.state, &stood.unwrap_or_else(beginning));
         }
         prop_assert_eq!(plan.lanes.len(), present.len());
         let absent: Vec<usize> = known.iter().filter(|number| !present.contains(number)).map(|n| usize::from(*n)).collect();
@@ -114,7 +113,7 @@ fn time_condition_begins_a_chain() {
     let page = PageRequest { start: PageStart::Before(3), ..PageRequest::default() };
     let plan = plan_of(&page, &[1], None).unwrap();
     assert_eq!(plan.before, Some(3));
-    assert_eq!(plan.lanes[0].position, Position::Beginning);
+    assert_eq!(plan.lanes[0].state.position, Position::Beginning);
 }
 
 #[test]

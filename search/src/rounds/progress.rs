@@ -6,7 +6,6 @@ use crate::{
     loop_guard::LoopGuard,
     plan::PlannedLane,
     source::{PagedSource, Pause, Position, SourceFailure, SourcePage, Status},
-    total,
 };
 
 /// A source in one search: its place in the cursor, and how it answered.
@@ -30,7 +29,7 @@ pub(super) struct SourceProgress {
 impl SourceProgress {
     pub(super) fn new(planned: PlannedLane) -> Self {
         Self {
-            total: planned.total,
+            total: planned.state.total,
             planned,
             status: None,
             message: None,
@@ -49,7 +48,8 @@ impl SourceProgress {
     /// Its cursor leads back to an earlier page.
     pub(super) fn check_progress(&mut self, page: &mut SourcePage) {
         let Some(Position::InPage(Some(next), _)) = &page.next else { return };
-        let started_at = matches!(&self.planned.position, Position::InPage(Some(start), _) if start == next);
+        let started_at =
+            matches!(&self.planned.state.position, Position::InPage(Some(start), _) if start == next);
         let guard = self.guard_at(&Position::End);
         if started_at || self.cursors.contains(next) || guard.was_at(next) {
             page.broken
@@ -61,7 +61,7 @@ impl SourceProgress {
     }
 
     pub(super) fn take_page(&mut self, page: &mut SourcePage) {
-        self.total = total::latest(self.total, page.total);
+        self.total = page.total.or(self.total);
         self.answered = true;
         self.cached |= page.cached;
         self.stale |= page.stale;
@@ -72,7 +72,7 @@ impl SourceProgress {
     }
 
     pub(super) fn guard_at(&self, position: &Position) -> LoopGuard {
-        let mut guard = self.planned.guard.clone();
+        let mut guard = self.planned.state.guard.clone();
         let last = match position {
             Position::InPage(Some(cursor), _) => self.cursors.iter().position(|passed| passed == cursor),
             Position::End => self.cursors.len().checked_sub(1),

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
-    eventually,
     external::{auth, with},
     items::user,
     own_search::{OwnSearch, ReceivedRequest},
+    paging::{ids_of, items_by_cursor},
     sizes::size,
     zoo::{self as sources, KEYWORD, Running},
 };
@@ -96,21 +96,10 @@ async fn pages_of_a_person_follow_their_own_cursor_to_the_end() {
     let people = ids(3);
     let (_app, _acme, callers, _source) = start(&people).await;
     for (id, caller) in people.iter().zip(&callers) {
-        let mut seen = HashSet::new();
-        let mut cursor = None::<String>;
-        loop {
-            let mut parameters =
-                vec![("moduleId", "letters"), ("keyword", KEYWORD), ("limit", "7"), ("paging", "cursor")];
-            parameters.extend(cursor.as_deref().map(|cursor| ("cursor", cursor)));
-            let page = caller.search(&parameters).await.ok();
-            assert!(page.items().iter().all(|item| seen.insert(item["id"].to_string())), "{}", page.text);
-            cursor = page.cursor();
-            if cursor.is_none() {
-                break;
-            }
-        }
-        assert_eq!(seen.len(), 58, "57 papers for everyone, and one letter");
-        assert!(seen.contains(&format!("\"papers-of-{id}\"")));
+        let items = items_by_cursor(caller, &[("moduleId", "letters"), ("keyword", KEYWORD)], 7).await;
+        let seen: HashSet<String> = ids_of(&items).into_iter().collect();
+        assert_eq!((items.len(), seen.len()), (58, 58), "57 papers for everyone, and one letter");
+        assert!(seen.contains(&format!("papers-of-{id}")));
     }
 }
 
@@ -161,36 +150,6 @@ async fn unknown_person_is_unauthorized_at_that_source_alone() {
     }
     assert_eq!(mei.search(&ask).await.ok().ids(), ["1", "a"]);
     assert_eq!(health().await["status"], "ok");
-}
-
-#[tokio::test]
-async fn person_who_is_refused_now_sees_nothing_of_before() {
-    let (app, acme) = start_caching(1).await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let is_known = Arc::new(std::sync::atomic::AtomicBool::new(true));
-    let known = Arc::clone(&is_known);
-    let system = OwnSearch::start(move |_| {
-        if known.load(std::sync::atomic::Ordering::Relaxed) {
-            envelope(&[row("1")])
-        } else {
-            StatusCode::UNAUTHORIZED.into_response()
-        }
-    })
-    .await;
-    let source = json!({
-        "id": "crm", "name": "CRM", "url": system.base, "identity": "assertion", "auth": {"type": "NONE"},
-    });
-    app.register_source(&acme, source, "crm", &["crm"]).await;
-    let mei = app.user(&acme, "mei").await;
-    let ask = [("moduleId", "crm"), ("keyword", "customer")];
-    assert_eq!(mei.search(&ask).await.ok().ids(), ["1"]);
-    is_known.store(false, std::sync::atomic::Ordering::Relaxed);
-    // The fresh page is shown until it is a second old; the stale one, which a failure would bring back, is not.
-    let refused = eventually("a refusal", async || {
-        let answer = mei.search(&ask).await;
-        (!answer.text.contains("Row 1")).then_some(answer)
-    });
-    assert_eq!(refused.await.source("crm")["status"], "unauthorized");
 }
 
 /// Reads the subject; ignores the signature.

@@ -11,11 +11,12 @@ use crate::util::{
     external::with,
     items::{many, user},
     opensearch,
+    paging::items_by_cursor,
     systems::{self, KEYWORD, ROWS, System},
     web::Page,
 };
 
-const PAGE: &str = "7";
+const PAGE: usize = 7;
 
 /// Registers a gallery entry as an operator would.
 async fn register(operator: &Caller, entry: &str, system: &System) {
@@ -33,31 +34,6 @@ async fn entry_of(operator: &Caller, entry: &str, system: &System) -> Value {
         source[field] = entry[field].clone();
     }
     with(source, "pageSize", 10)
-}
-
-/// Follows the cursor; by relevance, as most systems order so.
-async fn find_all(caller: &Caller, order: &str) -> Vec<Value> {
-    let mut items = Vec::new();
-    let mut cursor = String::new();
-    loop {
-        let parameters = [
-            ("moduleId", "papers"),
-            ("keyword", KEYWORD),
-            ("limit", PAGE),
-            ("paging", "cursor"),
-            ("sort", order),
-            ("cursor", &cursor),
-        ];
-        let given = parameters.into_iter().filter(|(name, value)| *name != "cursor" || !value.is_empty());
-        let page = caller.search(&given.collect::<Vec<_>>()).await.ok();
-        assert_eq!(page.body["partial"], false, "{}", page.text);
-        items.extend_from_slice(page.items());
-        match page.cursor() {
-            Some(next) => cursor = next,
-            None => return items,
-        }
-        assert!(items.len() < 100, "the pages do not end");
-    }
 }
 
 /// Whether its total is the number of its rows.
@@ -126,7 +102,8 @@ async fn assert_federated(entry: &str, system: System, orders: &[&str]) {
     app.put_contents(&caller, "article", &own).await;
 
     for order in orders {
-        let items = find_all(&caller, order).await;
+        let query = [("moduleId", "papers"), ("keyword", KEYWORD), ("sort", order)];
+        let items = items_by_cursor(&caller, &query, PAGE).await;
         let ids: HashSet<&str> = items.iter().map(|item| item["id"].as_str().unwrap()).collect();
         assert_eq!((items.len(), ids.len()), (ROWS + own.len(), ROWS + own.len()), "{entry} by {order}");
         assert!(system.ids.iter().all(|id| ids.contains(id.as_str())), "{entry}: {ids:?}");

@@ -7,7 +7,7 @@ use crate::util::{
     app::TestApp,
     external::{ExternalSystem, with},
     items::{item, many, user},
-    paging::{walk_by_cursor, walk_by_time},
+    paging::{ids_of, walk_by_cursor, walk_by_time},
 };
 
 #[tokio::test]
@@ -63,29 +63,36 @@ async fn misspelt_query_is_corrected_and_reported() {
 }
 
 #[tokio::test]
-async fn corrected_search_pages_are_complete_with_either_cursor() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &many("i", "harbour", 250, 3)).await;
-    let ids: Vec<String> = (0..250).map(|number| format!("i{number:05}")).collect();
-    let query = [("keyword", "harbuor"), ("moduleId", "article")];
-    walk_by_cursor(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-    walk_by_time(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-    let by_relevance = [query[0], query[1], ("sort", "relevance")];
-    walk_by_cursor(&acme.caller, &by_relevance, 40).await.assert_met(ids.iter().cloned());
+async fn rewritten_search_pages_are_complete_with_either_cursor() {
+    let correction = |from: &str, to: &str| json!([{"from": from, "to": to}]);
+    for (title, keyword, field, rewritten) in [
+        ("harbour", "harbuor", "corrected", json!("harbour")),
+        ("harbour budget", "harbour budgte", "corrections", correction("budgte", "budget")),
+        ("harbour", "harbour zzzzzz", "relaxed", json!({"leftOut": ["zzzzzz"]})),
+    ] {
+        let (app, acme) = TestApp::start_with_acme().await;
+        let items = many("i", title, 120, 3);
+        app.put_contents(&acme.caller, "article", &items).await;
+        let disabled = with(ExternalSystem::start(Vec::new()).await.registration("off"), "enabled", false);
+        app.register_source(&acme, disabled, "mixed", &["builtin:article", "off"]).await;
+        for module in ["article", "mixed"] {
+            let query = [("keyword", keyword), ("moduleId", module)];
+            walk_by_cursor(&acme.caller, &query, 40).await.assert_met(ids_of(&items));
+            walk_by_time(&acme.caller, &query, 40).await.assert_met(ids_of(&items));
+        }
 
-    let disabled = with(ExternalSystem::start(Vec::new()).await.registration("off"), "enabled", false);
-    app.register_source(&acme, disabled, "mixed", &["builtin:article", "off"]).await;
-    let mixed = [query[0], ("moduleId", "mixed")];
-    walk_by_time(&acme.caller, &mixed, 40).await.assert_met(ids.iter().cloned());
-    walk_by_cursor(&acme.caller, &mixed, 40).await.assert_met(ids.iter().cloned());
-
-    // Every page reports it, even once the original words are findable.
-    let first = acme.caller.search(&query).await.ok();
-    assert_eq!(first.body["corrected"], "harbour");
-    app.put_contents(&acme.caller, "article", &[item("new", "harbuor", 1)]).await;
-    let cursor = first.cursor().unwrap();
-    let second = acme.caller.search(&[query[0], query[1], ("cursor", &cursor)]).await.ok();
-    assert_eq!((second.ids()[0], &second.body["corrected"]), ("i00012", &json!("harbour")));
+        // A cursor stays with its words, even once those that were typed are found.
+        let query = [("keyword", keyword), ("moduleId", "article")];
+        let first = acme.caller.search(&query).await.ok();
+        app.put_contents(&acme.caller, "article", &[item("new", keyword, 1)]).await;
+        let cursor = first.cursor().unwrap();
+        let next = [query[0], query[1], ("cursor", cursor.as_str()), ("exact", "true")];
+        let second = acme.caller.search(&next[..3]).await.ok();
+        assert_eq!((second.ids()[0], &second.body[field]), ("i00012", &rewritten), "{keyword}");
+        acme.caller.search(&next).await.fails(400, "cursor");
+        let anew = acme.caller.search(&query).await.ok();
+        assert_eq!((anew.ids(), anew.body.get(field)), (vec!["new"], None), "{keyword}");
+    }
 }
 
 #[tokio::test]
@@ -178,62 +185,6 @@ async fn unknown_words_are_corrected_beside_found_ones() {
 }
 
 #[tokio::test]
-async fn word_beside_the_other_words_is_preferred() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let mut articles = many("t", "tables", 9, 1);
-    articles.push(item("cable", "Cables of the harbour", 1));
-    app.put_contents(&acme.caller, "article", &articles).await;
-    let corrected = async |keyword: &str| {
-        let answer = acme.caller.search(&[("keyword", keyword), ("moduleId", "article")]).await.ok();
-        answer.body["corrected"].clone()
-    };
-    assert_eq!(corrected("xables").await, "tables");
-    assert_eq!(corrected("xables harbour").await, "cables harbour");
-}
-
-#[tokio::test]
-async fn invisible_items_neither_hold_nor_propose_words() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
-    let mut secret = item("secret", "harbous zeppelin", 2);
-    secret["visibility"] = json!({"users": ["omar"]});
-    app.put_contents(&acme.caller, "article", &[secret, item("open", "harbour budget", 1)]).await;
-    for (caller, keyword, corrected) in [
-        (&mei, "harbous budget", json!("harbour budget")),
-        (&omar, "harbous budget", Value::Null),
-        (&mei, "zeppelim budget", Value::Null),
-        (&omar, "zeppelim budget", json!("zeppelin budget")),
-    ] {
-        for sort in ["time", "relevance"] {
-            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
-            let answer = caller.search(&parameters).await.ok();
-            assert_eq!(answer.body["corrected"], corrected, "{keyword} by {sort}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn corrections_beside_found_words_page_on_without_loss() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &many("i", "harbour budget", 120, 3)).await;
-    let ids: Vec<String> = (0..120).map(|number| format!("i{number:05}")).collect();
-    let query = [("keyword", "harbour budgte"), ("moduleId", "article")];
-    walk_by_cursor(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-    walk_by_time(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-    let by_relevance = [query[0], query[1], ("sort", "relevance")];
-    walk_by_cursor(&acme.caller, &by_relevance, 40).await.assert_met(ids.iter().cloned());
-
-    let first = acme.caller.search(&query).await.ok();
-    app.put_contents(&acme.caller, "article", &[item("new", "harbour budgte", 1)]).await;
-    let cursor = first.cursor().unwrap();
-    let second = acme.caller.search(&[query[0], query[1], ("cursor", &cursor)]).await.ok();
-    assert_eq!(second.body["corrections"], json!([{"from": "budgte", "to": "budget"}]));
-    let anew = acme.caller.search(&query).await.ok();
-    assert_eq!((anew.ids(), anew.body.get("corrections")), (vec!["new"], None));
-}
-
-#[tokio::test]
 async fn word_that_an_external_item_shows_is_not_corrected() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
@@ -276,25 +227,4 @@ async fn silent_source_leaves_time_to_correct_the_other_modules() {
     let article = module_entry(all.items(), "article");
     assert_eq!((&article["data"][0]["id"], &article["corrected"]), (&json!("1"), &json!("harbour")));
     assert_eq!(module_entry(all.items(), "silent")["code"], 504);
-}
-
-#[tokio::test]
-async fn search_of_all_modules_is_corrected_as_a_search_of_one() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &[item("1", "harbour budget", 3)]).await;
-    app.put_contents(&acme.caller, "news", &[item("2", "harbuor", 3)]).await;
-    for (keyword, article, news) in [
-        ("harbuor", (Value::Null, Value::Null), (json!("2"), Value::Null)),
-        ("budgte", (json!("1"), json!("budget")), (Value::Null, Value::Null)),
-    ] {
-        for sort in ["time", "relevance"] {
-            let parameters = json!({"keyword": keyword, "sort": sort});
-            let answer = acme.caller.post(PATH, &parameters).await.ok();
-            let of = |code: &str| {
-                let entry = module_entry(answer.items(), code);
-                (entry["data"][0]["id"].clone(), entry["corrected"].clone())
-            };
-            assert_eq!((of("article"), of("news")), (article.clone(), news.clone()), "{keyword} by {sort}");
-        }
-    }
 }

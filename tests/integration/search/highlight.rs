@@ -8,8 +8,7 @@ use crate::util::{
     app::{Application, TestApp},
     caller::send,
     external::ExternalSystem,
-    items::{item, many},
-    paging::page_after,
+    items::item,
 };
 
 async fn with_both(articles: &[Value], foreign: Vec<Value>) -> (TestApp, Application, ExternalSystem) {
@@ -78,75 +77,20 @@ async fn items_of_every_source_are_highlighted() {
 }
 
 #[tokio::test]
-async fn query_body_and_get_accept_highlight() {
+async fn highlight_in_a_body_is_a_boolean_or_its_text() {
     let (_app, acme, _system) = with_both(&[item("a", "国际新闻", 1)], vec![]).await;
-    let expected = [("a".to_owned(), json!({"title": "<em>国际</em>新闻"}))];
-    let parameters = [("keyword", "國際"), ("moduleId", "all"), ("highlight", "true")];
-    for method in [Method::GET, Method::POST] {
-        let request = acme.caller.request(method, "/contents/search").query(&parameters);
-        assert_eq!(take_highlights(&mut send(request).await.ok()), expected);
-    }
-    for given in [json!(true), json!("true")] {
+    let marked = json!({"title": "<em>国际</em>新闻"});
+    for (given, expected) in [
+        (json!(true), &marked),
+        (json!("true"), &marked),
+        (json!(false), &Value::Null),
+        (json!(""), &Value::Null),
+        (json!(null), &Value::Null),
+    ] {
         let body = json!({"keyword": "國際", "moduleId": "all", "highlight": given});
         let mut answer = acme.caller.post("/contents/search", &body).await.ok();
-        assert_eq!(take_highlights(&mut answer), expected);
+        assert_eq!(take_highlights(&mut answer), [("a".to_owned(), expected.clone())]);
     }
-    for given in [json!(false), json!("false"), json!(""), json!(null)] {
-        let body = json!({"keyword": "國際", "moduleId": "all", "highlight": given});
-        let mut answer = acme.caller.post("/contents/search", &body).await.ok();
-        assert_eq!(take_highlights(&mut answer), [("a".to_owned(), Value::Null)]);
-    }
-}
-
-#[tokio::test]
-async fn other_values_are_400_and_named() {
-    let (_app, acme, _system) = with_both(&[item("a", "harbour", 1)], vec![]).await;
-    for path in ["/contents/search", "/contents/search/all"] {
-        for value in ["yes", "1", "True", "em"] {
-            let parameters = [("keyword", "harbour"), ("moduleId", "all"), ("highlight", value)];
-            let request = acme.caller.request(Method::POST, path).query(&parameters);
-            send(request).await.fails(400, "highlight");
-        }
-        for value in [json!(1), json!("no"), json!([]), json!({"title": true})] {
-            let body = json!({"keyword": "harbour", "moduleId": "all", "highlight": value});
-            acme.caller.post(path, &body).await.fails(400, "highlight");
-        }
-        let twice =
-            [("keyword", "harbour"), ("moduleId", "all"), ("highlight", "true"), ("highlight", "true")];
-        send(acme.caller.request(Method::GET, path).query(&twice)).await.fails(400, "highlight");
-    }
-}
-
-/// A chain of pages may mix both.
-#[tokio::test]
-async fn both_orders_and_every_page_are_highlighted() {
-    let (_app, acme, _system) =
-        with_both(&many("a", "harbour quay", 30, 1), many("x", "the harbour", 30, 1)).await;
-    for sort in ["time", "relevance"] {
-        let with = [("keyword", "harbour"), ("moduleId", "all"), ("sort", sort), ("highlight", "true")];
-        let without = &with[..3];
-        let mut cursor = None;
-        for page in 0..6 {
-            let (asked, again) = if page % 2 == 0 { (&with[..], without) } else { (without, &with[..]) };
-            let mut answer = page_after(&acme.caller, asked, 10, cursor.as_deref()).await;
-            let mut other = page_after(&acme.caller, again, 10, cursor.as_deref()).await;
-            cursor = answer.cursor();
-            let mut marks = [take_highlights(&mut answer), take_highlights(&mut other)];
-            assert_eq!(answer.items(), other.items(), "page {page} by {sort}");
-            marks.sort_by_key(|marks| marks[0].1.is_null());
-            for (id, highlight) in &marks[0] {
-                let title =
-                    if id.starts_with('a') { "<em>harbour</em> quay" } else { "the <em>harbour</em>" };
-                assert_eq!(highlight["title"], title);
-            }
-            assert!(marks[1].iter().all(|(_, highlight)| highlight.is_null()));
-        }
-        assert_eq!(cursor, None);
-    }
-    let by_time =
-        [("keyword", "harbour"), ("moduleId", "all"), ("highlight", "true"), ("cursor", "1704067199999")];
-    let mut answer = acme.caller.search(&by_time).await.ok();
-    assert!(take_highlights(&mut answer).iter().all(|(_, highlight)| highlight["title"].is_string()));
 }
 
 #[tokio::test]

@@ -7,8 +7,7 @@ use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     external::ExternalSystem,
-    items::{item, many, user},
-    paging::{walk_by_cursor, walk_by_time},
+    items::item,
 };
 
 async fn search(acme: &Application, parameters: &[(&str, &str)]) -> Answer {
@@ -67,42 +66,6 @@ async fn words_are_left_out_until_something_is_found() {
         (refused.status, refused.body["message"].as_str().unwrap()),
         (400, "exact: must be `true` or `false`, not \"maybe\"")
     );
-}
-
-#[tokio::test]
-async fn relaxed_search_pages_are_complete_with_either_cursor() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.put_contents(&acme.caller, "article", &many("i", "harbour", 250, 3)).await;
-    let ids: Vec<String> = (0..250).map(|number| format!("i{number:05}")).collect();
-    let query = [("keyword", "harbour zzzzzz"), ("moduleId", "article")];
-    walk_by_cursor(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-    walk_by_time(&acme.caller, &query, 40).await.assert_met(ids.iter().cloned());
-
-    // A cursor stays with its words, even once all of them are found.
-    let first = acme.caller.search(&query).await.ok();
-    app.put_contents(&acme.caller, "article", &[item("new", "harbour zzzzzz", 1)]).await;
-    let cursor = first.cursor().unwrap();
-    let second = acme.caller.search(&[query[0], query[1], ("cursor", &cursor)]).await.ok();
-    assert_eq!((second.ids()[0], &second.body["relaxed"]), ("i00012", &json!({"leftOut": ["zzzzzz"]})));
-    let anew = acme.caller.search(&query).await.ok();
-    assert_eq!((anew.ids(), anew.body.get("relaxed")), (vec!["new"], None));
-    let exact = [query[0], query[1], ("cursor", cursor.as_str()), ("exact", "true")];
-    assert_eq!(acme.caller.search(&exact).await.status, 400);
-}
-
-#[tokio::test]
-async fn invisible_items_decide_nothing() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
-    let mut secret = item("secret", "harbour merger", 2);
-    secret["visibility"] = json!({"users": ["omar"]});
-    app.put_contents(&acme.caller, "article", &[secret, item("open", "harbour", 1)]).await;
-    let parameters = [("moduleId", "article"), ("keyword", "harbour merger zzzzzz")];
-    let seen = mei.search(&parameters).await.ok();
-    assert_eq!((seen.ids(), &seen.body["relaxed"]["leftOut"]), (vec!["open"], &json!(["merger", "zzzzzz"])));
-    let seen = omar.search(&parameters).await.ok();
-    assert_eq!((seen.ids(), &seen.body["relaxed"]["leftOut"]), (vec!["secret"], &json!(["zzzzzz"])));
 }
 
 #[tokio::test]

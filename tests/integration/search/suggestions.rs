@@ -102,15 +102,6 @@ async fn titles_people_departments_authors_and_modules_are_suggested() {
 }
 
 #[tokio::test]
-async fn beginnings_rank_first_and_equal_texts_are_one() {
-    let app = TestApp::start().await;
-    let acme = acme(&app).await;
-    let expected = ["Announcement", "ANNUAL REPORT", "Annual budget 2026", "Noor Annan", "The annual report"];
-    assert_eq!(texts(&acme.caller, " Ann ").await, expected);
-    assert_eq!(texts(&acme.caller, "annual report").await, ["ANNUAL REPORT", "The annual report"]);
-}
-
-#[tokio::test]
 async fn id_is_completed_by_its_item_from_the_first_digit_on() {
     let app = TestApp::start().await;
     let acme = app.tenant("acme").await;

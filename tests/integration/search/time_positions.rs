@@ -5,7 +5,7 @@ use crate::util::{
     app::{Application, TestApp},
     external::{ExternalSystem, Reply},
     items::{NEW_YEAR, item, many},
-    paging::walk_by_time,
+    paging::{ids_of, walk_by_time},
 };
 
 const ALL: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "all")];
@@ -33,7 +33,7 @@ fn last_time(page: &Answer) -> String {
 }
 
 fn all_ids() -> Vec<String> {
-    many("x", "harbour", ITEMS, 1).iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+    ids_of(&many("x", "harbour", ITEMS, 1))
 }
 
 /// One search cannot read the pages before the last times.
@@ -46,14 +46,6 @@ async fn walk_by_time_reads_each_page_a_few_times() {
     assert!(asked <= 4 * PAGES, "{asked} calls for {PAGES} pages");
     walk_by_time(&acme.caller, &ALL, 10).await.assert_met(all_ids());
     assert!(system.requests().len() - asked <= 4 * PAGES, "{} calls", system.requests().len() - asked);
-}
-
-#[tokio::test]
-async fn unknown_position_reads_from_the_start_up_to_the_limit() {
-    let system = ExternalSystem::start(many("x", "harbour", ITEMS, 1)).await;
-    let (_app, acme) = start(&system, 3).await;
-    let page = before(&acme, &(NEW_YEAR - 60).to_string()).await;
-    assert_eq!((page.ids().len(), &page.body["partial"]), (0, &true.into()), "{}", page.text);
 }
 
 /// The system's cursors are offsets: changes before a page shift it.

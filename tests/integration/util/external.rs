@@ -24,8 +24,6 @@ pub(crate) enum Reply {
     Silent,
     /// A page in the wrong order.
     Disordered,
-    /// A page whose cursor does not advance.
-    Stuck,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -267,7 +265,7 @@ impl Script {
                 (status, [(header::RETRY_AFTER, seconds.to_string())]).into_response()
             }
             Reply::Body(body) => ([(header::CONTENT_TYPE, "application/json")], body.clone()).into_response(),
-            Reply::Good | Reply::Disordered | Reply::Stuck => self.page(asked, reply),
+            Reply::Good | Reply::Disordered => self.page(asked, reply),
         })
     }
 
@@ -275,12 +273,9 @@ impl Script {
         let offset: usize = asked.cursor.parse().unwrap_or(0);
         let mut data: Vec<Value> = self.items.iter().skip(offset).take(asked.limit).cloned().collect();
         let end = offset + data.len();
-        let mut cursor = (end < self.items.len()).then(|| end.to_string());
+        let cursor = (end < self.items.len()).then(|| end.to_string());
         if *reply == Reply::Disordered {
             data.reverse();
-        }
-        if *reply == Reply::Stuck {
-            cursor = Some("stuck".to_owned());
         }
         json_answer(&json!({
             "code": 200, "message": null, "data": data, "count": data.len(), "total": self.items.len(),

@@ -44,8 +44,6 @@ pub(crate) struct Endpoints {
     pub(crate) keys: Url,
     #[serde(rename = "introspection_endpoint")]
     pub(crate) introspection: Url,
-    #[serde(rename = "revocation_endpoint")]
-    pub(crate) revocation: Url,
 }
 
 #[derive(Debug, Deserialize)]
@@ -118,13 +116,6 @@ impl Provider {
         let request = self.http.get(format!("{}/test/token-requests", self.issuer));
         let requests: Vec<TokenRequest> = request.send().await.unwrap().json().await.unwrap();
         requests.iter().map(|request| format!("{} {}", request.method, request.status)).collect()
-    }
-
-    pub(crate) async fn revoke(&self, token: &str) {
-        let (id, secret) = CLIENT;
-        let request = self.http.post(self.endpoints.revocation.clone()).form(&[("token", token)]);
-        let answer = request.basic_auth(id, Some(secret)).send().await.unwrap();
-        assert_eq!(answer.status(), 200, "{}", answer.text().await.unwrap());
     }
 }
 

@@ -59,6 +59,24 @@ pub(crate) async fn walk_by_cursor(caller: &Caller, parameters: &[(&str, &str)],
     walk
 }
 
+/// Follows the cursor to the end, in any order.
+pub(crate) async fn items_by_cursor(
+    caller: &Caller,
+    parameters: &[(&str, &str)],
+    limit: usize,
+) -> Vec<Value> {
+    let (mut items, mut cursor) = (Vec::new(), None);
+    loop {
+        let page = page_after(caller, parameters, limit, cursor.as_deref()).await;
+        assert_eq!(page.body["partial"], false, "{}", page.body["sources"]);
+        items.extend_from_slice(page.items());
+        cursor = page.cursor();
+        if cursor.is_none() {
+            return items;
+        }
+    }
+}
+
 /// Exactly `limit` items.
 pub(crate) async fn page_after(
     caller: &Caller,

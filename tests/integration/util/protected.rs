@@ -3,7 +3,7 @@
 
 use std::sync::{
     Arc, Mutex,
-    atomic::{AtomicBool, AtomicI64, Ordering},
+    atomic::{AtomicI64, Ordering},
 };
 
 use axum::{
@@ -15,7 +15,7 @@ use axum::{
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header, jwk::JwkSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tokio::{net::TcpListener, sync::watch};
+use tokio::net::TcpListener;
 use trawl_connectors::ClientCredentials;
 use url::Url;
 
@@ -39,15 +39,7 @@ struct Guard {
     http: reqwest::Client,
     keys: tokio::sync::Mutex<JwkSet>,
     clock: AtomicI64,
-    holds_refusals: AtomicBool,
-    shown: Mutex<Vec<Shown>>,
-    succeeded: watch::Sender<usize>,
-}
-
-#[derive(Clone, Debug)]
-struct Shown {
-    token: String,
-    status: StatusCode,
+    answered: Mutex<Vec<StatusCode>>,
 }
 
 #[derive(Deserialize)]
@@ -72,9 +64,7 @@ impl ProtectedSource {
             http: reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap(),
             keys: tokio::sync::Mutex::new(JwkSet { keys: Vec::new() }),
             clock: AtomicI64::new(0),
-            holds_refusals: AtomicBool::new(false),
-            shown: Mutex::new(Vec::new()),
-            succeeded: watch::Sender::new(0),
+            answered: Mutex::default(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
@@ -96,17 +86,8 @@ impl ProtectedSource {
         self.guard.clock.store(seconds, Ordering::SeqCst);
     }
 
-    /// Every second refusal waits until a search with another token succeeds.
-    pub(crate) fn hold_refusals(&self) {
-        self.guard.holds_refusals.store(true, Ordering::SeqCst);
-    }
-
     pub(crate) fn answered(&self, status: u16) -> usize {
-        self.guard.shown.lock().unwrap().iter().filter(|shown| shown.status == status).count()
-    }
-
-    pub(crate) fn last_token(&self) -> String {
-        self.guard.shown.lock().unwrap().last().unwrap().token.clone()
+        self.guard.answered.lock().unwrap().iter().filter(|answered| **answered == status).count()
     }
 }
 
@@ -122,7 +103,7 @@ async fn answer(State(guard): State<Arc<Guard>>, method: Method, headers: Header
         Some(grant) if grant.scope.split(' ').any(|scope| scope == "search") => (StatusCode::OK, ""),
         Some(_) => (StatusCode::FORBIDDEN, "insufficient_scope"),
     };
-    guard.keep_account(token, status).await;
+    guard.answered.lock().unwrap().push(status);
     if status != StatusCode::OK {
         // RFC 6750 §3.
         return (status, [(header::WWW_AUTHENTICATE, format!("Bearer error=\"{error}\""))]).into_response();
@@ -133,21 +114,6 @@ async fn answer(State(guard): State<Arc<Guard>>, method: Method, headers: Header
 }
 
 impl Guard {
-    async fn keep_account(&self, token: &str, status: StatusCode) {
-        let mut succeeded = self.succeeded.subscribe();
-        let before = *succeeded.borrow_and_update();
-        let refusals = {
-            let mut shown = self.shown.lock().unwrap();
-            shown.push(Shown { token: token.to_owned(), status });
-            shown.iter().filter(|shown| shown.status == StatusCode::UNAUTHORIZED).count()
-        };
-        if status == StatusCode::OK {
-            self.succeeded.send_modify(|count| *count += 1);
-        } else if refusals % 2 == 0 && self.holds_refusals.load(Ordering::SeqCst) {
-            succeeded.wait_for(|count| *count > before).await.unwrap();
-        }
-    }
-
     /// `None` if the token is invalid here.
     async fn check(&self, token: &str) -> Option<Grant> {
         match self.audience {

@@ -57,7 +57,6 @@ impl PagedSource for LoggedSource {
             id: self.id.clone(),
             display_time: 1,
             json: "x".repeat(bytes),
-            title_is_name: false,
             ..ResultItem::default()
         };
         let items = vec![PositionedItem { item, after: Position::End, relevance: Relevance::default() }];

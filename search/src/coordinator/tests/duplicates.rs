@@ -6,10 +6,11 @@ use proptest::{collection::vec, prelude::*};
 use trawl_connectors::DeclaredOrder;
 
 use super::{
-    paging::{ANY_ORDER, BY_TIME, any_weight, by_relevance, by_time, faults, weigh},
+    paging::{ANY_ORDER, BY_TIME, by_relevance, by_time, faults, weigh},
     sources::{FakeCursor, FakePaging, FakeSource, any_limits, any_sources},
     *,
 };
+use crate::testing::any_weight;
 
 fn any_overlapping(
     orders: Vec<DeclaredOrder>,
@@ -120,7 +121,7 @@ proptest! {
     ) {
         let expected = expect_whole_ties(&sources, &limits);
         let sources = shared(sources);
-        let pages = paused_runtime().block_on(follow_time_of(Duplicates::ById, &sources, request(1), &limits));
+        let pages = paused_runtime().block_on(follow_time(Duplicates::ById, &sources, request(1), &limits));
         let found: Vec<Vec<String>> = pages.iter().map(|page| ids(std::slice::from_ref(page))).collect();
         prop_assert_eq!(found, expected);
     }
@@ -162,18 +163,12 @@ proptest! {
 }
 
 fn numbered(id: &str, newest: i64, numbers: impl Iterator<Item = usize>) -> FakeSource {
-    let paging = FakePaging::External {
-        order: DeclaredOrder::Time,
-        page_size: 50,
-        cursor: FakeCursor::Offset,
-        empty_pages: 0,
-    };
     let made = |(age, number): (i64, usize)| MadeItem {
         id: format!("{number:05}"),
         display_time: newest - age,
         author: "ann",
     };
-    FakeSource::new(id, paging, (0..).zip(numbers).map(made).collect())
+    FakeSource::new(id, FakePaging::by_time(50, FakeCursor::Offset), (0..).zip(numbers).map(made).collect())
 }
 
 #[test]

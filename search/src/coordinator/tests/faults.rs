@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use trawl_connectors::DeclaredOrder;
-
 use super::{
     sources::{FakeCursor, FakePaging, FakeSource, SourceFault},
     *,
@@ -14,12 +12,7 @@ use crate::{
 };
 
 fn external(page_size: usize) -> FakePaging {
-    FakePaging::External {
-        order: DeclaredOrder::Time,
-        page_size,
-        cursor: FakeCursor::PageNumber,
-        empty_pages: 0,
-    }
+    FakePaging::by_time(page_size, FakeCursor::PageNumber)
 }
 
 fn items(source: &str, times: impl IntoIterator<Item = i64>) -> Vec<MadeItem> {
@@ -89,8 +82,7 @@ fn to(cursor: &str) -> Position {
 fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
-    let item =
-        ResultItem { id: id.to_owned(), display_time, json, title_is_name: false, ..ResultItem::default() };
+    let item = ResultItem { id: id.to_owned(), display_time, json, ..ResultItem::default() };
     let after = next.clone().unwrap_or(Position::End);
     let items = vec![PositionedItem { item, after, relevance: Relevance::default() }];
     SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
@@ -135,21 +127,6 @@ fn answer_leaves_at_the_deadline_and_no_round_follows() {
         assert_eq!(ids(std::slice::from_ref(&answer)), ["b000"]);
         assert!(answer.partial && answer.cursor.is_some());
     });
-}
-
-#[test]
-fn call_ends_at_its_own_limit_or_at_the_deadline() {
-    let waited = |timeout| {
-        let sources = shared(vec![failing("a", external(1), [1], &[Some(SourceFault::Hangs)])]);
-        let request = TestSearch { timeout: Duration::from_millis(timeout), ..request(1) };
-        paused_runtime().block_on(async {
-            let started = Instant::now();
-            search(&sources, &request).await.unwrap_err();
-            started.elapsed()
-        })
-    };
-    assert_eq!(waited(300), Duration::from_millis(300));
-    assert_eq!(waited(5_000), Duration::from_secs(1), "the source's own limit");
 }
 
 #[test]

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use proptest::{collection::vec, prelude::*};
 
 use super::{
-    paging::{ANY_ORDER, BY_TIME, any_weight, by_relevance, faults, weigh},
+    paging::{ANY_ORDER, BY_TIME, by_relevance, faults, weigh},
     sources::{FakeSource, any_filters, any_limits, any_sources},
     *,
 };
-use crate::{settings::CacheSettings, sources::external::SourcePageCache};
+use crate::{settings::CacheSettings, sources::external::SourcePageCache, testing::any_weight};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PagingWay {

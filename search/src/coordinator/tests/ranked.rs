@@ -4,16 +4,16 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use trawl_engine::{
-    Audience, Change, Checkpoint, Document, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope,
-    View, correction::UnknownWords,
+    Change, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope, View, correction::UnknownWords,
 };
-use trawl_index::{EmbeddedEngine, Index, Options};
+use trawl_index::EmbeddedEngine;
 
 use super::*;
 use crate::{
     settings::CacheSettings,
     source::{Position, PositionedItem, ResultItem, SourceFailure, SourcePage, SourceRequest},
     sources::builtin::{BuiltinSource, IndexPageCache, ServedIndex},
+    testing::{commit, document, index},
     weight::Relevance,
 };
 
@@ -47,7 +47,7 @@ impl PagedSource for RankedSystem {
             let id = format!("{}{rank}", self.id);
             let json = json!({"id": id, "title": self.titles[rank]}).to_string();
             PositionedItem {
-                item: ResultItem { id, display_time: 0, json, title_is_name: false, ..ResultItem::default() },
+                item: ResultItem { id, json, ..ResultItem::default() },
                 after: Position::AfterRank(rank + 1),
                 relevance: Relevance::default(),
             }
@@ -67,27 +67,13 @@ fn runtime() -> Runtime {
 
 /// A source of the index for each module. Titles go to the modules by number.
 fn sources_of_index(documents: &[(usize, &'static str)]) -> Vec<ModuleSource> {
-    let (index, mut writer) =
-        Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
+    let (index, mut writer) = index();
     let put = |(number, (module, title)): (usize, &(usize, &'static str))| {
         let id = format!("{}{number}", MODULES[*module]);
-        Change::Put(Document {
-            scope: Scope::new(1, MODULES[*module]),
-            item: json!({"id": id, "title": title}).to_string(),
-            id,
-            display_time: 0,
-            title: (*title).to_owned(),
-            title_is_name: false,
-            other_names: Vec::new(),
-            sub_title: String::new(),
-            brief: String::new(),
-            text: None,
-            author: String::new(),
-            audience: Audience::Tenant,
-        })
+        let item = json!({"id": id, "title": title}).to_string();
+        Change::Put(document(Scope::new(1, MODULES[*module]), &id, title, item))
     };
-    writer.apply(documents.iter().enumerate().map(put).collect()).unwrap();
-    writer.commit(&Checkpoint { store: "test".to_owned(), position: 1, complete: true }).unwrap();
+    commit(&mut writer, 1, documents.iter().enumerate().map(put).collect());
     sources_over(ServedIndex::of(Arc::new(EmbeddedEngine::from(index))))
 }
 

@@ -2,8 +2,6 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use trawl_connectors::DeclaredOrder;
-
 use super::{
     sources::{FakeCursor, FakePaging, FakeSource, SourceFault},
     *,
@@ -13,14 +11,10 @@ use crate::{
     weight::Weight,
 };
 
-fn external(page_size: usize) -> FakePaging {
-    FakePaging::External { order: DeclaredOrder::Time, page_size, cursor: FakeCursor::Offset, empty_pages: 0 }
-}
-
 fn source(id: &str, page_size: usize, newest: i64, count: i64) -> FakeSource {
     let made =
         |number| MadeItem { id: format!("{id}{number:03}"), display_time: newest - number, author: "ann" };
-    FakeSource::new(id, external(page_size), (0..count).map(made).collect())
+    FakeSource::new(id, FakePaging::by_time(page_size, FakeCursor::Offset), (0..count).map(made).collect())
 }
 
 fn failing(fake: FakeSource, faults: &[Option<SourceFault>]) -> FakeSource {

@@ -60,6 +60,12 @@ pub(super) enum FakePaging {
     External { order: DeclaredOrder, page_size: usize, cursor: FakeCursor, empty_pages: usize },
 }
 
+impl FakePaging {
+    pub(super) fn by_time(page_size: usize, cursor: FakeCursor) -> Self {
+        Self::External { order: DeclaredOrder::Time, page_size, cursor, empty_pages: 0 }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FakeCursor {
     PageNumber,

@@ -18,13 +18,13 @@ use crate::source::SourceFailure;
 
 pub(super) struct HedgedClient {
     client: LazyClient,
-    hedge: Option<Hedge>,
+    /// If late calls are hedged.
+    state: Option<Arc<SourceState>>,
 }
 
 impl HedgedClient {
-    /// Hedges if there is a state.
     pub(super) fn new(client: LazyClient, state: Option<Arc<SourceState>>) -> Self {
-        Self { client, hedge: state.map(|state| Hedge { state }) }
+        Self { client, state }
     }
 
     pub(super) async fn fetch(
@@ -34,9 +34,9 @@ impl HedgedClient {
     ) -> Result<RawPage, SourceFailure> {
         let client = self.client.connected().await?;
         let fetch = || self.client.fetch(client, key, trace);
-        match &self.hedge {
+        match &self.state {
             // Boxed: calls without hedging need not carry the room of two requests.
-            Some(hedge) => Box::pin(hedge.fetch(fetch, || client.has_room())).await,
+            Some(state) => Box::pin(state.fetch_hedged(fetch, || client.has_room())).await,
             None => fetch().await,
         }
     }
@@ -54,16 +54,12 @@ impl HedgedClient {
     }
 }
 
-struct Hedge {
-    state: Arc<SourceState>,
-}
-
-impl Hedge {
+impl SourceState {
     /// The first page of up to two requests.
     ///
     /// # Errors
     /// The failure of the last request.
-    async fn fetch<P, A>(
+    async fn fetch_hedged<P, A>(
         &self,
         fetch: impl Fn() -> A,
         has_room: impl Fn() -> bool,
@@ -76,34 +72,31 @@ impl Hedge {
             async move { Ok::<_, SourceFailure>((answer.await?, is_second)) }
         };
         let mut first = pin!(request(false));
-        let late = self.count_call();
+        let late = {
+            let mut record = self.lock();
+            record.budget.earn();
+            record.latencies.late()
+        };
         // An unknown percentile is never exceeded.
         let early = timeout(late.unwrap_or(Duration::MAX), &mut first).await;
         if let Ok(ended) = early {
             return Ok(ended?.0);
         }
-        if !has_room() || !self.spend() {
+        if !has_room() || !self.spend_hedge() {
             return Ok(first.await?.0);
         }
         let second = pin!(request(true));
         let ((page, is_second), _other) = select_ok([first, second]).await?;
         if is_second {
-            self.state.lock().hedges.won += 1;
+            self.lock().hedges.won += 1;
             metrics::counter!("trawl_source_hedges_won_total").increment(1);
         }
         Ok(page)
     }
 
-    /// Returns the 95th percentile.
-    fn count_call(&self) -> Option<Duration> {
-        let mut record = self.state.lock();
-        record.budget.earn();
-        record.latencies.late()
-    }
-
-    fn spend(&self) -> bool {
+    fn spend_hedge(&self) -> bool {
         let may = {
-            let mut record = self.state.lock();
+            let mut record = self.lock();
             let may = record.suspension.is_steady() && record.budget.spend();
             record.hedges.sent += u64::from(may);
             may
@@ -122,21 +115,24 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::{SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind};
+    use crate::{
+        SuspensionSettings, clock::SystemClock, latencies::MIN_CALLS, source::FailureKind,
+        testing::paused_runtime,
+    };
 
-    /// Calls beyond 10 ms are late.
-    fn hedge() -> Hedge {
+    /// After this many calls of 10 ms, and as many that earned a second request.
+    fn state(calls: usize, earning: usize) -> Arc<SourceState> {
         let state = SourceState::new(1, "x".to_owned(), SuspensionSettings::default(), Arc::new(SystemClock));
         {
             let mut record = state.lock();
-            (0..MIN_CALLS).for_each(|_| record.latencies.add(Duration::from_millis(10)));
-            (0..MIN_CALLS).for_each(|_| record.budget.earn());
+            (0..calls).for_each(|_| record.latencies.add(Duration::from_millis(10)));
+            (0..earning).for_each(|_| record.budget.earn());
         }
-        Hedge { state: Arc::new(state) }
+        Arc::new(state)
     }
 
     /// The answered request, its milliseconds, and the number of requests.
-    fn fetch(ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
+    fn fetch(state: &SourceState, has_room: bool, ends: &[(u64, bool)]) -> (Option<usize>, u128, usize) {
         let sent = AtomicUsize::new(0);
         let request = || {
             let number = sent.fetch_add(1, Relaxed);
@@ -147,11 +143,9 @@ mod tests {
                 is_answered.then_some(number).ok_or_else(failure)
             }
         };
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        let answer = runtime.block_on(async {
+        let answer = paused_runtime().block_on(async {
             let started = Instant::now();
-            let answer = hedge().fetch(request, || true).await;
+            let answer = state.fetch_hedged(request, || has_room).await;
             (answer.ok(), started.elapsed().as_millis())
         });
         (answer.0, answer.1, sent.into_inner())
@@ -159,13 +153,33 @@ mod tests {
 
     #[test]
     fn first_page_of_two_requests_is_the_answer() {
-        assert_eq!(fetch(&[(9, true)]), (Some(0), 9, 1));
-        assert_eq!(fetch(&[(9, false)]), (None, 9, 1));
-        assert_eq!(fetch(&[(40, true), (20, true)]), (Some(1), 30, 2));
-        assert_eq!(fetch(&[(15, true), (20, true)]), (Some(0), 15, 2));
-        // After a failure the other request goes on.
-        assert_eq!(fetch(&[(15, false), (20, true)]), (Some(1), 30, 2));
-        assert_eq!(fetch(&[(40, true), (20, false)]), (Some(0), 40, 2));
-        assert_eq!(fetch(&[(15, false), (20, false)]), (None, 30, 2));
+        for (ends, expected) in [
+            (&[(9, true)][..], (Some(0), 9, 1)),
+            (&[(9, false)], (None, 9, 1)),
+            (&[(40, true), (20, true)], (Some(1), 30, 2)),
+            (&[(15, true), (20, true)], (Some(0), 15, 2)),
+            // After a failure the other request goes on.
+            (&[(15, false), (20, true)], (Some(1), 30, 2)),
+            (&[(40, true), (20, false)], (Some(0), 40, 2)),
+            (&[(15, false), (20, false)], (None, 30, 2)),
+        ] {
+            assert_eq!(fetch(&state(MIN_CALLS, MIN_CALLS), true, ends), expected, "{ends:?}");
+        }
+    }
+
+    #[test]
+    fn late_call_has_no_second_request_where_one_may_harm() {
+        let ends = [(40, true), (20, true)];
+        let alone = (Some(0), 40, 1);
+        assert_eq!(fetch(&state(MIN_CALLS - 1, MIN_CALLS), true, &ends), alone, "latencies are unknown");
+        assert_eq!(fetch(&state(MIN_CALLS, 0), true, &ends), alone, "too few calls earned one");
+        assert_eq!(fetch(&state(MIN_CALLS, MIN_CALLS), false, &ends), alone, "it would wait for a permit");
+        let failing = state(MIN_CALLS, MIN_CALLS);
+        let permit = failing.admit().unwrap();
+        let failed = async { Err(SourceFailure::new(FailureKind::Error, "made to fail")) };
+        paused_runtime().block_on(async {
+            permit.watch(Instant::now(), Duration::from_secs(1), failed).await.unwrap_err();
+        });
+        assert_eq!(fetch(&failing, true, &ends), alone, "the last call failed");
     }
 }

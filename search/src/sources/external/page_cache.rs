@@ -54,7 +54,7 @@ pub struct SourcePageCache {
     fresh: Duration,
     stale: Duration,
     pages: Cache<Arc<SourcePageKey>, StoredPage>,
-    positions: TimePositions,
+    pub(super) positions: TimePositions,
     in_flight: SingleFlight<Arc<SourcePageKey>, PageResult>,
 }
 
@@ -136,17 +136,6 @@ impl SourcePageCache {
             .filter(|(key, _)| key.registration == registration && key.person.as_deref() == person);
         let holding = of_registration.filter_map(|(_, stored)| Some((stored.since, stored.page.find(id)?)));
         holding.max_by_key(|(since, _)| *since).map(|(_, item)| item)
-    }
-
-    /// The cursor of the page of a key's query where items below this time may begin.
-    ///
-    /// [`RawPage::newest`] of that page verifies it.
-    pub(crate) fn find_position(&self, key: &SourcePageKey, time: i64) -> Option<String> {
-        self.positions.find(key, time)
-    }
-
-    pub(crate) fn forget_position(&self, key: &SourcePageKey) {
-        self.positions.forget(key);
     }
 
     /// Finds a fresh page.

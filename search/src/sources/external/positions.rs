@@ -6,7 +6,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -14,6 +14,7 @@ use moka::sync::Cache;
 use tokio::time::Instant;
 
 use super::raw_page::SourcePageKey;
+use crate::single_flight::lock;
 
 /// A cursor may be a snapshot that shows nothing newer.
 const LIFETIME: Duration = Duration::from_mins(10);
@@ -22,20 +23,8 @@ const MAX_PAGES: usize = 512;
 
 #[derive(Clone)]
 pub(super) struct TimePositions {
-    queries: Cache<Arc<QueryKey>, Arc<Mutex<PagesByTime>>>,
-}
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct QueryKey {
-    registration: u64,
-    keyword: String,
-    person: Option<String>,
-}
-
-impl From<&SourcePageKey> for QueryKey {
-    fn from(SourcePageKey { registration, keyword, person, .. }: &SourcePageKey) -> Self {
-        Self { registration: *registration, keyword: keyword.clone(), person: person.clone() }
-    }
+    /// By the key of a query's first page.
+    queries: Cache<SourcePageKey, Arc<Mutex<PagesByTime>>>,
 }
 
 #[derive(Debug, Default)]
@@ -54,7 +43,7 @@ impl TimePositions {
     pub(super) fn new(bytes: u64) -> Self {
         let queries = Cache::builder()
             .max_capacity(bytes)
-            .weigher(|key: &Arc<QueryKey>, pages: &Arc<Mutex<PagesByTime>>| {
+            .weigher(|key: &SourcePageKey, pages: &Arc<Mutex<PagesByTime>>| {
                 u32::try_from(key.keyword.len() + lock(pages).bytes).unwrap_or(u32::MAX)
             })
             .time_to_live(LIFETIME)
@@ -65,23 +54,25 @@ impl TimePositions {
     /// First pages need no position.
     pub(super) fn put(&self, key: &SourcePageKey, time: i64) {
         let Some(cursor) = &key.cursor else { return };
-        let query = Arc::new(QueryKey::from(key));
+        let query = key.of_first_page();
         let pages = self.queries.get(&query).unwrap_or_default();
         lock(&pages).put(time, cursor.clone());
         // Inserted again to be weighed again.
         self.queries.insert(query, pages);
     }
 
-    /// Finds the last page of a key's query that begins at this time or above.
+    /// Finds the last page of a key's query that began at this time or above.
+    ///
+    /// [`RawPage::newest`](super::raw_page::RawPage::newest) of that page verifies it.
     pub(super) fn find(&self, key: &SourcePageKey, time: i64) -> Option<String> {
-        let pages = self.queries.get(&QueryKey::from(key))?;
+        let pages = self.queries.get(&key.of_first_page())?;
         let pages = lock(&pages);
         let (_, page) = pages.by_time.range(time..).next()?;
         (page.since.elapsed() < LIFETIME).then(|| page.cursor.clone())
     }
 
     pub(super) fn forget(&self, key: &SourcePageKey) {
-        if let Some(pages) = self.queries.get(&QueryKey::from(key)) {
+        if let Some(pages) = self.queries.get(&key.of_first_page()) {
             lock(&pages).by_time.retain(|_, page| Some(&page.cursor) != key.cursor.as_ref());
         }
     }
@@ -97,10 +88,6 @@ impl PagesByTime {
         self.by_time.insert(time, PageAtTime { cursor, since: Instant::now() });
         self.bytes = self.by_time.values().map(|page| EACH + page.cursor.len()).sum();
     }
-}
-
-fn lock(pages: &Mutex<PagesByTime>) -> MutexGuard<'_, PagesByTime> {
-    pages.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

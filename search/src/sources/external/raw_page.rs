@@ -17,6 +17,12 @@ pub(crate) struct SourcePageKey {
     pub(crate) cursor: Option<String>,
 }
 
+impl SourcePageKey {
+    pub(super) fn of_first_page(&self) -> Self {
+        Self { cursor: None, ..self.clone() }
+    }
+}
+
 /// A page as the source sent it.
 #[derive(Debug, Default)]
 pub(crate) struct RawPage {
@@ -89,9 +95,6 @@ impl RawItem {
     fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
         let json = serde_json::to_string(&item)?;
         let (id, display_time) = (item.id, item.display_time);
-        Ok(Self {
-            item: ResultItem { json, display_time, id, title_is_name: false, ..ResultItem::default() },
-            author: item.author,
-        })
+        Ok(Self { item: ResultItem { json, display_time, id, ..ResultItem::default() }, author: item.author })
     }
 }

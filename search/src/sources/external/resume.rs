@@ -15,10 +15,6 @@ pub(super) struct Resume<'a> {
 }
 
 impl ConsumedPart {
-    fn with_count(&self, count: usize) -> Self {
-        Self { count, ..self.clone() }
-    }
-
     /// Marks `count` items as consumed, in time order before an item of this time.
     fn all(count: usize, time: Option<i64>) -> Self {
         // This id sorts behind all others.
@@ -96,7 +92,9 @@ pub(super) fn resume_by_rank<'a>(items: &'a [RawItem], consumed: &[ConsumedPart]
     let found = consumed.last().and_then(|last| items.iter().position(|raw| raw.item.id == last.id));
     let preceding = found.map_or(rank.min(items.len()), |place| place + 1);
     let behind = match consumed.last() {
-        Some(last) if found.is_none() && rank > preceding => vec![last.with_count(rank - preceding)],
+        Some(last) if found.is_none() && rank > preceding => {
+            vec![ConsumedPart { count: rank - preceding, ..last.clone() }]
+        }
         _ => Vec::new(),
     };
     let up_to = |(index, raw): (usize, &'a RawItem)| (raw, vec![ConsumedPart::up_to(index + 1, &raw.item)]);

@@ -232,7 +232,7 @@ impl ExternalSource {
         request: &SourceRequest,
         time: i64,
     ) -> Result<Option<SourcePage>, SourceFailure> {
-        let Some(cursor) = self.cache.find_position(&self.key(request, None), time) else {
+        let Some(cursor) = self.cache.positions.find(&self.key(request, None), time) else {
             return Ok(None);
         };
         match self.get(request, Some(&cursor), true).await {
@@ -250,7 +250,7 @@ impl ExternalSource {
             }
             Ok(_) | Err(_) => {}
         }
-        self.cache.forget_position(&self.key(request, Some(&cursor)));
+        self.cache.positions.forget(&self.key(request, Some(&cursor)));
         Ok(None)
     }
 }

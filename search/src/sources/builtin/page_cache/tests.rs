@@ -1,35 +1,18 @@
 use std::sync::mpsc;
 
 use futures::future::join_all;
-use tokio::{runtime::Builder, task::JoinHandle};
-use trawl_engine::{Audience, Change, Checkpoint, Document, Engine as _, Query, Scope};
-use trawl_index::{EmbeddedEngine, Index, Options, Writer};
+use tokio::runtime::Builder;
+use trawl_engine::{Change, Engine as _, Query, Scope};
+use trawl_index::{EmbeddedEngine, Index, Writer};
 
 use super::*;
+use crate::testing::{commit, document, index};
 
 const SETTINGS: CacheSettings = CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 4 << 20 };
 
-fn index() -> (Index, Writer) {
-    Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap()
-}
-
 fn put(writer: &mut Writer, position: i64, id: &str, length: usize) {
-    let document = Document {
-        scope: Scope::new(1, "article"),
-        id: id.to_owned(),
-        title: "harbour quay".to_owned(),
-        title_is_name: false,
-        other_names: Vec::new(),
-        text: None,
-        sub_title: String::new(),
-        brief: String::new(),
-        author: String::new(),
-        audience: Audience::Tenant,
-        display_time: 1,
-        item: "x".repeat(length),
-    };
-    writer.apply(vec![Change::Put(document)]).unwrap();
-    writer.commit(&Checkpoint { store: "test".to_owned(), position, complete: true }).unwrap();
+    let document = document(Scope::new(1, "article"), id, "harbour quay", "x".repeat(length));
+    commit(writer, position, vec![Change::Put(document)]);
 }
 
 fn request(keyword: &str) -> Arc<Request> {
@@ -110,12 +93,6 @@ async fn each_field_makes_another_request() {
     }
 }
 
-/// Keeps the only thread of searches busy until something is sent.
-fn hold_searches() -> (mpsc::Sender<()>, JoinHandle<Result<(), mpsc::RecvError>>) {
-    let (let_go, held) = mpsc::channel();
-    (let_go, tokio::task::spawn_blocking(move || held.recv()))
-}
-
 #[test]
 fn identical_concurrent_requests_share_one_search() {
     let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
@@ -124,7 +101,9 @@ fn identical_concurrent_requests_share_one_search() {
     let cache = IndexPageCache::new(CacheSettings { bytes: 0, ..SETTINGS });
     let key = request("harbour quay");
     runtime.block_on(async {
-        let (let_go, busy) = hold_searches();
+        // It keeps the only thread of searches busy.
+        let (let_go, held) = mpsc::channel();
+        let busy = tokio::task::spawn_blocking(move || held.recv());
         let mut waiting: Vec<_> = (0..20).map(|_| Box::pin(get(&cache, &index, &key))).collect();
         for request in &mut waiting {
             assert!(futures::poll!(request).is_pending());
@@ -135,31 +114,6 @@ fn identical_concurrent_requests_share_one_search() {
         assert!(found.iter().all(|page| Arc::ptr_eq(page, &found[0])));
         assert!(cache.in_flight.is_empty());
         assert!(!Arc::ptr_eq(&found[0], &get(&cache, &index, &key).await));
-    });
-}
-
-#[test]
-fn search_without_waiters_is_not_begun() {
-    let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
-    let (index, mut writer) = index();
-    put(&mut writer, 1, "a", 10);
-    let cache = IndexPageCache::new(SETTINGS);
-    runtime.block_on(async {
-        let (let_go, busy) = hold_searches();
-        let key = request("harbour quay");
-        let mut first = Box::pin(get(&cache, &index, &key));
-        let mut second = Box::pin(get(&cache, &index, &key));
-        assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
-        drop(first);
-        assert!(!cache.in_flight.is_empty(), "one still waits");
-        drop(second);
-        assert!(cache.in_flight.is_empty());
-        let_go.send(()).unwrap();
-        busy.await.unwrap().unwrap();
-        tokio::task::spawn_blocking(|| ()).await.unwrap();
-        assert!(!cache.pages.contains_key(&key));
-        get(&cache, &index, &key).await;
-        assert!(cache.pages.contains_key(&key));
     });
 }
 

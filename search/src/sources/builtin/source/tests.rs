@@ -2,8 +2,8 @@ use std::{fmt::Debug, time::Duration};
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::time::Instant;
-use trawl_engine::{Audience, Change, Checkpoint, Document};
-use trawl_index::{EmbeddedEngine, Index, Options};
+use trawl_engine::{Audience, Change, Document};
+use trawl_index::EmbeddedEngine;
 
 use super::super::ranked::{into_pages, skip};
 use super::*;
@@ -11,7 +11,7 @@ use crate::clock::this_hour;
 use crate::{
     request::{Filters, SearchContext, SearchParameters, Viewer},
     settings::CacheSettings,
-    testing::parameters,
+    testing::{commit, document, index, parameters},
 };
 
 const TENANTS: [i64; 2] = [1, 2];
@@ -86,24 +86,11 @@ impl Write {
         let (scope, id) = (Scope::new(self.scope.0, self.scope.1), self.id.to_string());
         let Some(words) = self.words else { return Change::Remove { scope, id } };
         let principals = self.audience.iter().map(|name| (*name).to_owned()).collect();
-        Change::Put(Document {
-            item: format!("{id} {words:?} {:?}", self.audience),
-            scope,
-            id,
-            display_time: self.display_time,
-            title: words.join(" "),
-            title_is_name: false,
-            other_names: Vec::new(),
-            text: None,
-            sub_title: String::new(),
-            brief: String::new(),
-            author: String::new(),
-            audience: if self.audience.is_empty() {
-                Audience::Tenant
-            } else {
-                Audience::Principals(principals)
-            },
-        })
+        let item = format!("{id} {words:?} {:?}", self.audience);
+        let audience =
+            if self.audience.is_empty() { Audience::Tenant } else { Audience::Principals(principals) };
+        let document = document(scope, &id, &words.join(" "), item);
+        Change::Put(Document { audience, display_time: self.display_time, ..document })
     }
 }
 
@@ -135,18 +122,14 @@ proptest! {
 
     #[test]
     fn page_equals_the_current_one_for_any_writes_and_viewers(steps in vec(any_step(), 1..120)) {
-        let (index, mut writer) =
-            Index::in_memory(&Options { writer_memory_bytes: 15 << 20, ..Options::default() }).unwrap();
+        let (index, mut writer) = index();
         let served = Arc::new(ServedIndex::of(Arc::new(EmbeddedEngine::from(index.clone()))));
         let pages = IndexPageCache::new(CacheSettings { fresh_ms: 0, stale_ms: 0, bytes: 1 << 20 });
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         for (number, step) in steps.into_iter().enumerate() {
             match step {
                 IndexStep::Write(write) => {
-                    writer.apply(vec![write.into_change()]).unwrap();
-                    let position = i64::try_from(number).unwrap();
-                    let checkpoint = Checkpoint { store: "test".to_owned(), position, complete: true };
-                    writer.commit(&checkpoint).unwrap();
+                    commit(&mut writer, i64::try_from(number).unwrap(), vec![write.into_change()]);
                 }
                 IndexStep::Search(search) => {
                     let ((tenant, module), request) = (search.scope, search.request());
