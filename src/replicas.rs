@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use crate::{
     error::{Error, Result},
-    store::{self, Connection, FromRow, Store, now_millis, sql},
+    store::{self, Connection, FromRow, Json, Store, now_millis, sql},
 };
 
 pub use self::leases::{Fence, Lease, Leases};
@@ -46,7 +46,7 @@ pub enum JoinError {
 }
 
 /// A replica as operators see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromRow, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaInfo {
     /// Its id (`cluster.replica`).
@@ -62,7 +62,8 @@ pub struct ReplicaInfo {
     /// Changes behind the end of the change log.
     pub behind: i64,
     /// Background work that it alone does.
-    pub leads: Vec<String>,
+    #[schema(value_type = Vec<String>)]
+    pub leads: Json<Vec<String>>,
 }
 
 /// This process among the replicas.
@@ -76,17 +77,6 @@ pub struct Replicas {
     alive: Arc<AtomicUsize>,
     replaced: CancellationToken,
     stop: CancellationToken,
-}
-
-#[derive(FromRow)]
-struct ReplicaRow {
-    id: String,
-    version: String,
-    started_at: i64,
-    seen_at: i64,
-    position: i64,
-    last_position: i64,
-    leads: store::Json<Vec<String>>,
 }
 
 impl Replicas {
@@ -157,27 +147,16 @@ impl Replicas {
                 seen_at: now_millis(),
                 position,
                 behind: (*self.store.positions().borrow() - position).max(0),
-                leads: vec!["maintenance".to_owned()],
+                leads: Json(vec!["maintenance".to_owned()]),
             }]);
         };
         // Names with a colon are of single objects.
-        let text = "SELECT id, version, started_at, seen_at, replicas.position, change_log_end.position AS last_position, \
+        let text = "SELECT id, version, started_at, seen_at, replicas.position, \
+                    GREATEST(change_log_end.position - replicas.position, 0) AS behind, \
                     (SELECT CAST(COALESCE(json_agg(name ORDER BY name), '[]') AS TEXT) FROM leases \
                      WHERE leases.process = replicas.process AND name NOT LIKE '%:%') AS leads \
                     FROM replicas, change_log_end WHERE process <> '' ORDER BY id";
-        let rows = sql(text, []).fetch_all::<ReplicaRow>(connection).await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| ReplicaInfo {
-                id: row.id,
-                version: row.version,
-                started_at: row.started_at,
-                seen_at: row.seen_at,
-                position: row.position,
-                behind: (row.last_position - row.position).max(0),
-                leads: row.leads.0,
-            })
-            .collect())
+        Ok(sql(text, []).fetch_all(connection).await?)
     }
 }
 
