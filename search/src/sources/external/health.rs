@@ -1,6 +1,5 @@
 //! Health of external sources since the start.
 
-mod cache_stats;
 mod call_seconds;
 mod history;
 #[cfg(test)]
@@ -15,10 +14,11 @@ use std::{
 use metrics::Histogram;
 use serde::Serialize;
 
-use self::{cache_stats::CacheCounters, call_seconds::call_seconds, history::CallHistory};
+use self::{call_seconds::call_seconds, history::CallHistory};
 use super::{
     hedge_budget::{HedgeBudget, Hedges},
     lateness::Lateness,
+    page_cache::PageOrigin,
     raw_page::RawPage,
     suspension::{CallEnd, Permission, Suspended, Suspension, Transition},
 };
@@ -29,7 +29,7 @@ use crate::{
     source::{SourceFailure, Status},
 };
 
-pub use self::{cache_stats::CacheUse, history::MinuteOfCalls};
+pub use self::history::MinuteOfCalls;
 
 /// The status of a source's last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -99,6 +99,17 @@ pub struct Calls {
     pub error: u64,
 }
 
+/// Pages by origin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub struct CacheUse {
+    /// Fresh pages.
+    pub hits: u64,
+    /// Calls begun or joined, without stale pages.
+    pub misses: u64,
+    /// Stale pages in place of failures.
+    pub stale: u64,
+}
+
 /// Refusals of people in a row that count as a failure of the source.
 const MANY_REFUSED_PEOPLE: u32 = 10;
 
@@ -136,7 +147,6 @@ pub struct SourceState {
     pub(super) clock: Arc<dyn Clock>,
     /// Made at the first call, since the number of series is bounded.
     seconds: OnceLock<Histogram>,
-    pages: CacheCounters,
     record: Mutex<HealthRecord>,
 }
 
@@ -160,6 +170,7 @@ pub(super) struct HealthRecord {
     calls: Calls,
     pub(super) latencies: Latencies,
     history: CallHistory,
+    cache: CacheUse,
     pub(super) budget: HedgeBudget,
     pub(super) hedges: Hedges,
 }
@@ -184,11 +195,11 @@ impl SourceState {
             calls: Calls::default(),
             latencies: Latencies::default(),
             history: CallHistory::default(),
+            cache: CacheUse::default(),
             budget: HedgeBudget::default(),
             hedges: Hedges::default(),
         };
-        let (seconds, pages) = (OnceLock::new(), CacheCounters::default());
-        Self { tenant_id, source_id, clock, seconds, pages, record: Mutex::new(record) }
+        Self { tenant_id, source_id, clock, seconds: OnceLock::new(), record: Mutex::new(record) }
     }
 
     /// Ends a suspension and lateness.
@@ -272,6 +283,23 @@ impl SourceState {
         record.history.add(time, status == Status::Ok, measured);
     }
 
+    pub(super) fn count_call(&self) {
+        self.lock().cache.misses += 1;
+    }
+
+    pub(super) fn count_page(&self, origin: &PageOrigin) {
+        let mut record = self.lock();
+        let cache = &mut record.cache;
+        match origin {
+            PageOrigin::Call => {}
+            PageOrigin::Cache => cache.hits += 1,
+            PageOrigin::Stale { was_called, .. } => {
+                cache.stale += 1;
+                cache.misses -= u64::from(*was_called);
+            }
+        }
+    }
+
     /// Health in short.
     pub fn summary(&self) -> Summary {
         self.lock().summary()
@@ -290,7 +318,7 @@ impl SourceState {
             calls: record.calls,
             hedges: record.hedges,
             history: record.history.show(began, now),
-            cache: self.pages.show(),
+            cache: record.cache,
             since,
         }
     }
