@@ -2,21 +2,25 @@
 //!
 //! Each registers itself and renews its row; one whose row is old counts as dead. A server over SQLite is its only replica.
 
-mod heartbeat;
 mod leases;
 mod settings;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
     error::{Error, Result},
+    index_progress::Progress,
     store::{self, Connection, FromRow, Json, Store, now_millis, sql},
 };
 
@@ -27,6 +31,8 @@ pub use self::settings::{Disagreement, SharedSettings};
 ///
 /// Replicas share this clock. A later time would mark rows dead that were renewed while the statement waited for a lock.
 const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
+
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Age of a dead replica's row, in milliseconds.
 const DEAD_AFTER: i64 = 15_000;
@@ -157,6 +163,60 @@ impl Replicas {
                      WHERE leases.process = replicas.process AND name NOT LIKE '%:%') AS leads \
                     FROM replicas, change_log_end WHERE process <> '' ORDER BY id";
         Ok(sql(text, []).fetch_all(connection).await?)
+    }
+
+    /// Renews the row in the background until [`Self::leave`].
+    pub fn start_heartbeat(self: &Arc<Self>, progress: watch::Receiver<Progress>) {
+        let replicas = Arc::clone(self);
+        tokio::spawn(async move { replicas.beat(progress).await });
+    }
+
+    async fn beat(&self, progress: watch::Receiver<Progress>) {
+        let Some(connection) = self.store.coordination() else { return };
+        loop {
+            let position = progress.borrow().position;
+            match self.renew(connection, position).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.replaced.cancel();
+                    return;
+                }
+                Err(error) => tracing::warn!(%error, "this replica's heartbeat failed"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(HEARTBEAT_INTERVAL) => {}
+                () = self.stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Whether the row is still this process's.
+    async fn renew(&self, connection: &Connection, position: i64) -> store::Result<bool> {
+        let text = format!(
+            "UPDATE replicas SET seen_at = {DATABASE_NOW}, position = ? WHERE id = ? AND process = ?"
+        );
+        let values = [position.into(), (&*self.id).into(), (&*self.process).into()];
+        let is_own = sql(text, values).execute(connection).await? == 1;
+        let text = format!("DELETE FROM replicas WHERE seen_at <= {DATABASE_NOW} - ?");
+        sql(text, [AWAITED_FOR.into()]).execute(connection).await?;
+        let text = format!(
+            "SELECT COUNT(*) AS rows FROM replicas WHERE process <> '' AND seen_at > {DATABASE_NOW} - ?"
+        );
+        let alive = sql(text, [DEAD_AFTER.into()]).count(connection).await?;
+        self.alive.store(usize::try_from(alive).unwrap_or(usize::MAX).max(1), Ordering::Relaxed);
+        Ok(is_own)
+    }
+
+    /// Marks the process as stopped, which ends its leases.
+    ///
+    /// The change log still waits for the replica for a while.
+    pub async fn leave(&self) {
+        self.stop.cancel();
+        let Some(connection) = self.store.coordination() else { return };
+        let text = "UPDATE replicas SET process = '' WHERE process = ?";
+        if let Err(error) = sql(text, [(&*self.process).into()]).execute(connection).await {
+            tracing::warn!(%error, "this replica could not be marked as stopped");
+        }
     }
 }
 
