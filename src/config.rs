@@ -10,7 +10,6 @@ mod layers;
 mod limits;
 mod storage;
 mod store;
-mod subscriptions;
 mod tasks;
 mod telemetry;
 mod web;
@@ -35,7 +34,6 @@ pub use self::{
     limits::Limits,
     storage::{S3, Scanner, Storage, StorageKind},
     store::Store,
-    subscriptions::Subscriptions,
     tasks::Tasks,
     telemetry::Telemetry,
     web::{Console, Web},
@@ -173,6 +171,18 @@ pub struct Connectors {
     pub interpreter: Option<PathBuf>,
 }
 
+/// Subscriptions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subscriptions {
+    /// Concurrent runs.
+    pub at_once: usize,
+    /// Absolute paths of folders whose files and SQLite databases may be read.
+    pub folders: Vec<PathBuf>,
+    /// Hosts of databases that may be called: `db.intranet`, or `db.intranet:5432` for one port.
+    pub databases: Vec<String>,
+}
+
 /// Audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -204,7 +214,7 @@ impl Default for Config {
             },
             cache: CacheSettings::default(),
             suspension: SuspensionSettings::default(),
-            subscriptions: Subscriptions::default(),
+            subscriptions: Subscriptions { at_once: 8, folders: Vec::new(), databases: Vec::new() },
             limits: Limits::default(),
             tasks: Tasks::default(),
             storage: Storage::default(),
@@ -268,7 +278,7 @@ impl Config {
     }
 
     fn check(&self) -> Result<(), String> {
-        let positive: [(&str, u64); 25] = [
+        let positive: [(&str, u64); 30] = [
             ("auth.token_seconds", u64::from(self.auth.token_seconds)),
             ("auth.secret_checks_at_once", self.auth.secret_checks_at_once as u64),
             ("store.readers", u64::from(self.store.readers)),
@@ -294,6 +304,11 @@ impl Config {
             ("limits.header_timeout_ms", self.limits.header_timeout_ms),
             ("limits.idle_timeout_ms", self.limits.idle_timeout_ms),
             ("limits.connections", self.limits.connections as u64),
+            ("tasks.callbacks_at_once", self.tasks.callbacks_at_once as u64),
+            ("tasks.callbacks_at_once_per_application", self.tasks.callbacks_at_once_per_application as u64),
+            ("storage.upload_hours", u64::from(self.storage.upload_hours)),
+            ("web.session_idle_minutes", u64::from(self.web.session_idle_minutes)),
+            ("web.session_hours", u64::from(self.web.session_hours)),
         ];
         if let Some((name, _)) = positive.into_iter().find(|(_, value)| *value == 0) {
             return Err(format!("{name}: must be at least 1"));
@@ -304,12 +319,14 @@ impl Config {
         if self.index.writer_memory_bytes < 16 << 20 {
             return Err("index.writer_memory_bytes: must be at least 16777216 (16 MiB)".to_owned());
         }
-        if let Some(url) = &self.public_url
-            && !(matches!(url.scheme(), "http" | "https")
-                && url.query().is_none()
-                && url.fragment().is_none())
-        {
+        if self.public_url.as_ref().is_some_and(|url| !is_plain_address(url)) {
             return Err("public_url: must be an http or https address without query and fragment".to_owned());
+        }
+        if let Some(folder) = self.subscriptions.folders.iter().find(|folder| !folder.is_absolute()) {
+            return Err(format!(
+                "subscriptions.folders: must be absolute paths, unlike {}",
+                folder.display()
+            ));
         }
         let largest_body = self.limits.body_bytes.max(self.limits.sync_body_bytes);
         if self.limits.held_body_bytes < largest_body {
@@ -321,7 +338,6 @@ impl Config {
         self.cluster.check()?;
         self.engine.check()?;
         self.suspension.check()?;
-        self.subscriptions.check()?;
         self.tasks.check()?;
         self.storage.check()?;
         self.scanner.check()?;
@@ -335,6 +351,11 @@ impl Config {
 fn default_file() -> Option<PathBuf> {
     let directory = std::env::current_dir().ok()?;
     directory.ancestors().map(|directory| directory.join(DEFAULT_FILE)).find(|file| file.is_file())
+}
+
+/// Whether an address is http or https, without query and fragment.
+fn is_plain_address(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none()
 }
 
 #[allow(clippy::ref_option, reason = "the shape that serialize_with asks for")]
@@ -364,6 +385,16 @@ fn networks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<IpNet>, D:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn zero_is_refused_by_name() {
+        let mut config = Config::default();
+        assert_eq!(config.check(), Ok(()));
+        config.web.session_hours = 0;
+        assert_eq!(config.check(), Err("web.session_hours: must be at least 1".to_owned()));
+        config.tasks.callbacks_at_once_per_application = 0;
+        assert!(config.check().unwrap_err().starts_with("tasks.callbacks_at_once_per_application: "));
+    }
 
     #[test]
     fn proxy_is_an_address_or_a_network() {

@@ -252,10 +252,10 @@ fn source(contracts: &ContractSystem) -> SourceForm {
     SourceForm {
         id: Some(SOURCE.to_owned()),
         name: Some("Contracts".to_owned()),
-        url: Some(contracts.search_url().into()),
+        url: Some(contracts.url("/contracts/search")),
         auth: Some(AuthForm {
             kind: Some("OAUTH2_CLIENT".to_owned()),
-            token_url: Some(contracts.token_url().into()),
+            token_url: Some(contracts.url("/oauth2/token")),
             client_id: Some(contracts::CLIENT_ID.to_owned()),
             client_secret: Some(contracts.client_secret()),
             ..AuthForm::default()

@@ -2,9 +2,10 @@
 //!
 //! Hours of the last week, days (UTC) of the weeks before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use trawl_search::figures::{FigureSubject, Figures, HOUR, HourlyCounts, MAX_SUBJECTS, SearchCounts};
+use serde::{Deserialize, Serialize};
+use trawl_search::figures::{FigureSubject, Figures, HOUR, SearchCounts, Subject, SubjectCounts, counts_of};
 
 use crate::{
     error::Result,
@@ -18,16 +19,18 @@ pub const DAYS_OF_HOURS: i64 = 7;
 /// Days that are kept.
 pub const DAYS: i64 = 8 * 7;
 
-/// A length of time with figures of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Span {
+/// The length of time of a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
     /// An hour.
+    #[default]
     Hour,
     /// A day, from midnight to midnight by UTC.
     Day,
 }
 
-impl Span {
+impl Step {
     fn hours(self) -> i64 {
         match self {
             Self::Hour => 1,
@@ -35,15 +38,12 @@ impl Span {
         }
     }
 
-    /// The start of the span that holds a time.
+    /// The start of the hour or day that holds a time.
     pub fn start_of(self, time: i64) -> i64 {
         let length = self.hours() * HOUR;
         time.div_euclid(length).saturating_mul(length)
     }
 }
-
-/// A module or source by its kind and id.
-pub type Subject = (FigureSubject, String);
 
 #[derive(Debug, FromRow)]
 struct FigureRow {
@@ -77,47 +77,41 @@ pub async fn write_down(store: &Store, figures: &Figures) -> Result<()> {
     if taken.is_empty() {
         return Ok(());
     }
-    let mut hours: BTreeMap<(i64, i64), BTreeMap<Subject, SearchCounts>> = BTreeMap::new();
-    for HourlyCounts { tenant_id, at, kind, id, counts } in &taken {
-        hours.entry((*tenant_id, *at)).or_default().insert((*kind, id.clone()), counts.clone());
-    }
+    let hours = taken.clone();
     let job = store.write(move |transaction| {
         Box::pin(async move {
             for ((tenant_id, at), counts) in hours {
-                add(transaction, tenant_id, (Span::Hour, at), counts).await?;
+                add(transaction, tenant_id, (Step::Hour, at), counts).await?;
             }
             Ok(())
         })
     });
     let written = job.await;
     if written.is_err() {
-        figures.put_back(&taken);
+        figures.put_back(taken);
     }
     written
 }
 
-/// Adds to the figures of one span, unless the tenant is removed.
+/// Adds to the figures of one hour or day, unless the tenant is removed.
 async fn add(
     transaction: &Transaction,
     tenant_id: i64,
-    (span, at): (Span, i64),
-    added: BTreeMap<Subject, SearchCounts>,
+    (step, at): (Step, i64),
+    added: SubjectCounts,
 ) -> store::Result<()> {
     let tenant = sql("SELECT 1 FROM tenants WHERE id = ? AND removed_at IS NULL", [tenant_id.into()]);
     if !tenant.exists(transaction).await? {
         return Ok(());
     }
-    let mut sums = sums(read(transaction, tenant_id, span, at..at + 1).await?);
-    let mut changed = BTreeSet::new();
+    let mut sums = sums(read(transaction, tenant_id, step, at..at + 1).await?);
+    let mut rows = Vec::new();
     for (subject, counts) in added {
-        let others = sums.keys().filter(|(kind, _)| *kind == subject.0).count();
-        if others < MAX_SUBJECTS || sums.contains_key(&subject) {
-            sums.entry(subject.clone()).or_default().add(&counts);
-            changed.insert(subject);
+        if let Some(sum) = counts_of(&mut sums, subject.clone()) {
+            sum.add(&counts);
+            rows.push((subject, sum.pack()));
         }
     }
-    sums.retain(|subject, _| changed.contains(subject));
-    let rows: Vec<_> = sums.into_iter().collect();
     for batch in rows.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "INSERT INTO figures (tenant_id, hours, at, kind, subject_id, counts) VALUES {} \
@@ -127,11 +121,11 @@ async fn add(
         let values = batch.iter().flat_map(|((kind, id), counts)| -> [Value; 6] {
             [
                 tenant_id.into(),
-                span.hours().into(),
+                step.hours().into(),
                 at.into(),
                 kind_name(*kind).into(),
                 id.into(),
-                counts.pack().into(),
+                counts.as_slice().into(),
             ]
         });
         sql(text, values).execute(transaction).await?;
@@ -139,8 +133,8 @@ async fn add(
     Ok(())
 }
 
-fn sums(rows: Vec<FigureRow>) -> BTreeMap<Subject, SearchCounts> {
-    let mut sums: BTreeMap<Subject, SearchCounts> = BTreeMap::new();
+fn sums(rows: Vec<FigureRow>) -> SubjectCounts {
+    let mut sums = SubjectCounts::new();
     for row in rows {
         sums.entry(row.subject()).or_default().add(&SearchCounts::unpack(&row.counts));
     }
@@ -150,32 +144,32 @@ fn sums(rows: Vec<FigureRow>) -> BTreeMap<Subject, SearchCounts> {
 async fn read(
     connection: &Connection,
     tenant_id: i64,
-    span: Span,
+    step: Step,
     times: std::ops::Range<i64>,
 ) -> store::Result<Vec<FigureRow>> {
     let statement = sql(
         "SELECT at, kind, subject_id, counts FROM figures \
          WHERE tenant_id = ? AND hours = ? AND at >= ? AND at < ? ORDER BY at",
-        [tenant_id.into(), span.hours().into(), times.start.into(), times.end.into()],
+        [tenant_id.into(), step.hours().into(), times.start.into(), times.end.into()],
     );
     statement.fetch_all(connection).await
 }
 
-/// Stored figures of a tenant by subject and start of span.
+/// Stored figures of a tenant by subject and start of the hour or day.
 pub async fn list(
     connection: &Connection,
     tenant_id: i64,
-    span: Span,
+    step: Step,
     times: std::ops::Range<i64>,
 ) -> Result<BTreeMap<Subject, BTreeMap<i64, SearchCounts>>> {
-    let mut rows = read(connection, tenant_id, Span::Hour, times.clone()).await?;
-    if span == Span::Day {
-        rows.append(&mut read(connection, tenant_id, Span::Day, times).await?);
+    let mut rows = read(connection, tenant_id, Step::Hour, times.clone()).await?;
+    if step == Step::Day {
+        rows.append(&mut read(connection, tenant_id, Step::Day, times).await?);
     }
     let mut found: BTreeMap<Subject, BTreeMap<i64, SearchCounts>> = BTreeMap::new();
     for row in rows {
         let points = found.entry(row.subject()).or_default();
-        points.entry(span.start_of(row.at)).or_default().add(&SearchCounts::unpack(&row.counts));
+        points.entry(step.start_of(row.at)).or_default().add(&SearchCounts::unpack(&row.counts));
     }
     Ok(found)
 }
@@ -184,7 +178,7 @@ pub async fn list(
 ///
 /// Returns whether none is left.
 pub async fn fold_portion(store: &Store, now: i64) -> Result<bool> {
-    let today = Span::Day.start_of(now);
+    let today = Step::Day.start_of(now);
     let (whole, kept) = (today - DAYS_OF_HOURS * DAY, today - DAYS * DAY);
     let old = sql(
         "SELECT 1 FROM figures WHERE hours = 1 AND at < ? UNION ALL SELECT 1 FROM figures WHERE hours = 24 AND at < ?",
@@ -204,9 +198,9 @@ pub async fn fold_portion(store: &Store, now: i64) -> Result<bool> {
             let Some((tenant_id, at)) = next.fetch_optional::<(i64, i64)>(transaction).await? else {
                 return Ok(true);
             };
-            let day = Span::Day.start_of(at);
-            let hours = read(transaction, tenant_id, Span::Hour, day..day + DAY).await?;
-            add(transaction, tenant_id, (Span::Day, day), sums(hours)).await?;
+            let day = Step::Day.start_of(at);
+            let hours = read(transaction, tenant_id, Step::Hour, day..day + DAY).await?;
+            add(transaction, tenant_id, (Step::Day, day), sums(hours)).await?;
             let folded = sql(
                 "DELETE FROM figures WHERE tenant_id = ? AND hours = 1 AND at >= ? AND at < ?",
                 [tenant_id.into(), day.into(), (day + DAY).into()],

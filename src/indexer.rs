@@ -4,10 +4,8 @@
 //! not match the database is rebuilt from the rows. The part rebuilt so far is searched meanwhile, and the change log
 //! is followed.
 
-mod context;
 mod control;
 mod follower;
-mod lock;
 mod log_cutter;
 mod progress;
 mod reader;
@@ -20,7 +18,12 @@ mod supervisor;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs::{File, TryLockError},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::{
     sync::{mpsc, watch},
@@ -32,18 +35,13 @@ use trawl_search::sources::builtin::ServedIndex;
 
 pub use crate::index_progress::{Progress, Rebuild};
 
-pub use self::{
-    control::{EngineHealth, EngineStatus, FreshnessMillis, IndexControl, IndexState, Move},
-    lock::LockError,
-};
+pub use self::control::{EngineHealth, EngineStatus, FreshnessMillis, IndexControl, IndexState, Move};
 
 use self::{
-    context::{Context, Outputs},
-    lock::DataLock,
     log_cutter::Followed,
     progress::{Announcer, Freshness},
     reader::Rows,
-    run::EngineRun,
+    run::{Context, EngineRun, Outputs},
     supervisor::Supervisor,
 };
 use crate::{
@@ -67,9 +65,12 @@ pub struct Indexer {
 /// Why the indexer did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexerError {
-    /// The data directory is another server's.
+    /// Another server uses the data directory.
+    #[error("the full-text index could not be locked: another server uses it")]
+    Taken,
+    /// The lock file cannot be opened or locked.
     #[error("the full-text index could not be locked: {0}")]
-    Lock(#[from] LockError),
+    Lock(#[from] std::io::Error),
     /// The cluster's settings are wrong; names the setting.
     #[error("{0}")]
     Settings(String),
@@ -99,7 +100,7 @@ impl Indexer {
                 store.id(),
             ))
         };
-        let lock = DataLock::take(&config.data)?;
+        let lock = lock(&config.data)?;
         if let Err(error) = users::documents::follow_public_url(&store, &public_url).await {
             tracing::warn!(%error, "avatars keep their old address until the next start");
         }
@@ -154,6 +155,16 @@ impl Indexer {
         if let Err(error) = self.task.await {
             tracing::error!(%error, "the indexer did not stop cleanly");
         }
+    }
+}
+
+/// Locks the data directory until the file is dropped.
+fn lock(data: &Path) -> Result<File, IndexerError> {
+    let file = File::create(data.join("index.lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(IndexerError::Taken),
+        Err(TryLockError::Error(error)) => Err(error.into()),
     }
 }
 

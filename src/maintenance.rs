@@ -137,7 +137,6 @@ enum Job {
     Tenants,
     Groups,
     Folders,
-    Usage,
     Sessions,
     Keys,
     Revocations,
@@ -151,12 +150,10 @@ enum Job {
     Files,
 }
 
-const PARTS: [Job; 15] = [
+const PARTS: [Job; 14] = [
     Job::Tenants,
     Job::Groups,
     Job::Folders,
-    // Saves usage times before unused sessions expire.
-    Job::Usage,
     Job::Sessions,
     Job::Keys,
     Job::Revocations,
@@ -201,10 +198,6 @@ impl Jobs {
         while !is_done && !self.stop.is_cancelled() {
             is_done = true;
             for part in std::mem::take(&mut parts) {
-                // Unsaved usage times would make used sessions look expired.
-                if part == Job::Sessions && !parts.contains(&Job::Usage) {
-                    continue;
-                }
                 if is_lost(lease).await? {
                     return outcome;
                 }
@@ -240,8 +233,11 @@ impl Jobs {
             }
             let is_last = match part {
                 Job::Tenants => return self.remove_tenants().await,
-                Job::Usage => self.write_usage().await.map(|()| true)?,
-                Job::Sessions => self.sessions.remove_expired(store).await?,
+                Job::Sessions => {
+                    // Unsaved usage times would make used sessions look expired.
+                    self.write_usage().await?;
+                    self.sessions.remove_expired(store).await?
+                }
                 Job::Keys => self.tokens.remove_old_keys().await.map(|()| true)?,
                 Job::Groups => groups::service::remove_portion(store).await?,
                 Job::Folders => folders::removal::remove_portion(store).await?,

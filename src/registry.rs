@@ -88,11 +88,17 @@ impl Registry {
         }
     }
 
-    /// The modules of a tenant, as of the store's last refresh.
-    ///
-    /// # Errors
-    /// [`trawl_search::Error::Internal`].
-    pub async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
+    /// Drops the sources of a deleted tenant.
+    pub fn forget_tenant(&self, tenant_id: i64) {
+        self.tenants.invalidate(&tenant_id);
+        self.loader.forget_tenant(tenant_id);
+    }
+}
+
+#[async_trait::async_trait]
+impl ModuleDirectory for Registry {
+    /// The modules as of the store's last refresh.
+    async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
         if let Some((_, modules)) = self.tenants.get(&tenant_id).filter(|(loaded, _)| loaded.is_current()) {
             return Ok(modules);
         }
@@ -110,18 +116,5 @@ impl Registry {
         self.tenants.run_pending_tasks();
         self.loader.run_pending_tasks();
         Ok(modules)
-    }
-
-    /// Drops the sources of a deleted tenant.
-    pub fn forget_tenant(&self, tenant_id: i64) {
-        self.tenants.invalidate(&tenant_id);
-        self.loader.forget_tenant(tenant_id);
-    }
-}
-
-#[async_trait::async_trait]
-impl ModuleDirectory for Registry {
-    async fn modules_of(&self, tenant_id: i64) -> trawl_search::Result<Arc<TenantModules>> {
-        self.modules_of(tenant_id).await
     }
 }

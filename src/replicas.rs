@@ -2,22 +2,26 @@
 //!
 //! Each registers itself and renews its row; one whose row is old counts as dead. A server over SQLite is its only replica.
 
-mod heartbeat;
 mod leases;
 mod settings;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use serde::Serialize;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::{
     error::{Error, Result},
-    store::{self, Connection, FromRow, Store, now_millis, sql},
+    index_progress::Progress,
+    store::{self, Connection, FromRow, Json, Store, now_millis, sql},
 };
 
 pub use self::leases::{Fence, Lease, Leases};
@@ -27,6 +31,8 @@ pub use self::settings::{Disagreement, SharedSettings};
 ///
 /// Replicas share this clock. A later time would mark rows dead that were renewed while the statement waited for a lock.
 const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
+
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Age of a dead replica's row, in milliseconds.
 const DEAD_AFTER: i64 = 15_000;
@@ -46,7 +52,7 @@ pub enum JoinError {
 }
 
 /// A replica as operators see it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, FromRow, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaInfo {
     /// Its id (`cluster.replica`).
@@ -62,7 +68,8 @@ pub struct ReplicaInfo {
     /// Changes behind the end of the change log.
     pub behind: i64,
     /// Background work that it alone does.
-    pub leads: Vec<String>,
+    #[schema(value_type = Vec<String>)]
+    pub leads: Json<Vec<String>>,
 }
 
 /// This process among the replicas.
@@ -76,17 +83,6 @@ pub struct Replicas {
     alive: Arc<AtomicUsize>,
     replaced: CancellationToken,
     stop: CancellationToken,
-}
-
-#[derive(FromRow)]
-struct ReplicaRow {
-    id: String,
-    version: String,
-    started_at: i64,
-    seen_at: i64,
-    position: i64,
-    last_position: i64,
-    leads: store::Json<Vec<String>>,
 }
 
 impl Replicas {
@@ -157,27 +153,70 @@ impl Replicas {
                 seen_at: now_millis(),
                 position,
                 behind: (*self.store.positions().borrow() - position).max(0),
-                leads: vec!["maintenance".to_owned()],
+                leads: Json(vec!["maintenance".to_owned()]),
             }]);
         };
         // Names with a colon are of single objects.
-        let text = "SELECT id, version, started_at, seen_at, replicas.position, change_log_end.position AS last_position, \
+        let text = "SELECT id, version, started_at, seen_at, replicas.position, \
+                    GREATEST(change_log_end.position - replicas.position, 0) AS behind, \
                     (SELECT CAST(COALESCE(json_agg(name ORDER BY name), '[]') AS TEXT) FROM leases \
                      WHERE leases.process = replicas.process AND name NOT LIKE '%:%') AS leads \
                     FROM replicas, change_log_end WHERE process <> '' ORDER BY id";
-        let rows = sql(text, []).fetch_all::<ReplicaRow>(connection).await?;
-        Ok(rows
-            .into_iter()
-            .map(|row| ReplicaInfo {
-                id: row.id,
-                version: row.version,
-                started_at: row.started_at,
-                seen_at: row.seen_at,
-                position: row.position,
-                behind: (row.last_position - row.position).max(0),
-                leads: row.leads.0,
-            })
-            .collect())
+        Ok(sql(text, []).fetch_all(connection).await?)
+    }
+
+    /// Renews the row in the background until [`Self::leave`].
+    pub fn start_heartbeat(self: &Arc<Self>, progress: watch::Receiver<Progress>) {
+        let replicas = Arc::clone(self);
+        tokio::spawn(async move { replicas.beat(progress).await });
+    }
+
+    async fn beat(&self, progress: watch::Receiver<Progress>) {
+        let Some(connection) = self.store.coordination() else { return };
+        loop {
+            let position = progress.borrow().position;
+            match self.renew(connection, position).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.replaced.cancel();
+                    return;
+                }
+                Err(error) => tracing::warn!(%error, "this replica's heartbeat failed"),
+            }
+            tokio::select! {
+                () = tokio::time::sleep(HEARTBEAT_INTERVAL) => {}
+                () = self.stop.cancelled() => return,
+            }
+        }
+    }
+
+    /// Whether the row is still this process's.
+    async fn renew(&self, connection: &Connection, position: i64) -> store::Result<bool> {
+        let text = format!(
+            "UPDATE replicas SET seen_at = {DATABASE_NOW}, position = ? WHERE id = ? AND process = ?"
+        );
+        let values = [position.into(), (&*self.id).into(), (&*self.process).into()];
+        let is_own = sql(text, values).execute(connection).await? == 1;
+        let text = format!("DELETE FROM replicas WHERE seen_at <= {DATABASE_NOW} - ?");
+        sql(text, [AWAITED_FOR.into()]).execute(connection).await?;
+        let text = format!(
+            "SELECT COUNT(*) AS rows FROM replicas WHERE process <> '' AND seen_at > {DATABASE_NOW} - ?"
+        );
+        let alive = sql(text, [DEAD_AFTER.into()]).count(connection).await?;
+        self.alive.store(usize::try_from(alive).unwrap_or(usize::MAX).max(1), Ordering::Relaxed);
+        Ok(is_own)
+    }
+
+    /// Marks the process as stopped, which ends its leases.
+    ///
+    /// The change log still waits for the replica for a while.
+    pub async fn leave(&self) {
+        self.stop.cancel();
+        let Some(connection) = self.store.coordination() else { return };
+        let text = "UPDATE replicas SET process = '' WHERE process = ?";
+        if let Err(error) = sql(text, [(&*self.process).into()]).execute(connection).await {
+            tracing::warn!(%error, "this replica could not be marked as stopped");
+        }
     }
 }
 

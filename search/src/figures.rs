@@ -1,12 +1,8 @@
 //! Figures of modules and sources by hour, in memory until they are taken.
 
 use std::{
-    array,
-    collections::{BTreeMap, HashMap},
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicU32, Ordering::Relaxed},
-    },
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -23,18 +19,15 @@ use crate::{
 pub const HOUR: i64 = 60 * 60 * 1_000;
 
 /// Modules or sources of a tenant in an hour.
-pub const MAX_SUBJECTS: usize = 1_000;
-/// Tallies of all tenants; each takes about half a kilobyte.
-const MAX_TALLIES: usize = 32_768;
+const MAX_SUBJECTS: usize = 1_000;
+/// Counts of all tenants; each takes up to two kilobytes.
+const MAX_COUNTS: usize = 32_768;
 
 /// Buckets of one millisecond each, then of each octave.
-const STEPS: usize = 8;
-const STATUSES: [Status; 6] =
-    [Status::Ok, Status::Timeout, Status::Unavailable, Status::Unauthorized, Status::Invalid, Status::Error];
-const MAX_MILLIS: usize = u16::MAX as usize;
-const BUCKETS: usize = 14 * STEPS;
-/// The buckets of latencies, then the statuses.
-const SLOTS: usize = BUCKETS + STATUSES.len();
+const STEPS: u64 = 8;
+const MAX_MILLIS: u64 = 65_535;
+/// Buckets of latencies; the statuses follow.
+const BUCKETS: u8 = 14 * 8;
 
 /// A module or a source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,6 +53,21 @@ pub struct Errors {
     pub error: u64,
 }
 
+/// A module or source by its kind and id.
+pub type Subject = (FigureSubject, String);
+
+/// Counts of a tenant's modules and sources.
+pub type SubjectCounts = BTreeMap<Subject, SearchCounts>;
+
+/// The counts of a subject, unless there are too many others of its kind.
+pub fn counts_of(counts: &mut SubjectCounts, subject: Subject) -> Option<&mut SearchCounts> {
+    let is_of_kind = |other: &&Subject| other.0 == subject.0;
+    if !counts.contains_key(&subject) && counts.keys().filter(is_of_kind).count() >= MAX_SUBJECTS {
+        return None;
+    }
+    Some(counts.entry(subject).or_default())
+}
+
 /// Searches by status, and a histogram of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SearchCounts(BTreeMap<u8, u64>);
@@ -70,6 +78,14 @@ impl SearchCounts {
         for (slot, count) in &other.0 {
             let sum = self.0.entry(*slot).or_default();
             *sum = sum.saturating_add(*count);
+        }
+    }
+
+    /// Counts a search. A refusal is no latency.
+    fn record(&mut self, status: Status, took: Duration) {
+        let is_measured = matches!(status, Status::Ok | Status::Timeout | Status::Late);
+        for slot in is_measured.then(|| bucket_of(took)).into_iter().chain([slot_of(status)]) {
+            *self.0.entry(slot).or_default() += 1;
         }
     }
 
@@ -92,12 +108,12 @@ impl SearchCounts {
 
     /// Searches of any status.
     pub fn searches(&self) -> u64 {
-        STATUSES.into_iter().map(|status| self.count_in(slot_of(status))).sum()
+        self.0.range(BUCKETS..).map(|(_, count)| count).sum()
     }
 
     /// Failures by status.
     pub fn errors(&self) -> Errors {
-        let count = |status| self.count_in(slot_of(status));
+        let count = |status| self.0.get(&slot_of(status)).copied().unwrap_or_default();
         Errors {
             timeout: count(Status::Timeout),
             unavailable: count(Status::Unavailable),
@@ -109,134 +125,79 @@ impl SearchCounts {
 
     /// A percentile in milliseconds, at most an eighth too high; `None` without latencies.
     pub fn percentile(&self, percent: u64) -> Option<u64> {
-        let buckets = || (0..BUCKETS).map(|bucket| (bucket, self.count_in(bucket)));
-        let total: u64 = buckets().map(|(_, count)| count).sum();
+        let buckets = self.0.range(..BUCKETS);
+        let total: u64 = buckets.clone().map(|(_, count)| count).sum();
         let mut left = (total * percent).div_ceil(100).max(1);
-        for (bucket, count) in buckets() {
-            if left <= count {
-                return Some(highest_of(bucket));
+        for (bucket, count) in buckets {
+            if left <= *count {
+                return Some(highest_of(*bucket));
             }
             left -= count;
         }
         None
     }
-
-    fn count_in(&self, slot: usize) -> u64 {
-        u8::try_from(slot).ok().and_then(|slot| self.0.get(&slot)).copied().unwrap_or_default()
-    }
 }
 
-fn slot_of(status: Status) -> usize {
-    BUCKETS + STATUSES.into_iter().take_while(|other| *other != status).count()
+fn slot_of(status: Status) -> u8 {
+    BUCKETS
+        + match status {
+            Status::Ok => 0,
+            Status::Timeout | Status::Late => 1,
+            Status::Unavailable => 2,
+            Status::Unauthorized => 3,
+            Status::Invalid => 4,
+            Status::Error => 5,
+        }
 }
 
-fn bucket_of(took: Duration) -> usize {
-    let millis = usize::try_from(took.as_millis()).unwrap_or(MAX_MILLIS).min(MAX_MILLIS);
-    if millis < STEPS {
-        return millis;
-    }
-    let octave = millis.ilog2() - STEPS.ilog2();
-    octave as usize * STEPS + (millis >> octave)
+fn bucket_of(took: Duration) -> u8 {
+    let millis = u64::try_from(took.as_millis()).unwrap_or(MAX_MILLIS).min(MAX_MILLIS);
+    let octave = millis.max(STEPS).ilog2() - STEPS.ilog2();
+    u8::try_from(u64::from(octave) * STEPS + (millis >> octave)).unwrap_or(BUCKETS - 1)
 }
 
 /// The most milliseconds of a bucket.
-fn highest_of(bucket: usize) -> u64 {
+fn highest_of(bucket: u8) -> u64 {
+    let bucket = u64::from(bucket);
     let octave = (bucket / STEPS).saturating_sub(1);
     let place = bucket - octave * STEPS;
-    (((place + 1) << octave) - 1) as u64
+    ((place + 1) << octave) - 1
 }
 
-/// Counts of a module or source in an hour.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HourlyCounts {
-    /// The tenant.
-    pub tenant_id: i64,
-    /// The start of the hour, epoch milliseconds.
-    pub at: i64,
-    /// Whether it is a module or a source.
-    pub kind: FigureSubject,
-    /// The id of the module or source.
-    pub id: String,
-    /// Its counts.
-    pub counts: SearchCounts,
-}
-
-struct Tally([AtomicU32; SLOTS]);
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self(array::from_fn(|_| AtomicU32::new(0)))
-    }
-}
-
-impl Tally {
-    /// A refusal is no latency.
-    fn add(&self, status: Status, took: Duration) {
-        let bucket = matches!(status, Status::Ok | Status::Timeout).then(|| bucket_of(took));
-        for slot in bucket.into_iter().chain([slot_of(status)]) {
-            if let Some(count) = self.0.get(slot) {
-                count.fetch_add(1, Relaxed);
-            }
-        }
-    }
-
-    fn counts(&self) -> SearchCounts {
-        let slots = (0..).zip(&self.0).map(|(slot, count)| (slot, count.load(Relaxed).into()));
-        SearchCounts(slots.filter(|(_, count)| *count > 0).collect())
-    }
-}
-
-/// The tallies of a tenant's hour by id.
-#[derive(Default)]
-struct Tallies {
-    modules: HashMap<String, Tally>,
-    sources: HashMap<String, Tally>,
-}
-
-impl Tallies {
-    fn of(&self, kind: FigureSubject) -> &HashMap<String, Tally> {
-        match kind {
-            FigureSubject::Module => &self.modules,
-            FigureSubject::Source => &self.sources,
-        }
-    }
-}
+/// A tenant, and the start of the hour in epoch milliseconds.
+type TenantHour = (i64, i64);
 
 #[derive(Default)]
 struct RecordedHours {
-    /// Tallies by tenant and start of the hour.
-    hours: HashMap<(i64, i64), Tallies>,
-    tallies: usize,
+    hours: BTreeMap<TenantHour, SubjectCounts>,
+    /// Subjects of all hours.
+    subjects: usize,
 }
 
 impl RecordedHours {
-    /// `None` where all bounds are reached.
-    fn tally(&mut self, tenant_id: i64, at: i64, kind: FigureSubject, id: &str) -> Option<&Tally> {
-        let hour = self.hours.entry((tenant_id, at)).or_default();
-        let tallies = match kind {
-            FigureSubject::Module => &mut hour.modules,
-            FigureSubject::Source => &mut hour.sources,
-        };
-        if !tallies.contains_key(id) {
-            if tallies.len() >= MAX_SUBJECTS || self.tallies >= MAX_TALLIES {
-                return None;
-            }
-            self.tallies += 1;
+    /// `None` where a bound is reached.
+    fn counts_of(&mut self, hour: TenantHour, subject: Subject) -> Option<&mut SearchCounts> {
+        let counts = self.hours.entry(hour).or_default();
+        let is_new = !counts.contains_key(&subject);
+        if is_new && self.subjects >= MAX_COUNTS {
+            return None;
         }
-        Some(tallies.entry(id.to_owned()).or_default())
+        let counts = counts_of(counts, subject)?;
+        self.subjects += usize::from(is_new);
+        Some(counts)
     }
 }
 
-/// Figures that are not stored yet. Searches of known modules and sources share a lock and allocate nothing.
+/// Figures that are not stored yet.
 pub struct Figures {
     clock: Arc<dyn Clock>,
-    recorded: RwLock<RecordedHours>,
+    recorded: Mutex<RecordedHours>,
 }
 
 impl Figures {
     /// Hours are those of `clock`.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, recorded: RwLock::default() }
+        Self { clock, recorded: Mutex::default() }
     }
 
     /// Counts an answer of a module, unless the search was refused.
@@ -256,58 +217,38 @@ impl Figures {
             Err(SearchFailure::Refused(Error::Internal(_))) => (Status::Error, &[] as &[_]),
             Err(SearchFailure::Refused(_)) => return,
         };
-        let at = self.clock.now().div_euclid(HOUR) * HOUR;
-        self.add(tenant_id, at, FigureSubject::Module, module, status, took);
-        for source in sources {
-            let took = Duration::from_millis(source.took_ms);
-            let status = if source.status == Status::Late { Status::Timeout } else { source.status };
-            self.add(tenant_id, at, FigureSubject::Source, &source.id, status, took);
-        }
-    }
-
-    fn add(&self, tenant_id: i64, at: i64, kind: FigureSubject, id: &str, status: Status, took: Duration) {
-        {
-            let recorded = self.recorded.read().unwrap_or_else(PoisonError::into_inner);
-            let hour = recorded.hours.get(&(tenant_id, at));
-            if let Some(tally) = hour.and_then(|hour| hour.of(kind).get(id)) {
-                tally.add(status, took);
-                return;
+        let hour = (tenant_id, self.clock.now().div_euclid(HOUR) * HOUR);
+        let mut recorded = self.lock();
+        let mut add = |kind, id: &str, status, took| {
+            if let Some(counts) = recorded.counts_of(hour, (kind, id.to_owned())) {
+                counts.record(status, took);
             }
-        }
-        let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(tally) = recorded.tally(tenant_id, at, kind, id) {
-            tally.add(status, took);
+        };
+        add(FigureSubject::Module, module, status, took);
+        for source in sources {
+            add(FigureSubject::Source, &source.id, source.status, Duration::from_millis(source.took_ms));
         }
     }
 
-    /// Takes all figures.
-    pub fn take(&self) -> Vec<HourlyCounts> {
-        let recorded = std::mem::take(&mut *self.recorded.write().unwrap_or_else(PoisonError::into_inner));
-        let hours = recorded.hours.into_iter().flat_map(|((tenant_id, at), Tallies { modules, sources })| {
-            let modules = modules.into_iter().map(|(id, tally)| (FigureSubject::Module, id, tally));
-            let sources = sources.into_iter().map(|(id, tally)| (FigureSubject::Source, id, tally));
-            modules.chain(sources).map(move |(kind, id, tally)| HourlyCounts {
-                tenant_id,
-                at,
-                kind,
-                id,
-                counts: tally.counts(),
-            })
-        });
-        hours.collect()
+    /// Takes all figures, by tenant and start of the hour.
+    pub fn take(&self) -> BTreeMap<TenantHour, SubjectCounts> {
+        std::mem::take(&mut *self.lock()).hours
     }
 
     /// Takes figures back that could not be stored.
-    pub fn put_back(&self, taken: &[HourlyCounts]) {
-        let mut recorded = self.recorded.write().unwrap_or_else(PoisonError::into_inner);
-        for HourlyCounts { tenant_id, at, kind, id, counts } in taken {
-            let Some(tally) = recorded.tally(*tenant_id, *at, *kind, id) else { continue };
-            for (slot, count) in &counts.0 {
-                if let Some(sum) = tally.0.get(usize::from(*slot)) {
-                    sum.fetch_add(u32::try_from(*count).unwrap_or(u32::MAX), Relaxed);
+    pub fn put_back(&self, taken: BTreeMap<TenantHour, SubjectCounts>) {
+        let mut recorded = self.lock();
+        for (hour, counts) in taken {
+            for (subject, counts) in counts {
+                if let Some(sum) = recorded.counts_of(hour, subject) {
+                    sum.add(&counts);
                 }
             }
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RecordedHours> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -322,23 +263,23 @@ mod tests {
         Figures::new(Arc::new(SystemClock))
     }
 
-    fn counts(taken: &[HourlyCounts], id: &str) -> SearchCounts {
-        taken.iter().find(|one| one.id == id).unwrap().counts.clone()
+    fn add(figures: &Figures, tenant_id: i64, id: &str, status: Status, millis: u64) {
+        let mut recorded = figures.lock();
+        if let Some(counts) = recorded.counts_of((tenant_id, 0), (FigureSubject::Source, id.to_owned())) {
+            counts.record(status, Duration::from_millis(millis));
+        }
     }
 
     #[test]
     fn figures_that_were_put_back_add_up_with_new_ones() {
         let figures = figures();
-        let add = |status, millis| {
-            figures.add(1, 0, FigureSubject::Source, "x", status, Duration::from_millis(millis));
-        };
-        add(Status::Ok, 10);
-        add(Status::Unavailable, 5_000);
-        let taken = figures.take();
-        assert_eq!(figures.take(), []);
-        figures.put_back(&taken);
-        add(Status::Timeout, 3_000);
-        let counts = counts(&figures.take(), "x");
+        add(&figures, 1, "x", Status::Ok, 10);
+        add(&figures, 1, "x", Status::Unavailable, 5_000);
+        let first = figures.take();
+        assert!(figures.take().is_empty());
+        figures.put_back(first);
+        add(&figures, 1, "x", Status::Timeout, 3_000);
+        let counts = &figures.take()[&(1, 0)][&(FigureSubject::Source, "x".to_owned())];
         assert_eq!(counts.searches(), 3);
         assert_eq!(counts.errors(), Errors { timeout: 1, unavailable: 1, ..Errors::default() });
         assert_eq!((counts.percentile(50), counts.percentile(99)), (Some(10), Some(3_071)));
@@ -348,24 +289,23 @@ mod tests {
     fn sources_of_an_hour_are_bounded() {
         let figures = figures();
         for number in 0..2 * MAX_SUBJECTS {
-            figures.add(1, 0, FigureSubject::Source, &number.to_string(), Status::Ok, Duration::ZERO);
+            add(&figures, 1, &number.to_string(), Status::Ok, 0);
         }
-        figures.add(1, 0, FigureSubject::Source, "7", Status::Ok, Duration::ZERO);
-        figures.add(2, 0, FigureSubject::Source, "7", Status::Ok, Duration::ZERO);
+        add(&figures, 1, "7", Status::Ok, 0);
+        add(&figures, 2, "7", Status::Ok, 0);
         let taken = figures.take();
-        assert_eq!(taken.len(), MAX_SUBJECTS + 1);
-        let of_first: Vec<_> = taken.into_iter().filter(|one| one.tenant_id == 1).collect();
-        assert_eq!(counts(&of_first, "7").searches(), 2);
+        assert_eq!((taken[&(1, 0)].len(), taken[&(2, 0)].len()), (MAX_SUBJECTS, 1));
+        assert_eq!(taken[&(1, 0)][&(FigureSubject::Source, "7".to_owned())].searches(), 2);
     }
 
     #[test]
     fn all_figures_are_bounded() {
         let figures = figures();
         for tenant_id in 0..50_000 {
-            figures.add(tenant_id, 0, FigureSubject::Module, "m", Status::Ok, Duration::ZERO);
+            add(&figures, tenant_id, "x", Status::Ok, 0);
         }
-        assert_eq!(figures.take().len(), MAX_TALLIES);
-        figures.add(1, 0, FigureSubject::Module, "m", Status::Ok, Duration::ZERO);
+        assert_eq!(figures.take().values().map(BTreeMap::len).sum::<usize>(), MAX_COUNTS);
+        add(&figures, 1, "x", Status::Ok, 0);
         assert_eq!(figures.take().len(), 1);
     }
 
@@ -376,14 +316,13 @@ mod tests {
         fn packed_counts_keep_every_search_with_close_percentiles(
             took in prop::collection::vec(0_u64..80_000, 1..200), percent in 1_u64..100,
         ) {
-            let figures = figures();
+            let mut counts = SearchCounts::default();
             for millis in &took {
-                figures.add(1, 0, FigureSubject::Module, "m", Status::Ok, Duration::from_millis(*millis));
+                counts.record(Status::Ok, Duration::from_millis(*millis));
             }
-            let counts = counts(&figures.take(), "m");
             prop_assert_eq!(&SearchCounts::unpack(&counts.pack()), &counts);
             prop_assert_eq!(counts.searches(), took.len() as u64);
-            let mut sorted: Vec<u64> = took.iter().map(|millis| (*millis).min(MAX_MILLIS as u64)).collect();
+            let mut sorted: Vec<u64> = took.iter().map(|millis| (*millis).min(MAX_MILLIS)).collect();
             sorted.sort_unstable();
             let rank = (took.len() * usize::try_from(percent).unwrap()).div_ceil(100).max(1);
             let exact = sorted[rank - 1];

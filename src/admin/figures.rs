@@ -11,32 +11,12 @@ use crate::{
     admin::AdminState,
     auth::extract::Identified,
     error::{Error, Result},
-    figures::{self, DAY, DAYS, DAYS_OF_HOURS, Span},
+    figures::{self, DAY, DAYS, DAYS_OF_HOURS, Step},
     http::{
         envelope::{Envelope, Refusals},
         extract::QueryParameters,
     },
 };
-
-/// The length of time of a point.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Step {
-    /// An hour.
-    #[default]
-    Hour,
-    /// A day, from midnight to midnight by UTC.
-    Day,
-}
-
-impl From<Step> for Span {
-    fn from(step: Step) -> Self {
-        match step {
-            Step::Hour => Self::Hour,
-            Step::Day => Self::Day,
-        }
-    }
-}
 
 /// The time of the figures.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -128,14 +108,14 @@ pub async fn show_figures(
     if from >= to {
         return Err(Error::bad_request("to: must be after from"));
     }
-    let from = Span::from(step).start_of(from);
+    let from = step.start_of(from);
     // A day more, for days of other time zones.
     if to.saturating_sub(from) > (days + 1) * DAY {
         return Err(Error::bad_request(format!(
             "from: must be at most {days} days before `to` with this step"
         )));
     }
-    let found = figures::list(state.store.reader(), caller.tenant.id, step.into(), from..to).await?;
+    let found = figures::list(state.store.reader(), caller.tenant.id, step, from..to).await?;
     let (mut modules, mut sources) = (Vec::new(), Vec::new());
     for ((kind, id), points) in found {
         match kind {

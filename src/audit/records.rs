@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::{
-    error::{Error, Result},
-    store::{Connection, FromRow, Store, Value, now_millis, sql},
+    error::Result,
+    store::{Connection, FromRow, Json, Store, Value, now_millis, sql},
 };
 
 const PORTION: u64 = 1_000;
@@ -35,14 +35,16 @@ pub struct Filter {
 }
 
 /// A stored audit record.
-#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, FromRow, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptDeed {
     /// Position; later records have larger ones.
+    #[sqlx(rename = "position")]
     pub id: i64,
     /// Time, epoch milliseconds.
     pub at: i64,
     /// The code of the tenant acted on, at that time.
+    #[sqlx(rename = "tenant_code")]
     pub tenant: Option<String>,
     /// The acting application; null for the command line.
     pub client_id: Option<String>,
@@ -56,20 +58,7 @@ pub struct KeptDeed {
     pub object_id: String,
     /// Details; never a secret.
     #[schema(value_type = Object)]
-    pub details: serde_json::Value,
-}
-
-#[derive(FromRow)]
-struct AuditRow {
-    position: i64,
-    at: i64,
-    tenant_code: Option<String>,
-    client_id: Option<String>,
-    user_id: Option<String>,
-    action: String,
-    object_kind: String,
-    object_id: String,
-    details: String,
+    pub details: Json<serde_json::Value>,
 }
 
 impl Filter {
@@ -114,8 +103,7 @@ pub async fn list(connection: &Connection, filter: Filter, limit: u64) -> Result
          FROM audit WHERE {condition} ORDER BY position DESC LIMIT ?"
     );
     values.push(limit.into());
-    let rows = sql(text, values).fetch_all::<AuditRow>(connection).await?;
-    rows.into_iter().map(KeptDeed::try_from).collect()
+    Ok(sql(text, values).fetch_all(connection).await?)
 }
 
 /// The number of records, or `most` if there are more.
@@ -126,24 +114,6 @@ pub async fn count(connection: &Connection, filter: Filter, most: u64) -> Result
     );
     values.push(most.into());
     Ok(sql(text, values).count(connection).await?)
-}
-
-impl TryFrom<AuditRow> for KeptDeed {
-    type Error = Error;
-
-    fn try_from(row: AuditRow) -> Result<Self> {
-        Ok(Self {
-            id: row.position,
-            at: row.at,
-            tenant: row.tenant_code,
-            client_id: row.client_id,
-            user_id: row.user_id,
-            action: row.action,
-            object_kind: row.object_kind,
-            object_id: row.object_id,
-            details: serde_json::from_str(&row.details).map_err(Error::internal)?,
-        })
-    }
 }
 
 /// Removes some records older than `keep_days`; 0 keeps all. Returns whether none is left.

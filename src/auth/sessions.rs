@@ -120,8 +120,8 @@ impl Sessions {
     /// Sessions with these settings.
     pub fn new(web: &Web, console: &Console) -> Self {
         Self {
-            idle: web.session_idle(),
-            life: web.session_life(),
+            idle: Duration::from_mins(web.session_idle_minutes.into()),
+            life: Duration::from_hours(web.session_hours.into()),
             operators: console.operators.iter().cloned().collect(),
             usage: Usage::for_sessions(),
         }

@@ -38,30 +38,6 @@ pub(super) struct ServerOptions {
     pub(super) indicated_e_code: Option<String>,
 }
 
-#[derive(Debug, thiserror::Error)]
-pub(super) enum SetupError {
-    #[error("--client-id or TRAWL_CLIENT_ID: is required")]
-    NoClientId,
-    #[error("--client-secret-file or TRAWL_CLIENT_SECRET: is required")]
-    NoSecret,
-    #[error("{option}: {path} holds no secret")]
-    EmptySecretFile { option: &'static str, path: PathBuf },
-    #[error("{option}: cannot read {path}: {source}")]
-    SecretFile { option: &'static str, path: PathBuf, source: std::io::Error },
-    #[error("{option}: {reason}")]
-    Credentials { option: &'static str, reason: &'static str },
-    #[error("{0}")]
-    Mapping(String),
-    #[error("--keys-listen: {0}")]
-    Keys(String),
-    #[error("--server: must be an http or https address, not {0}")]
-    Address(Url),
-    #[error("--indicated-e-code: must be plain text without line breaks")]
-    EnterpriseCode,
-    #[error("cannot build the HTTP client: {0}")]
-    Http(String),
-}
-
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CallError {
     /// 429 or 503 with `Retry-After`.
@@ -130,11 +106,13 @@ pub(super) struct ApiClient {
 }
 
 impl ApiClient {
-    pub(super) fn new(options: &ServerOptions) -> Result<Self, SetupError> {
-        let application =
-            options.client_id.clone().filter(|id| !id.is_empty()).ok_or(SetupError::NoClientId)?;
+    /// # Errors
+    /// A message that names the wrong option.
+    pub(super) fn new(options: &ServerOptions) -> Result<Self, String> {
+        let application = options.client_id.clone().filter(|id| !id.is_empty());
+        let application = application.ok_or("--client-id or TRAWL_CLIENT_ID: is required")?;
         let ("http" | "https", Some(host)) = (options.server.scheme(), options.server.host()) else {
-            return Err(SetupError::Address(options.server.clone()));
+            return Err(format!("--server: must be an http or https address, not {}", options.server));
         };
         let mut builder = reqwest::Client::builder()
             .connect_timeout(CONNECT_TIMEOUT)
@@ -147,10 +125,14 @@ impl ApiClient {
         }
         let mut enterprise = HeaderMap::new();
         if let Some(code) = &options.indicated_e_code {
-            enterprise.insert("indicated-e-code", code.parse().map_err(|_| SetupError::EnterpriseCode)?);
+            let code = code.parse();
+            let code = code.map_err(|_| "--indicated-e-code: must be plain text without line breaks")?;
+            enterprise.insert("indicated-e-code", code);
         }
         Ok(Self {
-            http: builder.build().map_err(|error| SetupError::Http(error_chain(&error)))?,
+            http: builder
+                .build()
+                .map_err(|error| format!("cannot build the HTTP client: {}", error_chain(&error)))?,
             server: options.server.clone(),
             application,
             secret: read_secret(options)?,
@@ -274,22 +256,20 @@ impl ApiClient {
     }
 }
 
-fn read_secret(options: &ServerOptions) -> Result<SecretString, SetupError> {
+fn read_secret(options: &ServerOptions) -> Result<SecretString, String> {
     match &options.client_secret_file {
         Some(path) => read_secret_file("--client-secret-file", path),
         None => config::client_secret()
             .and_then(|secret| trim_secret(secret.expose_secret()))
-            .ok_or(SetupError::NoSecret),
+            .ok_or_else(|| "--client-secret-file or TRAWL_CLIENT_SECRET: is required".to_owned()),
     }
 }
 
-pub(super) fn read_secret_file(option: &'static str, path: &Path) -> Result<SecretString, SetupError> {
-    let text = std::fs::read_to_string(path).map_err(|source| SetupError::SecretFile {
-        option,
-        path: path.to_owned(),
-        source,
-    })?;
-    trim_secret(&text).ok_or_else(|| SetupError::EmptySecretFile { option, path: path.to_owned() })
+pub(super) fn read_secret_file(option: &str, path: &Path) -> Result<SecretString, String> {
+    let shown = path.display();
+    let text =
+        std::fs::read_to_string(path).map_err(|error| format!("{option}: cannot read {shown}: {error}"))?;
+    trim_secret(&text).ok_or_else(|| format!("{option}: {shown} holds no secret"))
 }
 
 /// Editors and `echo` end a file with a line break.
@@ -391,20 +371,5 @@ mod tests {
         let client = ApiClient::new(&options).unwrap();
         assert!(!format!("{:?}", client.secret).contains("s3cret"));
         assert_eq!(client.address(&["v1", "a/b"]).as_str(), "http://127.0.0.1:1/base/v1/a%2Fb");
-    }
-
-    #[test]
-    fn wrong_options_are_reported() {
-        let mut options = ServerOptions {
-            server: "ftp://example.org".parse().unwrap(),
-            client_id: None,
-            client_secret_file: Some("/nonexistent/secret".into()),
-            indicated_e_code: None,
-        };
-        assert!(matches!(ApiClient::new(&options), Err(SetupError::NoClientId)));
-        options.client_id = Some("app".to_owned());
-        assert!(matches!(ApiClient::new(&options), Err(SetupError::Address(_))));
-        options.server = "http://127.0.0.1".parse().unwrap();
-        assert!(matches!(ApiClient::new(&options), Err(SetupError::SecretFile { .. })));
     }
 }

@@ -24,7 +24,7 @@ use url::Url;
 
 use self::person::PersonOptions;
 use super::{
-    client::{SetupError, read_secret_file},
+    client::read_secret_file,
     exit::{WRONG_USAGE, fail},
 };
 use crate::sandbox::{ProcessLimits, allow_processor_time, confine};
@@ -219,7 +219,7 @@ pub(super) async fn try_once(options: TryOptions) -> ExitCode {
         let (method, order) = (mapping::method(&entry), mapping::order(&entry));
         let (source, rules) =
             source_settings(&url, method, Some(entry), &options.access, &options.person).await?;
-        Ok::<_, SetupError>((source, order, rules))
+        Ok::<_, String>((source, order, rules))
     };
     let (source, order, rules) = match settings.await {
         Ok(settings) => settings,
@@ -270,7 +270,7 @@ pub(super) fn schema() -> ExitCode {
 }
 
 /// A mapping's own method and order count, unless options name others.
-async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), SetupError> {
+async fn check_settings(options: &CheckOptions) -> Result<(CheckSettings, AddressRules), String> {
     let entry = match &options.mapping {
         Some(file) => Some(mapping::read(file, acts_for_person(&options.access, &options.person))?),
         None => None,
@@ -305,7 +305,7 @@ async fn source_settings(
     entry: Option<GalleryEntry>,
     access: &AccessOptions,
     person: &PersonOptions,
-) -> Result<(SourceSettings, AddressRules), SetupError> {
+) -> Result<(SourceSettings, AddressRules), String> {
     let rules = AddressRules::allowing([Some(url), access.token_url.as_ref()].into_iter().flatten());
     let is_variable = entry.as_ref().is_some_and(|entry| entry.mapping.uses_person());
     let identity = person.identity(access.grant.into(), is_variable).await?;
@@ -328,10 +328,7 @@ async fn source_settings(
 }
 
 /// clap allows one kind of options.
-fn authentication(
-    options: &AccessOptions,
-    entry: Option<&GalleryEntry>,
-) -> Result<Authentication, SetupError> {
+fn authentication(options: &AccessOptions, entry: Option<&GalleryEntry>) -> Result<Authentication, String> {
     if let (Some(token_url), Some(client_id), Some(file)) =
         (&options.token_url, &options.client_id, &options.client_secret_file)
     {
@@ -368,7 +365,7 @@ fn authentication(
     Ok(Authentication::None)
 }
 
-fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> SetupError {
+fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> String {
     let option = match setting {
         "header" => "--api-key-header",
         "parameter" => "--api-key-parameter",
@@ -377,7 +374,7 @@ fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> Se
         "password" => "--password-file",
         _ => "--bearer-token-file",
     };
-    SetupError::Credentials { option, reason }
+    format!("{option}: {reason}")
 }
 
 fn parse_keyword(text: &str) -> Result<String, &'static str> {

@@ -92,7 +92,7 @@ fn sender(options: &ImportOptions, bar: ProgressBar) -> Result<Sender, String> {
     for file in &options.files {
         check_file(file)?;
     }
-    let client = ApiClient::new(&options.server).map_err(|error| error.to_string())?;
+    let client = ApiClient::new(&options.server)?;
     Ok(Sender::new(client, destination, bar))
 }
 

@@ -15,7 +15,10 @@ use super::{
     client::{ApiClient, CallError, ServerOptions},
     exit::{WRONG_USAGE, fail, show},
 };
-use crate::config::EngineKind;
+use crate::{
+    config::EngineKind,
+    indexer::{EngineHealth, IndexState},
+};
 
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -52,38 +55,6 @@ pub(super) struct MoveOptions {
     index: IndexOptions,
 }
 
-/// Part of the index's state; `--json` prints the whole.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct State {
-    engine: Engine,
-    documents: Option<u64>,
-    bytes: Option<u64>,
-    behind: i64,
-    ready: bool,
-    rebuilding: bool,
-    rebuild_failed: bool,
-    items_done: u64,
-    items_known: u64,
-    moving: Option<Moving>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Engine {
-    kind: EngineKind,
-    status: String,
-    message: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Moving {
-    to: EngineKind,
-    items_done: u64,
-    items_known: u64,
-    message: Option<String>,
-}
-
 impl IndexCommand {
     pub(super) async fn run(self) -> ExitCode {
         let options = match &self {
@@ -100,7 +71,7 @@ impl IndexCommand {
             Self::Move(options) => move_to(&client, options.to).await,
         };
         let is_whole = |state: &Value| {
-            parse(state).is_ok_and(|state| state.ready && state.engine.status != "unavailable")
+            parse(state).is_ok_and(|state| state.ready && state.engine.status != EngineHealth::Unavailable)
         };
         let shown = show(state, options.json, is_whole, print);
         if let (Self::Move(options), true) = (&self, shown == ExitCode::SUCCESS) {
@@ -145,7 +116,7 @@ async fn move_to(client: &ApiClient, to: EngineKind) -> Result<Value, String> {
 /// Shows the progress, in items and a message, until it ends.
 async fn wait(
     client: &ApiClient,
-    progress: impl Fn(&State) -> Option<(u64, u64, Option<String>)>,
+    progress: impl Fn(&IndexState) -> Option<(u64, u64, Option<String>)>,
 ) -> Result<Value, String> {
     let style = ProgressStyle::with_template("{wide_bar} {human_pos}/{human_len} items {msg}");
     let bar = ProgressBar::new(0).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -179,16 +150,17 @@ async fn call(client: &ApiClient, method: Method, path: &[&str], body: Bytes) ->
     data.ok_or_else(|| CallError::Unreadable("it has no data".to_owned()))
 }
 
-fn parse(state: &Value) -> Result<State, String> {
-    State::deserialize(state).map_err(|error| format!("the answer is not a trawl server's: {error}"))
+fn parse(state: &Value) -> Result<IndexState, String> {
+    IndexState::deserialize(state).map_err(|error| format!("the answer is not a trawl server's: {error}"))
 }
 
-fn print(state: &Value) {
-    let Ok(state) = parse(state) else { return };
+fn print(value: &Value) {
+    let Ok(state) = parse(value) else { return };
+    let status = value["engine"]["status"].as_str().unwrap_or_default();
     let number =
         |number: Option<u64>| number.map_or_else(|| "unknown".to_owned(), |number| number.to_string());
     let message = state.engine.message.map_or_else(String::new, |message| format!(": {message}"));
-    println!("engine     {} ({}{message})", state.engine.kind.name(), state.engine.status);
+    println!("engine     {} ({status}{message})", state.engine.kind.name());
     println!("documents  {}", number(state.documents));
     println!("bytes      {}", number(state.bytes));
     println!("behind     {} changes", state.behind);

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{net::TcpListener, signal::unix::SignalKind};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::exit::{WRONG_USAGE, fail};
@@ -203,23 +206,15 @@ fn write_address(data: &Path, address: SocketAddr) -> Result<(), String> {
 }
 
 async fn stop_signal() {
-    let interrupt = async {
-        if let Err(error) = tokio::signal::ctrl_c().await {
-            tracing::error!(%error, "cannot wait for Ctrl-C");
+    let received = async |kind, name: &'static str| match signal(kind) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(error) => {
+            tracing::error!(%error, "cannot wait for {name}");
             std::future::pending::<()>().await;
         }
     };
-    let terminate = async {
-        match tokio::signal::unix::signal(SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(error) => {
-                tracing::error!(%error, "cannot wait for SIGTERM");
-                std::future::pending::<()>().await;
-            }
-        }
-    };
     tokio::select! {
-        () = interrupt => {}
-        () = terminate => {}
+        () = received(SignalKind::interrupt(), "Ctrl-C") => {}
+        () = received(SignalKind::terminate(), "SIGTERM") => {}
     }
 }

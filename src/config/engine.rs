@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 use trawl_opensearch::{Client, Credentials};
 use url::Url;
 
+use super::is_plain_address;
+
 /// Full-text engine.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -119,9 +121,7 @@ impl OpenSearch {
 
     fn check(&self) -> Result<(), String> {
         for url in &self.urls {
-            let is_plain =
-                matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none();
-            if !is_plain {
+            if !is_plain_address(url) {
                 return Err(
                     "engine.opensearch.urls: must be http or https addresses without query and fragment"
                         .to_owned(),

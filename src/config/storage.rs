@@ -6,6 +6,8 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::is_plain_address;
+
 /// Contents of files.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -122,9 +124,6 @@ impl Storage {
         if !(1..=86_400).contains(&self.address_seconds) {
             return Err("storage.address_seconds: must be 1 to 86400".to_owned());
         }
-        if self.upload_hours == 0 {
-            return Err("storage.upload_hours: must be at least 1".to_owned());
-        }
         if !(1..=600).contains(&self.text_seconds) {
             return Err("storage.text_seconds: must be 1 to 600".to_owned());
         }
@@ -140,12 +139,7 @@ impl Storage {
         if s3.bucket.is_empty() {
             return Err("storage.s3.bucket: is required".to_owned());
         }
-        let is_address = |endpoint: &Url| {
-            matches!(endpoint.scheme(), "http" | "https")
-                && endpoint.query().is_none()
-                && endpoint.fragment().is_none()
-        };
-        if s3.endpoint.as_ref().is_some_and(|endpoint| !is_address(endpoint)) {
+        if s3.endpoint.as_ref().is_some_and(|endpoint| !is_plain_address(endpoint)) {
             return Err(
                 "storage.s3.endpoint: must be an http or https address without query and fragment".to_owned()
             );

@@ -6,6 +6,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer, Serialize};
 use url::Url;
 
+use super::is_plain_address;
+
 /// Export of spans by OTLP; disabled without an endpoint.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -54,10 +56,7 @@ impl Telemetry {
         let url = Url::parse(endpoint).ok().filter(|url| {
             // Secrets belong in the headers, which are masked.
             let is_bare = url.username().is_empty() && url.password().is_none();
-            matches!(url.scheme(), "http" | "https")
-                && is_bare
-                && url.query().is_none()
-                && url.fragment().is_none()
+            is_bare && is_plain_address(url)
         });
         let mut url = url.ok_or(
             "telemetry.endpoint: must be an http or https address without user name and query, such as \
@@ -144,16 +143,5 @@ mod tests {
             r#"{"headers": {"key": "hidden"}, "service_name": "x", "sample_ratio": 1}"#,
         );
         assert!(!read.unwrap_err().to_string().contains("hidden"));
-    }
-
-    #[test]
-    fn sample_ratio_is_between_0_and_1() {
-        for (ratio, is_good) in
-            [(0.0, true), (0.25, true), (1.0, true), (-0.1, false), (1.1, false), (f64::NAN, false)]
-        {
-            let telemetry = Telemetry { sample_ratio: ratio, ..Telemetry::default() };
-            assert_eq!(telemetry.check().is_ok(), is_good, "{ratio}");
-        }
-        assert!(Telemetry { service_name: " ".to_owned(), ..Telemetry::default() }.check().is_err());
     }
 }

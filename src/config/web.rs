@@ -1,7 +1,5 @@
 //! Pages, sessions and operators.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use crate::identity::tenant::check_code;
@@ -33,26 +31,11 @@ impl Default for Web {
 }
 
 impl Web {
-    /// Time until an idle session ends.
-    pub fn session_idle(&self) -> Duration {
-        Duration::from_mins(self.session_idle_minutes.into())
-    }
-
-    /// Longest lifetime of a session.
-    pub fn session_life(&self) -> Duration {
-        Duration::from_hours(self.session_hours.into())
-    }
-
     pub(super) fn check(&self) -> Result<(), String> {
-        if !self.tenant.is_empty() {
-            check_code(&self.tenant).map_err(|reason| format!("web.tenant: {reason}"))?;
+        if self.tenant.is_empty() {
+            return Ok(());
         }
-        let spans =
-            [("session_idle_minutes", self.session_idle_minutes), ("session_hours", self.session_hours)];
-        match spans.into_iter().find(|(_, span)| *span == 0) {
-            Some((name, _)) => Err(format!("web.{name}: must be at least 1")),
-            None => Ok(()),
-        }
+        check_code(&self.tenant).map_err(|reason| format!("web.tenant: {reason}"))
     }
 }
 
@@ -74,16 +57,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wrong_setting_is_named() {
+    fn wrong_tenant_is_named() {
         assert_eq!(Web::default().check(), Ok(()));
-        let wrong = |change: fn(&mut Web)| {
-            let mut web = Web::default();
-            change(&mut web);
-            web.check().unwrap_err()
-        };
-        assert!(wrong(|web| web.session_idle_minutes = 0).contains("web.session_idle_minutes"));
-        assert!(wrong(|web| web.session_hours = 0).contains("web.session_hours"));
-        assert!(wrong(|web| web.tenant = "a/b".to_owned()).contains("web.tenant"));
+        let wrong = Web { tenant: "a/b".to_owned(), ..Web::default() };
+        assert!(wrong.check().unwrap_err().contains("web.tenant"));
     }
 
     #[test]

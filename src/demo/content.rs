@@ -1,7 +1,5 @@
 //! Sample content; times are relative to the first start.
 
-use std::collections::BTreeSet;
-
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -35,10 +33,6 @@ impl<T> Aged<T> {
 
 pub(super) type AgedObjects = Vec<Aged<JsonObject>>;
 
-pub(super) fn departments() -> Result<AgedObjects, DemoError> {
-    read(include_str!("data/departments.jsonl"))
-}
-
 /// People; those of these logins have the password.
 ///
 /// The directory requires a `sex`; it is arbitrary here.
@@ -52,30 +46,6 @@ pub(super) fn users(logins: &[&str], password: &SecretString) -> Result<AgedObje
         }
     }
     Ok(users)
-}
-
-pub(super) fn articles(now: i64) -> Result<Vec<JsonObject>, DemoError> {
-    with_display_times(include_str!("data/articles.jsonl"), now)
-}
-
-pub(super) fn feeds(now: i64) -> Result<Vec<JsonObject>, DemoError> {
-    with_display_times(include_str!("data/feeds.jsonl"), now)
-}
-
-pub(super) fn contracts(now: i64) -> Result<Vec<JsonObject>, DemoError> {
-    with_display_times(include_str!("data/contracts.jsonl"), now)
-}
-
-pub(super) fn todos() -> Result<AgedObjects, DemoError> {
-    read(include_str!("data/todos.jsonl"))
-}
-
-pub(super) fn done_items() -> Result<AgedObjects, DemoError> {
-    read(include_str!("data/done.jsonl"))
-}
-
-pub(super) fn favorites() -> Result<AgedObjects, DemoError> {
-    read(include_str!("data/favorites.jsonl"))
 }
 
 /// A group and its robot's messages.
@@ -106,28 +76,7 @@ pub(super) struct DemoFile {
     pub(super) content: String,
 }
 
-/// Groups and folders, which people make themselves.
-pub(super) struct Works {
-    pub(super) groups: Vec<Aged<DemoGroup>>,
-    pub(super) folders: Vec<DemoFolder>,
-}
-
-impl Works {
-    pub(super) fn read() -> Result<Self, DemoError> {
-        Ok(Self {
-            groups: read(include_str!("data/groups.jsonl"))?,
-            folders: read(include_str!("data/folders.jsonl"))?,
-        })
-    }
-
-    /// Logins of the owners.
-    pub(super) fn owners(&self) -> BTreeSet<&str> {
-        let of_groups = self.groups.iter().map(|group| group.row.owner.as_str());
-        of_groups.chain(self.folders.iter().map(|folder| folder.owner.as_str())).collect()
-    }
-}
-
-fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
+pub(super) fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
     lines
         .lines()
         .filter(|line| !line.trim().is_empty())
@@ -137,7 +86,7 @@ fn read<T: DeserializeOwned>(lines: &str) -> Result<Vec<T>, DemoError> {
         .collect()
 }
 
-fn with_display_times(lines: &str, now: i64) -> Result<Vec<JsonObject>, DemoError> {
+pub(super) fn with_display_times(lines: &str, now: i64) -> Result<Vec<JsonObject>, DemoError> {
     let mut rows: AgedObjects = read(lines)?;
     for aged in &mut rows {
         let time = aged.time(now);

@@ -20,7 +20,6 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
-use url::Url;
 
 use super::content;
 use crate::{auth::secrets, time::rfc3339};
@@ -56,11 +55,12 @@ impl ContractSystem {
     pub(super) async fn start(now: i64, has_pages: bool) -> std::io::Result<Self> {
         let listener = TcpListener::bind((HOST, 0)).await?;
         let address = listener.local_addr()?;
-        let mut contracts = content::contracts(now).map_err(std::io::Error::other)?;
+        let mut contracts = content::with_display_times(include_str!("data/contracts.jsonl"), now)
+            .map_err(std::io::Error::other)?;
         contracts.sort_by_key(|contract| std::cmp::Reverse(contract["displayTime"].as_i64()));
         for contract in contracts.iter_mut().filter(|_| has_pages) {
             let path = format!("/contracts/{}", contract["id"].as_str().unwrap_or_default());
-            let lines = format!("[OpenUrl]\nurl={}", url(address, &path));
+            let lines = format!("[OpenUrl]\nurl=http://{address}{path}");
             contract.insert("action".to_owned(), json!({ "web": lines }).to_string().into());
         }
         let client_secret = secrets::generate().map_err(std::io::Error::other)?;
@@ -84,12 +84,9 @@ impl ContractSystem {
         Ok(Self { address, client_secret, stop, task })
     }
 
-    pub(super) fn search_url(&self) -> Url {
-        url(self.address, "/contracts/search")
-    }
-
-    pub(super) fn token_url(&self) -> Url {
-        url(self.address, "/oauth2/token")
+    /// The address of a path below the system.
+    pub(super) fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 
     pub(super) fn client_secret(&self) -> SecretString {
@@ -102,16 +99,6 @@ impl ContractSystem {
         self.task.abort();
         drop(self.task.await);
     }
-}
-
-fn url(address: SocketAddr, path: &str) -> Url {
-    let mut url =
-        Url::parse(&format!("http://{HOST}")).unwrap_or_else(|_| unreachable!("a constant address"));
-    url.set_path(path);
-    if url.set_port(Some(address.port())).is_err() {
-        unreachable!("an http address takes a port");
-    }
-    url
 }
 
 async fn issue_token(State(register): State<Arc<ContractRegister>>, headers: HeaderMap) -> Response {
@@ -186,13 +173,9 @@ async fn show(State(register): State<Arc<ContractRegister>>, Path(id): Path<Stri
     let Some(contract) = found else { return StatusCode::NOT_FOUND.into_response() };
     let day =
         rfc3339(contract["displayTime"].as_i64().unwrap_or_default()).chars().take(10).collect::<String>();
-    let mut environment = Environment::new();
-    // The template's extension enables escaping.
-    let page = environment
-        .add_template("contract.html", PAGE)
-        .and_then(|()| environment.get_template("contract.html"))
-        .and_then(|template| template.render(Serde(json!({ "contract": contract, "day": day }))));
-    match page {
+    let shown = Serde(json!({ "contract": contract, "day": day }));
+    // The name `.html` turns on escaping.
+    match Environment::new().render_named_str("contract.html", PAGE, shown) {
         Ok(page) => ([(header::CONTENT_SECURITY_POLICY, PAGE_POLICY)], Html(page)).into_response(),
         Err(error) => {
             tracing::error!(%error, "the demo's page of a contract cannot be written");

@@ -1,6 +1,6 @@
 //! Loads the sample content through the interfaces of applications and people.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use futures::future::{try_join_all, try_join3};
 use reqwest::Method;
@@ -10,7 +10,9 @@ use serde_json::{Value, json};
 use super::{
     DemoError, PEOPLE_WITH_PASSWORD, PERSON,
     client::DemoClient,
-    content::{self, Aged, AgedObjects, DemoFile, DemoFolder, DemoGroup, JsonObject, Works},
+    content::{
+        Aged, AgedObjects, DemoFile, DemoFolder, DemoGroup, JsonObject, read, users, with_display_times,
+    },
     history::{
         DEPARTMENTS, DONE_ITEMS, FAVORITES, FILE_VERSIONS, FILES, GROUPS, Kind, MESSAGES, PastRow, TODOS,
         USERS,
@@ -25,20 +27,26 @@ pub(super) async fn load(
 ) -> Result<Vec<PastRow>, DemoError> {
     let loader = Loader { server, now };
     let token = server.token(None).await?;
-    let departments = content::departments()?;
+    let departments = read(include_str!("data/departments.jsonl"))?;
     server.send(Method::PUT, "/v1/organizations/sync", &token, &objects(&departments)).await?;
-    let users = content::users(&PEOPLE_WITH_PASSWORD, password)?;
+    let users = users(&PEOPLE_WITH_PASSWORD, password)?;
     server.send(Method::PUT, "/v1/users/sync", &token, &objects(&users)).await?;
-    server.send(Method::PUT, "/v1/contents/article", &token, &content::articles(now)?).await?;
-    server.send(Method::PUT, "/v1/contents/feed", &token, &content::feeds(now)?).await?;
-    let todos = content::todos()?;
+    let articles = with_display_times(include_str!("data/articles.jsonl"), now)?;
+    server.send(Method::PUT, "/v1/contents/article", &token, &articles).await?;
+    let feeds = with_display_times(include_str!("data/feeds.jsonl"), now)?;
+    server.send(Method::PUT, "/v1/contents/feed", &token, &feeds).await?;
+    let todos = read(include_str!("data/todos.jsonl"))?;
     server.send(Method::POST, "/api/todo/batch_create", &token, &objects(&todos)).await?;
-    let done_items = content::done_items()?;
+    let done_items = read(include_str!("data/done.jsonl"))?;
     server.send(Method::POST, "/api/done/batch_create", &token, &objects(&done_items)).await?;
 
-    let works = Works::read()?;
-    let owners = works.owners().into_iter().chain([PERSON]);
-    let tokens = owners.map(async |login| Ok::<_, DemoError>((login, server.token(Some(login)).await?)));
+    let groups: Vec<Aged<DemoGroup>> = read(include_str!("data/groups.jsonl"))?;
+    let folders: Vec<DemoFolder> = read(include_str!("data/folders.jsonl"))?;
+    let of_groups = groups.iter().map(|group| group.row.owner.as_str());
+    let owners = of_groups.chain(folders.iter().map(|folder| folder.owner.as_str())).chain([PERSON]);
+    let owners: BTreeSet<&str> = owners.collect();
+    let tokens =
+        owners.into_iter().map(async |login| Ok::<_, DemoError>((login, server.token(Some(login)).await?)));
     let tokens: HashMap<&str, SecretString> = try_join_all(tokens).await?.into_iter().collect();
     let token_of = |login: &str| {
         tokens
@@ -46,9 +54,9 @@ pub(super) async fn load(
             .ok_or_else(|| DemoError::Content(format!("{login} owns something but has no token")))
     };
     let groups =
-        works.groups.iter().map(async |group| loader.create_group(token_of(&group.row.owner)?, group).await);
+        groups.iter().map(async |group| loader.create_group(token_of(&group.row.owner)?, group).await);
     let folders =
-        works.folders.iter().map(async |folder| loader.create_folder(token_of(&folder.owner)?, folder).await);
+        folders.iter().map(async |folder| loader.create_folder(token_of(&folder.owner)?, folder).await);
     let (favorites, groups, folders) =
         try_join3(loader.add_favorites(token_of(PERSON)?), try_join_all(groups), try_join_all(folders))
             .await?;
@@ -83,7 +91,7 @@ impl Loader<'_> {
     }
 
     async fn add_favorites(self, token: &SecretString) -> Result<AgedObjects, DemoError> {
-        let favorites = content::favorites()?;
+        let favorites: AgedObjects = read(include_str!("data/favorites.jsonl"))?;
         for favorite in &favorites {
             self.server.post("/v1/favorites", token, &favorite.row).await?;
         }

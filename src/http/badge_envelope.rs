@@ -70,13 +70,6 @@ pub struct DatedFailure {
     pub date: String,
 }
 
-impl From<FailureEnvelope> for DatedFailure {
-    fn from(failure: FailureEnvelope) -> Self {
-        let FailureEnvelope { code, message, data, date } = failure;
-        Self { code, message, data, date: rfc3339(date) }
-    }
-}
-
 /// The failures of each of these operations; see `Refusals`.
 #[derive(utoipa::IntoResponses)]
 pub enum DatedRefusals {
@@ -118,8 +111,10 @@ pub fn covers(path: &str) -> bool {
 
 /// Rewrites a failure to the badge envelope.
 pub async fn rewrite(mut response: Response) -> Response {
-    let Some(failure) = response.extensions_mut().remove::<FailureEnvelope>() else { return response };
-    let body = json(response.status(), &DatedFailure::from(failure)).into_body();
-    *response.body_mut() = body;
+    let Some(FailureEnvelope { code, message, data, date }) = response.extensions_mut().remove() else {
+        return response;
+    };
+    let failure = DatedFailure { code, message, data, date: rfc3339(date) };
+    *response.body_mut() = json(response.status(), &failure).into_body();
     response
 }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::timeout,
@@ -28,7 +28,7 @@ const TIMEOUT: Duration = Duration::from_secs(20);
 const BUSY_FOR: Duration = Duration::from_secs(5);
 
 /// The state of the full-text index.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexState {
     /// The engine that answers searches.
@@ -62,7 +62,7 @@ pub struct IndexState {
 }
 
 /// A full-text engine and its health.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct EngineStatus {
     /// The engine.
     pub kind: EngineKind,
@@ -73,7 +73,7 @@ pub struct EngineStatus {
 }
 
 /// How well an engine can answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum EngineHealth {
     /// Every part of the index is there.
@@ -85,7 +85,7 @@ pub enum EngineHealth {
 }
 
 /// A move of the index to another engine.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Move {
     /// The engine that will answer searches.
@@ -101,7 +101,7 @@ pub struct Move {
 }
 
 /// Time until changes are found, in milliseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct FreshnessMillis {
     /// The median over the batches.
     pub p50: u64,

@@ -16,10 +16,10 @@ use trawl_opensearch::{GenerationProgress, OpenSearch, OpenSearchIndexes, Shared
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
-    context::{Context, Outputs},
     follower::Follower,
     rebuild::RebuildScan,
     rebuild_request::{Ask, Refusal, pass_on},
+    run::{Context, Outputs},
 };
 use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lease, store::Store};
 

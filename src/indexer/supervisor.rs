@@ -9,12 +9,15 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    context::{Context, Outputs},
     progress::{Announcer, Freshness},
     rebuild_request::{Ask, pass_on},
-    run::EngineRun,
+    run::{Context, EngineRun, Outputs},
 };
-use crate::{config::EngineKind, error::Error, index_progress::Progress};
+use crate::{
+    config::EngineKind,
+    error::{Error, Result},
+    index_progress::Progress,
+};
 
 /// Time for the target of a move to follow the last changes.
 ///
@@ -24,14 +27,7 @@ const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 /// A request of an operator.
 pub(super) enum Command {
     Rebuild(Ask),
-    Move(EngineKind, oneshot::Sender<Result<(), MoveRefusal>>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MoveRefusal {
-    UnderWay,
-    There,
-    NoCluster,
+    Move(EngineKind, oneshot::Sender<Result<()>>),
 }
 
 /// The engines that run.
@@ -48,16 +44,6 @@ pub(super) struct Supervisor {
     commands: mpsc::Receiver<Command>,
     engines: watch::Sender<Engines>,
     stop: CancellationToken,
-}
-
-impl From<MoveRefusal> for Error {
-    fn from(refusal: MoveRefusal) -> Self {
-        Self::conflict(match refusal {
-            MoveRefusal::UnderWay => "the index is being moved already",
-            MoveRefusal::There => "to: this engine answers searches already",
-            MoveRefusal::NoCluster => "to: engine.opensearch.urls is not set on this server",
-        })
-    }
 }
 
 impl Supervisor {
@@ -96,27 +82,27 @@ impl Supervisor {
             Command::Rebuild(ask) => pass_on(ask, &self.searched.asks),
             Command::Move(to, answer) => match self.refusal(to) {
                 Some(refusal) => {
-                    let _gone = answer.send(Err(refusal));
+                    let _gone = answer.send(Err(Error::conflict(refusal)));
                 }
                 None => self.begin_move(to, answer).await,
             },
         }
     }
 
-    fn refusal(&self, to: EngineKind) -> Option<MoveRefusal> {
+    fn refusal(&self, to: EngineKind) -> Option<&'static str> {
         if self.target.is_some() {
-            Some(MoveRefusal::UnderWay)
+            Some("the index is being moved already")
         } else if to == self.searched.kind {
-            Some(MoveRefusal::There)
+            Some("to: this engine answers searches already")
         } else if to == EngineKind::OpenSearch && self.context.cluster.is_none() {
-            Some(MoveRefusal::NoCluster)
+            Some("to: engine.opensearch.urls is not set on this server")
         } else {
             None
         }
     }
 
     /// Answers before the target is opened, which may take long.
-    async fn begin_move(&mut self, to: EngineKind, answer: oneshot::Sender<Result<(), MoveRefusal>>) {
+    async fn begin_move(&mut self, to: EngineKind, answer: oneshot::Sender<Result<()>>) {
         let announcer = Announcer::new(self.context.rows.store.commits(), Freshness::default());
         let progress = announcer.subscribe();
         let outputs = Outputs { served: Arc::default(), announcer };

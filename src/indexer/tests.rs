@@ -4,7 +4,7 @@ mod log;
 mod rebuilds;
 mod recovery;
 
-use std::{fs, path::Path};
+use std::fs;
 
 use futures::future::join_all;
 use tempfile::TempDir;
@@ -57,18 +57,6 @@ async fn put(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
         })
     });
     written.await.unwrap();
-}
-
-async fn remove(store: &Store, tenant: i64, id: &'static str) {
-    let removed = store.write(move |transaction| {
-        Box::pin(async move {
-            let values = [tenant.into(), id.into()];
-            sql("DELETE FROM contents WHERE tenant_id = ? AND id = ?", values).execute(transaction).await?;
-            transaction.record_change(tenant, "article", id);
-            Ok(())
-        })
-    });
-    removed.await.unwrap();
 }
 
 async fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
@@ -129,7 +117,7 @@ async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc
         cluster: None,
         own_indexes: Vec::new(),
         followed: Followed::default(),
-        _lock: DataLock::take(directory).unwrap(),
+        _lock: lock(directory).unwrap(),
     };
     let served = Arc::new(ServedIndex::default());
     let announcer = Announcer::new(store.commits(), Freshness::default());

@@ -2,7 +2,7 @@
 //!
 //! A row may become invalid by another master key or other server settings.
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{borrow::Cow, time::Duration};
 
 use secrecy::{ExposeSecret, SecretString};
 use trawl_connectors::{
@@ -43,7 +43,8 @@ pub struct SourcePolicy {
     pub assertions: Option<Assertions>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {reason}")]
 pub(super) struct InvalidSettings {
     field: Cow<'static, str>,
     reason: String,
@@ -69,12 +70,6 @@ impl From<MappingError> for InvalidSettings {
     fn from(MappingError { field, message, .. }: MappingError) -> Self {
         let field = if field == WHOLE_MAPPING { field } else { format!("{WHOLE_MAPPING}.{field}") };
         Self { field: field.into(), reason: message }
-    }
-}
-
-impl fmt::Display for InvalidSettings {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}: {}", self.field, self.reason)
     }
 }
 

@@ -68,21 +68,3 @@ impl SharedSettings {
         differing.map_or(Ok(()), Err)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn differing_setting_is_named_with_both_values() {
-        let own =
-            SharedSettings::new([("public_url", "http://one".to_owned()), ("storage.kind", "s3".to_owned())]);
-        assert_eq!(own.compare("b", &own.0), Ok(()));
-        let other = SharedSettings::new([("public_url", "http://two".to_owned())]);
-        let refused = own.compare("b", &other.0).unwrap_err().to_string();
-        assert_eq!(
-            refused,
-            "public_url: is http://one, but the running replica b has http://two; replicas must agree on it"
-        );
-    }
-}

@@ -32,10 +32,6 @@ pub(crate) fn compression(magic: &[u8]) -> Compression {
     }
 }
 
-pub(crate) fn byte_order_mark(head: &[u8]) -> usize {
-    if head.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
-}
-
 /// Detects the format of an inflated input without byte order mark.
 pub(crate) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {

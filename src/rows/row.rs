@@ -47,13 +47,29 @@ impl RowFields {
     ///
     /// Empty strings and nulls are absent.
     pub(crate) fn take_text(&mut self, names: &[&str]) -> Result<Option<String>, String> {
+        self.take_as_text(names, "text", |value| value.is_number() || value.is_boolean())
+    }
+
+    pub(crate) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
+        let is_integer = |value: &Value| value.is_i64() || value.is_u64();
+        let id = self.take_as_text(names, "text or an integer", is_integer)?;
+        id.ok_or_else(|| format!("{}: is required", names.join(" or ")))
+    }
+
+    /// Takes a string, or another value that `is_fit`.
+    fn take_as_text(
+        &mut self,
+        names: &[&str],
+        expected: &str,
+        is_fit: impl Fn(&Value) -> bool,
+    ) -> Result<Option<String>, String> {
         for name in names {
             match self.0.remove(*name) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(text)) if text.is_empty() => {}
                 Some(Value::String(text)) => return Ok(Some(text)),
-                Some(value @ (Value::Number(_) | Value::Bool(_))) => return Ok(Some(value.to_string())),
-                Some(other) => return Err(wrong_type(name, "text", &other)),
+                Some(value) if is_fit(&value) => return Ok(Some(value.to_string())),
+                Some(other) => return Err(wrong_type(name, expected, &other)),
             }
         }
         Ok(None)
@@ -84,19 +100,6 @@ impl RowFields {
             Some(Value::Bool(value)) => Ok(Some(value)),
             Some(other) => Err(wrong_type(name, "true or false", &other)),
         }
-    }
-
-    pub(crate) fn take_id(&mut self, names: &[&str]) -> Result<String, String> {
-        for name in names {
-            match self.0.remove(*name) {
-                None | Some(Value::Null) => {}
-                Some(Value::String(text)) if text.is_empty() => {}
-                Some(Value::String(text)) => return Ok(text),
-                Some(Value::Number(number)) if !number.is_f64() => return Ok(number.to_string()),
-                Some(other) => return Err(wrong_type(name, "text or an integer", &other)),
-            }
-        }
-        Err(format!("{}: is required", names.join(" or ")))
     }
 
     /// Takes `action`, or makes one that opens `url` or `link`.

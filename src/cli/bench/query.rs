@@ -33,10 +33,6 @@ pub(super) fn checksum(queries: &[Query]) -> String {
 }
 
 impl Query {
-    fn from_keyword(keyword: &str) -> Self {
-        Self { keyword: keyword.to_owned(), ..Self::default() }
-    }
-
     pub(super) fn parameters(&self) -> String {
         let number = |value: Option<i64>| value.map(|value| value.to_string());
         let texts = [
@@ -81,7 +77,7 @@ pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) ->
             json::read(line.as_bytes())
                 .map_err(|error| at(&error.replace(" at line 1, column", " at column")))?
         } else {
-            Query::from_keyword(line)
+            Query { keyword: line.to_owned(), ..Query::default() }
         };
         if query.keyword.trim().is_empty() {
             return Err(at(&"keyword: must not be blank"));

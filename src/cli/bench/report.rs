@@ -138,15 +138,6 @@ mod tests {
     }
 
     #[test]
-    fn comparison_shows_both_runs() {
-        let (before, after) = (results(4.0, 100.0, 0), results(8.0, 100.0, 0));
-        let comparison = Comparison::of(&before, &after, Some(10.0));
-        let page = render_comparison(&before, &after, &comparison).unwrap();
-        assert_eq!(page.matches("<figure>").count(), 1);
-        assert!(page.contains("+100.0 %") && page.contains("search p99Ms: 8.000, before 4.000"), "{page}");
-    }
-
-    #[test]
     fn empty_run_has_report_without_charts() {
         let mut results = results(4.0, 100.0, 0);
         results.operations.clear();

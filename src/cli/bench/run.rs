@@ -36,8 +36,7 @@ pub(super) enum BenchError {
 }
 
 pub(super) async fn run(options: &Arc<RunOptions>) -> Result<Results, BenchError> {
-    let client =
-        Arc::new(ApiClient::new(&options.server).map_err(|error| BenchError::WrongUsage(error.to_string()))?);
+    let client = Arc::new(ApiClient::new(&options.server).map_err(BenchError::WrongUsage)?);
     let mut queries = read_queries(options).map_err(BenchError::WrongUsage)?;
     query::arrange(&mut queries, options.seed);
     let connections =

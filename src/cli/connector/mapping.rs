@@ -11,11 +11,11 @@ use trawl_connectors::{
 };
 use url::Url;
 
-use crate::{cli::client::SetupError, sandbox::this_program};
+use crate::sandbox::this_program;
 
 /// An existing file goes before a name of the gallery. `acts_for_person` takes its headers of people.
-pub(super) fn read(file: &Path, acts_for_person: bool) -> Result<GalleryEntry, SetupError> {
-    let failed = |reason: String| SetupError::Mapping(format!("{}: {reason}", file.display()));
+pub(super) fn read(file: &Path, acts_for_person: bool) -> Result<GalleryEntry, String> {
+    let failed = |reason: String| format!("{}: {reason}", file.display());
     let name = file.to_str().unwrap_or_default();
     let text = match fs::read_to_string(file) {
         Ok(text) => text,
@@ -31,9 +31,9 @@ pub(super) fn read(file: &Path, acts_for_person: bool) -> Result<GalleryEntry, S
     Ok(entry)
 }
 
-pub(super) fn address(entry: &GalleryEntry) -> Result<Url, SetupError> {
+pub(super) fn address(entry: &GalleryEntry) -> Result<Url, String> {
     let address = entry.address.parse();
-    address.map_err(|_| SetupError::Mapping("address: must be an absolute address, or give --url".to_owned()))
+    address.map_err(|_| "address: must be an absolute address, or give --url".to_owned())
 }
 
 pub(super) fn method(entry: &GalleryEntry) -> Method {
@@ -44,23 +44,22 @@ pub(super) fn order(entry: &GalleryEntry) -> DeclaredOrder {
     if entry.order == "time" { DeclaredOrder::Time } else { DeclaredOrder::Relevance }
 }
 
-pub(super) async fn compile(entry: GalleryEntry) -> Result<MappedCalls, SetupError> {
-    let failed = |reason: String| SetupError::Mapping(format!("mapping: {reason}"));
+pub(super) async fn compile(entry: GalleryEntry) -> Result<MappedCalls, String> {
+    let failed = |reason: String| format!("mapping: {reason}");
     let pool = InterpreterPool::new(this_program().map_err(|error| failed(error.to_string()))?);
     pool.compile(&entry.mapping).await.map_err(|error| failed(error.to_string()))?;
     Ok(MappedCalls::new(entry.mapping, pool))
 }
 
-pub(super) fn print_list() -> Result<(), SetupError> {
+pub(super) fn print_list() -> Result<(), String> {
     let written = gallery()
         .iter()
         .try_for_each(|entry| writeln!(io::stdout(), "{:18} {}: {}", entry.id, entry.name, entry.about));
-    written.map_err(|error| SetupError::Mapping(error.to_string()))
+    written.map_err(|error| error.to_string())
 }
 
-pub(super) fn print(name: &str) -> Result<(), SetupError> {
-    let unknown =
-        || SetupError::Mapping(format!("{name}: is not in the gallery; `trawl connector gallery` lists it"));
+pub(super) fn print(name: &str) -> Result<(), String> {
+    let unknown = || format!("{name}: is not in the gallery; `trawl connector gallery` lists it");
     let file = gallery_file(name).ok_or_else(unknown)?;
-    write!(io::stdout(), "{file}").map_err(|error| SetupError::Mapping(error.to_string()))
+    write!(io::stdout(), "{file}").map_err(|error| error.to_string())
 }

@@ -211,10 +211,5 @@ mod tests {
         let skipped = |case: &&TestCase| matches!(case.status, TestCaseStatus::Skipped { .. });
         let cases = &read.test_suites[0].test_cases;
         assert_eq!((read.test_suites[0].failures, cases.iter().filter(skipped).count()), (1, 2));
-        assert!(
-            write_junit(&report(), Path::new("/nonexistent/report.xml"))
-                .unwrap_err()
-                .contains("/nonexistent")
-        );
     }
 }

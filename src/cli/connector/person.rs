@@ -14,10 +14,7 @@ use trawl_connectors::{
     Grant, KnownPerson, SourceError, SourceIdentity,
 };
 
-use crate::{
-    auth::{assertions::sign_alone, signing_keys::KeyPair},
-    cli::client::SetupError,
-};
+use crate::auth::{assertions::sign_alone, signing_keys::KeyPair};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct PersonOptions {
@@ -77,18 +74,16 @@ impl PersonOptions {
         &self,
         grant: Grant,
         is_variable: bool,
-    ) -> Result<Option<SourceIdentity>, SetupError> {
+    ) -> Result<Option<SourceIdentity>, String> {
         let Some(id) = &self.person else { return Ok(None) };
         // Else the source learns of the person by their token, or from the mapping.
         let takes_assertion = !grant.is_of_people() && (!is_variable || self.assertion_header.is_some());
         let header = takes_assertion.then(|| {
             AssertionHeader::new(self.assertion_header.as_deref().unwrap_or(DEFAULT_ASSERTION_HEADER))
         });
-        let header = header.transpose().map_err(|invalid| SetupError::Credentials {
-            option: "--assertion-header",
-            reason: invalid.reason,
-        })?;
-        let (key, _) = KeyPair::generate().map_err(|error| SetupError::Keys(error.message))?;
+        let header =
+            header.transpose().map_err(|invalid| format!("--assertion-header: {}", invalid.reason))?;
+        let (key, _) = KeyPair::generate().map_err(|error| format!("--keys-listen: {}", error.message))?;
         let signs = takes_assertion || grant.is_of_people();
         let issuer = if signs { self.publish(&key).await? } else { String::new() };
         let person = KnownPerson {
@@ -106,9 +101,9 @@ impl PersonOptions {
     }
 
     /// Serves the key; returns the issuer.
-    async fn publish(&self, key: &KeyPair) -> Result<String, SetupError> {
+    async fn publish(&self, key: &KeyPair) -> Result<String, String> {
         let published = JwkSet { keys: vec![key.public().clone()] };
-        let failed = |error: std::io::Error| SetupError::Keys(format!("{}: {error}", self.keys_listen));
+        let failed = |error: std::io::Error| format!("--keys-listen: {}: {error}", self.keys_listen);
         let listener = TcpListener::bind(self.keys_listen).await.map_err(failed)?;
         let issuer = format!("http://{}", listener.local_addr().map_err(failed)?);
         eprintln!("The key of assertions: {issuer}/jwks");

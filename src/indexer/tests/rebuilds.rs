@@ -26,34 +26,6 @@ async fn rebuilt_items_are_found_at_once_with_progress() {
 }
 
 #[tokio::test]
-async fn changes_during_a_rebuild_are_found() {
-    let directory = tempfile::tempdir().unwrap();
-    let (store, tenant) = store(directory.path(), ITEMS).await;
-    let (mut follower, served) = steps(&store, directory.path(), false).await;
-    follower.prepare().await.unwrap();
-    follower.continue_scan().await.unwrap();
-    remove(&store, tenant, "id00001").await;
-    remove(&store, tenant, "id02400").await;
-    put(&store, tenant, ITEMS..ITEMS + 50).await;
-    let stop = follower.stop.clone();
-    let task = tokio::spawn(follower.run());
-    let position = *store.positions().borrow();
-    let level = async {
-        loop {
-            let (total, lacking) = found(&served, tenant).await;
-            if lacking.is_none() && total == ITEMS as u64 + 48 {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    tokio::time::timeout(Duration::from_mins(1), level).await.unwrap();
-    assert_eq!(position, *store.positions().borrow());
-    stop.cancel();
-    task.await.unwrap();
-}
-
-#[tokio::test]
 async fn requested_rebuild_serves_the_old_index_until_replaced() {
     let (directory, store, tenant) = filled(ITEMS).await;
     let (mut follower, served) = steps(&store, directory.path(), true).await;

@@ -1,6 +1,7 @@
 //! Rules of the module, and single items for operators.
 
 use serde::Serialize;
+use trawl_search::ModuleDirectory as _;
 
 use super::{
     ContentsState,

@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use trawl_macros::operation;
 
-use super::{InsightsState, rules, service};
+use super::{InsightsState, repo::KeywordRow, rules, service};
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
@@ -60,7 +60,8 @@ pub async fn report_search(
     if caller.tenant.search_insights
         && let Some(keyword) = rules::countable(&keyword)
     {
-        let search = service::Finished { keyword, found, is_opened: form.opened.is_some() };
+        let (without_results, openings) = ((!found).into(), form.opened.is_some().into());
+        let search = KeywordRow { keyword, searches: 1, without_results, openings, people: 0 };
         service::count(&state, &caller, search).await?;
     }
     Ok(Envelope::of(()))

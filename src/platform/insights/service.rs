@@ -22,17 +22,6 @@ pub const WEEKS: i64 = 12;
 /// Keywords of each list.
 const LISTED: usize = 50;
 
-/// A search that a person finished.
-#[derive(Clone, Debug)]
-pub struct Finished {
-    /// Keyword as it is counted.
-    pub keyword: String,
-    /// Whether anything was found.
-    pub found: bool,
-    /// Whether an item was opened.
-    pub is_opened: bool,
-}
-
 /// A keyword that at least three people looked for in one week.
 ///
 /// Weeks with fewer people do not count.
@@ -63,8 +52,8 @@ pub struct Insights {
     pub never_opened: Vec<KeywordInsight>,
 }
 
-/// Counts a search of a tenant that agreed.
-pub async fn count(state: &InsightsState, caller: &Caller, search: Finished) -> Result<()> {
+/// Counts a search of a tenant that agreed, with the person who finished it.
+pub(super) async fn count(state: &InsightsState, caller: &Caller, search: KeywordRow) -> Result<()> {
     let (tenant_id, week) = (caller.tenant.id, week_of(state.clock.now()));
     let person = caller.user.as_ref().map(|user| user.person.user_id.clone());
     let mut salt = [0; 16];
@@ -77,14 +66,7 @@ pub async fn count(state: &InsightsState, caller: &Caller, search: Finished) -> 
             }
             let salt = repo::salt(transaction, tenant_id, week, salt).await?;
             let people = person.zip(salt).map_or(0, |(person, salt)| bit_of(&person, &salt));
-            let added = KeywordRow {
-                keyword: search.keyword,
-                searches: 1,
-                without_results: (!search.found).into(),
-                openings: search.is_opened.into(),
-                people,
-            };
-            Ok(repo::add(transaction, tenant_id, week, added).await?)
+            Ok(repo::add(transaction, tenant_id, week, KeywordRow { people, ..search }).await?)
         })
     });
     job.await

@@ -165,8 +165,9 @@ pub(in crate::registry) async fn put(
     Ok(())
 }
 
-pub(in crate::registry) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<bool> {
+pub(in crate::registry) async fn remove(transaction: &Transaction, tenant_id: i64, id: &str) -> Result<()> {
     let statement =
         sql("DELETE FROM search_sources WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);
-    Ok(statement.execute(transaction).await? > 0)
+    statement.execute(transaction).await?;
+    Ok(())
 }

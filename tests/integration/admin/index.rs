@@ -94,21 +94,6 @@ async fn searches_stay_complete_during_a_single_rebuild() {
 }
 
 #[tokio::test]
-async fn rebuild_resumes_after_a_restart() {
-    let (app, acme, operator) = filled(ITEMS).await;
-    operator.caller.post_empty(REBUILD).await.ok();
-    let app = app.restart().await;
-    let [acme, operator] = [acme, operator].map(|application| app.caller(&application.caller.token));
-    assert_eq!(index(&operator).await["rebuilding"], true);
-    operator.post_empty(REBUILD).await.fails(409, "being rebuilt already");
-    let mut progress = app.app.index_progress.clone();
-    progress.wait_for(|progress| progress.caught_up).await.unwrap();
-    until_rebuilt(&operator, &acme, ITEMS as u64).await;
-    app.wait_for_rebuild().await;
-    assert_eq!(index(&operator).await["documents"], ITEMS);
-}
-
-#[tokio::test]
 async fn writes_during_a_rebuild_are_all_found() {
     let (app, acme, operator) = filled(300).await;
     let writing = async {

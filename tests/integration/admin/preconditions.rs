@@ -113,15 +113,19 @@ async fn change_with_an_outdated_tag_is_refused_and_changes_nothing() {
         let now = operator.get(&path).await.ok();
         assert_eq!(tag(&now), second, "{path}: the tag of the PUT is not that of the GET");
 
-        let outdated = [first.as_str(), "\"\"", "\"x\", \"y\""];
+        let outdated = [first.as_str(), "", "\"\"", "\"x\", \"y\""];
         for outdated in outdated {
             put_if(&operator, &path, outdated, &other).await.fails(412, "If-Match: ");
             assert_eq!(operator.get(&path).await.ok().data(), now.data(), "{path}");
         }
-        put_if(&operator, &path, "no quotes", &other).await.fails(400, "If-Match: ");
+        for malformed in ["no quotes", "\"", "w/\"x\"", "\"a\"b\"", "\"a\" \"b\""] {
+            put_if(&operator, &path, malformed, &other).await.fails(400, "If-Match: ");
+        }
         let list = format!("{first}, W/{second}");
         let third = tag(&put_if(&operator, &path, &list, &other).await.ok());
         put_if(&operator, &path, "*", &body).await.ok();
+        let lines = operator.request(Method::PUT, &path).header("if-match", "\"x\"");
+        send(lines.header("if-match", tag(&operator.get(&path).await.ok())).json(&body)).await.ok();
         operator.put(&path, &other).await.ok();
         if is_removable {
             let remove = |tag: &str| send(operator.request(Method::DELETE, &path).header("if-match", tag));

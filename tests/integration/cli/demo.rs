@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::util::{
     eventually,
     login::{Browser, location},
-    program::{run, text, trawl},
+    program::trawl,
 };
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -279,17 +279,6 @@ async fn second_start_finds_the_data_of_the_first() {
     assert_eq!(contract["data"][0]["id"], "C-2003", "{contract}");
     assert_eq!(second.password(), PASSWORD);
     assert_eq!(second.stop().await, "");
-}
-
-#[tokio::test]
-async fn directory_of_something_else_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("minutes.txt"), "").unwrap();
-    let output = run(trawl(&["serve", "--demo", "--data", directory.path().to_str().unwrap()])).await;
-    assert_eq!(output.status.code(), Some(2));
-    let error = text(&output.stderr);
-    assert!(error.contains("--data") && error.contains("new or empty directory"), "{error}");
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 
 #[tokio::test]

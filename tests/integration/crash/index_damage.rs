@@ -119,34 +119,6 @@ async fn requested_rebuild_keeps_searches_complete() {
     walk_by_cursor(&caller, &ARTICLES, 1_000).await.assert_met(ids_of(&items));
 }
 
-/// While the server runs, or before its start in the same boot.
-#[tokio::test]
-async fn flipped_bytes_are_detected_and_reported() {
-    let directory = tempfile::tempdir().unwrap();
-    let data = directory.path();
-    let items = many("i", "harbour", 3_000, 3);
-    let application = filled(data, &items).await;
-    for ending in [".idx", ".pos", ".term", ".store", ".fast", ".fieldnorm", "meta.json"] {
-        for file in files(data, ending) {
-            let content = fs::read(&file).unwrap();
-            let place = content.len() / 3;
-            File::options()
-                .write(true)
-                .open(&file)
-                .unwrap()
-                .write_all_at(&[!content[place]], place as u64)
-                .unwrap();
-        }
-        let mut server = Server::launch(data, "127.0.0.1:0", &[]).await;
-        assert!(server.log().contains("unusable"), "{ending}: {}", server.log());
-        let caller = server.caller(&application).await;
-        until_healed(&server, &caller, items.len() as u64).await;
-        walk_by_cursor(&caller, &ARTICLES, 1_000).await.assert_met(ids_of(&items));
-        server.terminate();
-        assert!(server.wait_for_end().await.success(), "{ending}: {}", server.log());
-    }
-}
-
 /// Garbles files in place: truncating a mapped one would end the process.
 fn garble(data: &Path, ending: &str) {
     for file in files(data, ending) {

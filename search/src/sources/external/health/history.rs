@@ -126,25 +126,6 @@ mod tests {
     }
 
     #[test]
-    fn each_minute_since_the_start_is_shown_with_its_calls() {
-        let mut history = CallHistory::default();
-        for millis in [10, 20, 30] {
-            history.add(START + 5, true, Some(took(millis)));
-        }
-        history.add(START + 2 * MINUTE, false, None);
-        let minutes = history.show(START - 1, START + 3 * MINUTE);
-        let counts: Vec<_> =
-            minutes.iter().map(|minute| (minute.time - START, minute.ok, minute.failed)).collect();
-        assert_eq!(
-            counts,
-            [(-MINUTE, 0, 0), (0, 3, 0), (MINUTE, 0, 0), (2 * MINUTE, 0, 1), (3 * MINUTE, 0, 0)]
-        );
-        let quantiles: Vec<_> = minutes.iter().map(|minute| (minute.p50, minute.p90, minute.p99)).collect();
-        assert_eq!(quantiles[1], (Some(20), Some(30), Some(30)));
-        assert_eq!(quantiles[3], (None, None, None), "a refusal is no latency");
-    }
-
-    #[test]
     fn clock_that_jumps_leaves_one_hour_of_history() {
         let mut history = CallHistory::default();
         history.add(START, true, Some(took(1)));

@@ -2,7 +2,6 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use tokio::{sync::oneshot, time::Instant};
-use trawl_connectors::{Answer, DeclaredOrder};
 
 use super::{super::page_cache::PageResult, *};
 use crate::{clock::SystemClock, source::FailureKind, testing::paused_runtime};
@@ -71,47 +70,6 @@ async fn answer_after(took: u64, page: RawPage) -> PageResult {
 const LIMIT: Duration = Duration::from_millis(100);
 
 #[test]
-fn health_before_the_first_call_is_unknown() {
-    let health = health(&state());
-    let unknown = Summary {
-        status: HealthStatus::Unknown,
-        message: None,
-        suspended: None,
-        latency_ms: None,
-        late: false,
-    };
-    assert_eq!((health.summary, health.calls, health.since), (unknown, Calls::default(), 7));
-    assert_eq!((health.last_success_time, health.last_failure_time), (None, None));
-}
-
-#[test]
-fn each_end_is_counted_by_its_status() {
-    run(async {
-        let state = state();
-        let broken = Answer { broken: Some("disordered".to_owned()), ..Answer::default() };
-        let broken = RawPage::read(broken, DeclaredOrder::Time, None).unwrap();
-        state.watch(within(1_000), LIMIT, answer_after(10, RawPage::default())).await.unwrap();
-        state.watch(within(1_000), LIMIT, answer_after(20, broken)).await.unwrap();
-        for kind in [
-            FailureKind::Timeout,
-            FailureKind::Unavailable,
-            FailureKind::Unauthorized,
-            FailureKind::Invalid,
-            FailureKind::Error,
-        ] {
-            let failure = SourceFailure::new(kind, "why");
-            state.watch(within(1_000), LIMIT, async { Err(failure) }).await.unwrap_err();
-        }
-        let health = health(&state);
-        let expected = Calls { ok: 1, timeout: 1, unavailable: 1, unauthorized: 1, invalid: 2, error: 1 };
-        assert_eq!(health.calls, expected);
-        let Summary { status, message, suspended, .. } = health.summary;
-        assert_eq!((status, message.as_deref(), suspended), (HealthStatus::Error, Some("why"), None));
-        assert!(health.last_success_time.is_some() && health.last_failure_time.is_some());
-    });
-}
-
-#[test]
 fn call_given_up_by_limit_or_deadline_has_timed_out() {
     run(async {
         let state = state();
@@ -170,19 +128,6 @@ async fn give_up(
     let deadline = within(50);
     let given_up = tokio::time::timeout_at(deadline, state.watch(deadline, limit, call)).await;
     assert!(given_up.is_err());
-}
-
-#[test]
-fn source_slower_than_the_deadline_is_not_suspended() {
-    run(async {
-        let state = impatient_state();
-        for _ in 0..10 {
-            give_up(&state, LIMIT * 3, answer_after(200, RawPage::default())).await;
-        }
-        tokio::time::sleep(LIMIT * 10).await;
-        assert_eq!(suspended(&state), None);
-        assert_eq!(health(&state).calls.timeout, 10, "each search has its own timeout");
-    });
 }
 
 #[test]
