@@ -18,7 +18,7 @@ pub(super) struct Layer {
 impl Layer {
     /// Defaults or flags.
     pub(super) fn of_values(values: &impl Serialize) -> Result<Self, String> {
-        let settings = Table::try_from(values).map_err(|error| error.message().to_owned())?;
+        let settings = Table::try_from(values).map_err(|error| error.to_string())?;
         Ok(Self { origin: None, settings })
     }
 
