@@ -308,6 +308,16 @@ pub enum NamedBy {
     LoginId,
 }
 
+impl NamedBy {
+    /// Column of `users`.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::UserId => "user_id",
+            Self::LoginId => "login_id",
+        }
+    }
+}
+
 /// Visible person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
