@@ -265,19 +265,6 @@ pub async fn find_in<R: Record>(
     Ok(rows)
 }
 
-/// The last `sequence` of the next `limit` rows; `None` without rows.
-pub async fn batch_end(
-    connection: &Connection,
-    table: &'static str,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<i64>> {
-    let text = format!(
-        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?) AS next"
-    );
-    sql(text, [sequence.into(), limit.into()]).fetch_value(connection).await
-}
-
 /// The column of `text IN (values)`, read like [`find_in`].
 pub async fn find_values_in<T, C: FromIterator<T>>(
     connection: &Connection,

@@ -12,7 +12,6 @@ use crate::{
 /// A stored item.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct ContentRow {
-    pub(super) sequence: i64,
     pub(super) tenant_id: i64,
     pub(super) module: String,
     pub(super) id: String,
@@ -117,18 +116,4 @@ pub(super) async fn list(
     )
     .fetch_all::<ContentRow>(reader)
     .await
-}
-
-/// Up to `limit` items of all tenants after `sequence`, in order.
-pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<ContentRow>> {
-    sql(
-        "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<ContentRow>(reader)
-    .await
-}
-
-pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql("SELECT COUNT(*) AS items FROM contents", []).fetch_value(reader).await
 }
