@@ -44,7 +44,8 @@ pub use generations::{Cached, Generation};
 pub use json_column::Json;
 pub use sqlx::{Error as DatabaseError, FromRow, Type as ColumnType};
 pub use statement::{
-    ROWS_PER_STATEMENT, Record, RowResult, Statement, Value, batch_end, find_in, placeholders, sql,
+    ROWS_PER_STATEMENT, Record, RowResult, Statement, Value, execute_in, find_in, find_values_in,
+    placeholders, sql,
 };
 pub use transaction::{Transaction, WriteFuture};
 

@@ -32,7 +32,7 @@ pub mod bounds {
 }
 
 /// Search content item in camelCase JSON.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContentItem {
     /// Unique within its source.

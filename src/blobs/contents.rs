@@ -7,16 +7,18 @@
 //! - `doubtful_blobs`: contents that may have no version. Commits in progress have a time (`noted_at`).
 //! - `removed_blobs`: keys without a row in `blobs`, to be removed from the store. A late removal harms no later content.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashSet,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use futures::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
-use super::OpenError;
-use super::{BlobStore, is_upload_id};
+use super::{BlobStore, OpenError, is_upload_id};
 use crate::{
     error::Result,
-    store::{FromRow, Store, Transaction, Value, find_in, now_millis, sql},
+    store::{Store, Transaction, Value, find_values_in, now_millis, sql},
 };
 
 const PORTION: u64 = 100;
@@ -179,8 +181,8 @@ pub async fn discard_leftovers(contents: &Contents, store: &Store, stop: &Cancel
     // Listed before the rows are read: a row exists before its first data.
     let mut there = contents.store.uploads().await?;
     there.retain(|name| is_upload_id(name));
-    let open = find_in::<Open>(store.reader(), "SELECT id FROM uploads WHERE id", &[], &there).await?;
-    let open: std::collections::HashSet<String> = open.into_iter().map(|open| open.id).collect();
+    let open: HashSet<String> =
+        find_values_in(store.reader(), "SELECT id FROM uploads WHERE id", &[], &there).await?;
     let after = contents.reached().upload.clone();
     let mut over = there;
     over.retain(|upload_id| *upload_id > after && !open.contains(upload_id));
@@ -196,11 +198,6 @@ pub async fn discard_leftovers(contents: &Contents, store: &Store, stop: &Cancel
         .buffer_unordered(AT_ONCE)
         .fold(Ok(()), async |outcome, discarded| outcome.and(discarded));
     discarded.await.map(|()| is_last)
-}
-
-#[derive(FromRow)]
-struct Open {
-    id: String,
 }
 
 /// Refuses to start over contents in a different store.

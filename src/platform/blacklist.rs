@@ -2,10 +2,10 @@
 
 mod repo;
 pub mod routes;
-pub mod service;
 
 use std::sync::Arc;
 
+pub use self::repo::listers_among;
 use crate::store::Store;
 
 /// Route state.

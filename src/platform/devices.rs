@@ -3,10 +3,10 @@
 pub mod forms;
 mod repo;
 pub mod routes;
-pub mod service;
 
 use std::sync::Arc;
 
+pub use self::repo::{find_binding, is_bound};
 use crate::{config::Limits, store::Store};
 
 /// Route state.

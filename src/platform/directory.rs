@@ -115,7 +115,7 @@ impl Directory for AreaDirectory {
         user_id: &str,
         device_id: &str,
     ) -> store::Result<Option<i64>> {
-        devices::service::find_binding(connection, tenant_id, user_id, device_id).await
+        devices::find_binding(connection, tenant_id, user_id, device_id).await
     }
 
     async fn is_bound(
@@ -125,6 +125,6 @@ impl Directory for AreaDirectory {
         user_id: &str,
         binding: i64,
     ) -> store::Result<bool> {
-        devices::service::is_bound(connection, tenant_id, user_id, binding).await
+        devices::is_bound(connection, tenant_id, user_id, binding).await
     }
 }

@@ -3,6 +3,7 @@
 pub mod connections;
 pub mod contact_text;
 pub mod directory_rows;
+pub mod documents;
 pub mod keyword_filter;
 pub mod known_id;
 pub mod patch;

@@ -65,18 +65,18 @@ pub(super) async fn append(transaction: &Transaction, changes: &Changes) -> Resu
     let last: i64 = sql(text, [(changes.len() as u64).into()]).fetch_value(transaction).await?;
     let mut position = last.saturating_sub_unsigned(changes.len() as u64);
     for batch in changes.chunks(ROWS_PER_STATEMENT) {
-        let mut text = String::from(
-            "INSERT INTO change_log (position, tenant_id, module, item_id, is_last) VALUES (?, ?, ?, ?, ?)",
+        let text = format!(
+            "INSERT INTO change_log (position, tenant_id, module, item_id, is_last) VALUES {}",
+            vec!["(?, ?, ?, ?, ?)"; batch.len()].join(", ")
         );
-        text.extend(std::iter::repeat_n(", (?, ?, ?, ?, ?)", batch.len() - 1));
         let values = batch.iter().flat_map(|(item, is_last)| {
             position += 1;
             [
                 Value::from(position),
-                Value::from(item.tenant_id),
-                Value::from(item.module.as_str()),
-                Value::from(item.item_id.as_str()),
-                Value::from(*is_last),
+                item.tenant_id.into(),
+                item.module.as_str().into(),
+                item.item_id.as_str().into(),
+                (*is_last).into(),
             ]
         });
         sql(text, values).execute(transaction).await?;

@@ -260,22 +260,39 @@ pub async fn find_in<R: Record>(
 ) -> Result<Vec<R>> {
     let mut rows = Vec::with_capacity(values.len());
     for batch in values.chunks(ROWS_PER_STATEMENT) {
-        let text = format!("{text} IN ({})", placeholders(batch.len()));
-        let values = first.iter().cloned().chain(batch.iter().map(|value| value.as_ref().into()));
-        rows.extend(sql(text, values).fetch_all::<R>(connection).await?);
+        rows.extend(in_batch(text, first, batch).fetch_all::<R>(connection).await?);
     }
     Ok(rows)
 }
 
-/// The last `sequence` of the next `limit` rows; `None` without rows.
-pub async fn batch_end(
+/// The column of `text IN (values)`, read like [`find_in`].
+pub async fn find_values_in<T, C: FromIterator<T>>(
     connection: &Connection,
-    table: &'static str,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<i64>> {
-    let text = format!(
-        "SELECT MAX(sequence) AS last FROM (SELECT sequence FROM {table} WHERE sequence > ? ORDER BY sequence LIMIT ?) AS next"
-    );
-    sql(text, [sequence.into(), limit.into()]).fetch_value(connection).await
+    text: &str,
+    first: &[Value],
+    values: &[impl AsRef<str>],
+) -> Result<C>
+where
+    (T,): Record,
+{
+    Ok(find_in(connection, text, first, values).await?.into_iter().map(|(value,)| value).collect())
+}
+
+/// Runs `text IN (values)` in batches like [`find_in`]; returns the number of changed rows.
+pub async fn execute_in(
+    connection: &Connection,
+    text: &str,
+    first: &[Value],
+    values: &[impl AsRef<str>],
+) -> Result<u64> {
+    let mut changed = 0;
+    for batch in values.chunks(ROWS_PER_STATEMENT) {
+        changed += in_batch(text, first, batch).execute(connection).await?;
+    }
+    Ok(changed)
+}
+
+fn in_batch(text: &str, first: &[Value], batch: &[impl AsRef<str>]) -> Statement {
+    let values = first.iter().cloned().chain(batch.iter().map(|value| value.as_ref().into()));
+    sql(format!("{text} IN ({})", placeholders(batch.len())), values)
 }

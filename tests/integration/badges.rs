@@ -15,7 +15,7 @@ use crate::util::{
 };
 
 async fn create(caller: &Caller, name: &str) -> String {
-    let created = caller.post("/v1/badge", &json!({"name": name})).await.ok_rfc3339();
+    let created = caller.post("/v1/badge", &json!({"name": name, "icon": ""})).await.ok_rfc3339();
     created.data()["id"].as_str().unwrap().to_owned()
 }
 
@@ -38,7 +38,7 @@ async fn applications_write_badges_and_everybody_reads_them() {
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
     let mei = app.user(&acme, "mei").await;
     let form = json!({
-        "name": "Star", "remark": "of the month", "icon": "i.png", "pendantIcon": "p.png", "image": "https://img.example/s",
+        "name": "Star", "remark": "of the\nmonth", "icon": "i.png", "pendantIcon": "p.png", "image": "https://img.example/s",
     });
     let created = acme.caller.post("/v1/badge", &form).await.ok_rfc3339();
     let id = created.data()["id"].as_str().unwrap().to_owned();
@@ -77,7 +77,8 @@ async fn applications_write_badges_and_everybody_reads_them() {
     assert_eq!(delete(&acme.caller, &json!([])).await.ok_rfc3339().data(), "0");
     mei.get(&path).await.fails_rfc3339(404, "badgeId");
     acme.caller.post(&path, &json!({"name": "x"})).await.fails_rfc3339(404, "badgeId");
-    assert_eq!(list(&mei, &[]).await.ok_rfc3339().ids(), [second]);
+    let left = list(&mei, &[]).await.ok_rfc3339();
+    assert_eq!((left.ids(), &left.items()[0]["icon"]), (vec![second.as_str()], &json!(null)));
     for answer in
         [mei.post("/v1/badge", &form).await, mei.post(&path, &form).await, delete(&mei, &json!([id])).await]
     {
@@ -143,6 +144,7 @@ async fn invalid_fields_are_refused_by_name() {
     for (field, value) in [
         ("name", json!(" ")),
         ("name", json!("x".repeat(257))),
+        ("name", json!("a\nb")),
         ("name", json!(5)),
         ("remark", json!("x".repeat(5_000))),
         ("icon", json!("a\nb")),

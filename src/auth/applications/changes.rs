@@ -2,7 +2,7 @@
 
 use crate::store::{self, Json, Transaction, Value, sql};
 
-pub(in crate::auth) async fn set_redirect_uri(
+pub(crate) async fn set_redirect_uri(
     transaction: &Transaction,
     client_id: &str,
     redirect_uri: &str,
@@ -50,11 +50,7 @@ async fn set_bound(transaction: &Transaction, client_id: &str, bound: &[String])
 }
 
 /// Invalidates everything issued in another epoch.
-pub(in crate::auth) async fn set_epoch(
-    transaction: &Transaction,
-    client_id: &str,
-    epoch: i64,
-) -> store::Result<()> {
+pub(crate) async fn set_epoch(transaction: &Transaction, client_id: &str, epoch: i64) -> store::Result<()> {
     let statement =
         sql("UPDATE applications SET epoch = ? WHERE client_id = ?", [epoch.into(), client_id.into()]);
     statement.execute(transaction).await.map(drop)

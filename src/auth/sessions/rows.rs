@@ -9,23 +9,20 @@ use crate::{
 const PORTION: u64 = 1_000;
 
 #[derive(Debug, FromRow)]
-pub(in crate::auth) struct SessionRow {
-    pub(in crate::auth) tenant_id: i64,
-    pub(in crate::auth) user_id: String,
-    pub(in crate::auth) user_epoch: i64,
-    pub(in crate::auth) login_id: String,
-    pub(in crate::auth) client_id: String,
-    pub(in crate::auth) client_epoch: i64,
-    pub(in crate::auth) issuer: Option<String>,
-    pub(in crate::auth) created_at: i64,
+pub(crate) struct SessionRow {
+    pub(crate) tenant_id: i64,
+    pub(crate) user_id: String,
+    pub(crate) user_epoch: i64,
+    pub(crate) login_id: String,
+    pub(crate) client_id: String,
+    pub(crate) client_epoch: i64,
+    pub(crate) issuer: Option<String>,
+    pub(crate) created_at: i64,
     /// The last use that was written; later ones may be in memory.
-    pub(in crate::auth) used_at: i64,
+    pub(crate) used_at: i64,
 }
 
-pub(in crate::auth) async fn find(
-    connection: &Connection,
-    id: SessionId,
-) -> store::Result<Option<SessionRow>> {
+pub(crate) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<SessionRow>> {
     sql(
         "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at \
          FROM sessions WHERE id = ?",
@@ -58,7 +55,7 @@ const OF_PEOPLE: &str = "SELECT sessions.* FROM sessions JOIN applications \
       AND NOT applications.is_disabled \
     WHERE sessions.tenant_id = ? AND sessions.user_id";
 
-pub(in crate::auth) async fn insert(
+pub(crate) async fn insert(
     transaction: &Transaction,
     id: SessionId,
     signed_in: &SignedIn,
@@ -83,7 +80,7 @@ pub(in crate::auth) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(in crate::auth) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
+pub(crate) async fn remove(transaction: &Transaction, id: SessionId) -> store::Result<()> {
     let statement = sql("DELETE FROM sessions WHERE id = ?", [id.bytes().into()]);
     statement.execute(transaction).await.map(drop)
 }
@@ -106,7 +103,7 @@ pub async fn end_one(
     Ok(statement.execute(transaction).await? > 0)
 }
 
-pub(in crate::auth) async fn remove_above(
+pub(crate) async fn remove_above(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,

@@ -124,34 +124,3 @@ impl ModifyBadgeRequest {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn create(json: &str) -> Result<BadgeTexts, String> {
-        BadgeTexts::from(serde_json::from_str::<CreatedBadgeRequest>(json).unwrap()).checked()
-    }
-
-    #[test]
-    fn invalid_field_is_named_in_error() {
-        assert!(create(r#"{"name":" "}"#).unwrap_err().starts_with("name:"));
-        assert!(create(r#"{"name":"a\nb"}"#).unwrap_err().starts_with("name:"));
-        assert!(create(r#"{"name":"a","icon":"a\nb"}"#).unwrap_err().starts_with("icon:"));
-        let long = format!(r#"{{"name":"a","remark":"{}"}}"#, "x".repeat(REMARK_BYTES + 1));
-        assert!(create(&long).unwrap_err().starts_with("remark:"));
-        assert_eq!(create(r#"{"name":"a","remark":"b\nc","icon":""}"#).unwrap().icon, None);
-    }
-
-    #[test]
-    fn absent_field_is_kept_and_empty_text_clears() {
-        let known = create(r#"{"name":"a","remark":"r","icon":"i","pendantIcon":"p"}"#).unwrap();
-        let change = |json: &str| serde_json::from_str::<ModifyBadgeRequest>(json).unwrap().over(&known);
-        assert_eq!(change("{}"), known);
-        assert_eq!(change(r#"{"remark":null}"#), known);
-        let changed = change(r#"{"name":"b","icon":"","image":"m"}"#);
-        assert_eq!((changed.name.as_str(), changed.icon.as_deref()), ("b", None));
-        assert_eq!((changed.remark.as_deref(), changed.image.as_deref()), (Some("r"), Some("m")));
-        assert!(change(r#"{"name":""}"#).checked().unwrap_err().starts_with("name:"));
-    }
-}

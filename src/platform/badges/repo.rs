@@ -3,10 +3,7 @@ use uuid::Uuid;
 use super::forms::{Badge, BadgeTexts};
 use crate::{
     auth::tenants::Tenant,
-    store::{
-        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, now_millis, placeholders, rfc3339,
-        sql,
-    },
+    store::{self, Connection, FromRow, Transaction, Value, execute_in, now_millis, rfc3339, sql},
 };
 
 const COLUMNS: &str = "id, name, remark, icon, pendant_icon, image, created_by_name, created_at";
@@ -167,12 +164,6 @@ pub(super) async fn update(
 }
 
 pub(super) async fn delete(transaction: &Transaction, tenant_id: i64, ids: &[String]) -> store::Result<u64> {
-    let mut deleted = 0;
-    for portion in ids.chunks(ROWS_PER_STATEMENT) {
-        let text =
-            format!("DELETE FROM badges WHERE tenant_id = ? AND id IN ({})", placeholders(portion.len()));
-        let values = [tenant_id.into()].into_iter().chain(portion.iter().map(|id| id.as_str().into()));
-        deleted += sql(text, values).execute(transaction).await?;
-    }
-    Ok(deleted)
+    let text = "DELETE FROM badges WHERE tenant_id = ? AND id";
+    execute_in(transaction, text, &[tenant_id.into()], ids).await
 }

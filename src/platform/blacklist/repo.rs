@@ -1,6 +1,6 @@
 use serde::Serialize;
 
-use crate::store::{self, Connection, FromRow, Transaction, find_in, now_millis, sql};
+use crate::store::{self, Connection, FromRow, Transaction, find_values_in, now_millis, sql};
 
 /// Blacklist entry.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow, Serialize, utoipa::ToSchema)]
@@ -98,11 +98,6 @@ pub async fn listers_among(
     black_user_id: &str,
     among: &[impl AsRef<str>],
 ) -> store::Result<Vec<String>> {
-    #[derive(FromRow)]
-    struct Row {
-        user_id: String,
-    }
     let text = "SELECT user_id FROM blacklist WHERE tenant_id = ? AND black_user_id = ? AND user_id";
-    let rows: Vec<Row> = find_in(reader, text, &[tenant_id.into(), black_user_id.into()], among).await?;
-    Ok(rows.into_iter().map(|row| row.user_id).collect())
+    find_values_in(reader, text, &[tenant_id.into(), black_user_id.into()], among).await
 }

@@ -206,31 +206,4 @@ mod tests {
         assert!(read(r#"{"id":"","title":"t"}"#).unwrap_err().starts_with("id:"));
         assert!(read("{\"id\":\"a\\u0000b\",\"title\":\"t\"}").unwrap_err().starts_with("id:"));
     }
-
-    #[test]
-    fn failure_names_the_wrong_field() {
-        assert!(read(r#"{"id":"1","title":"t","displayTime":-1}"#).unwrap_err().starts_with("displayTime:"));
-        assert!(read(r#"{"id":"1","title":"t","displayTime":"x"}"#).unwrap_err().starts_with("displayTime:"));
-        assert!(read(r#"{"id":"1","title":5}"#).unwrap_err().starts_with("title: "));
-        assert!(read(r#"{"id":"1","title":"t","action":"[]"}"#).unwrap_err().starts_with("action:"));
-        assert!(
-            read(r#"{"id":"1","title":"t","visibility":{"users":[1]}}"#)
-                .unwrap_err()
-                .starts_with("visibility")
-        );
-    }
-
-    #[test]
-    fn last_item_wins_for_duplicate_ids() {
-        let raw = |json: &str| RawValue::from_string(json.to_owned()).unwrap();
-        let batch = [
-            raw(r#"{"id":"1","title":"first"}"#),
-            raw(r#"{"id":7,"title":"x"}"#),
-            raw(r#"{"id":"1","title":"second"}"#),
-        ];
-        let (contents, failures) = read_batch(&batch);
-        assert_eq!(contents.len(), 1);
-        assert_eq!(contents[0].title.as_deref(), Some("second"));
-        assert_eq!(failures[0].id, "7");
-    }
 }

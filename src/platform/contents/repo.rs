@@ -4,7 +4,7 @@ use super::forms::{Content, Visibility};
 use crate::{
     error::{Error, Result},
     store::{
-        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, placeholders,
+        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, execute_in, find_in, now_millis,
         sql,
     },
 };
@@ -12,7 +12,6 @@ use crate::{
 /// A stored item.
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct ContentRow {
-    pub(super) sequence: i64,
     pub(super) tenant_id: i64,
     pub(super) module: String,
     pub(super) id: String,
@@ -31,14 +30,11 @@ pub(super) async fn upsert(
 ) -> Result<()> {
     let created_at = now_millis();
     for chunk in items.chunks(ROWS_PER_STATEMENT) {
-        let mut text = String::from(
-            "INSERT INTO contents (tenant_id, module, id, display_time, created_at, visibility, item) \
-             VALUES (?, ?, ?, ?, ?, ?, ?)",
-        );
-        text.extend(std::iter::repeat_n(", (?, ?, ?, ?, ?, ?, ?)", chunk.len() - 1));
-        text.push_str(
-            " ON CONFLICT (tenant_id, module, id) DO UPDATE SET \
+        let text = format!(
+            "INSERT INTO contents (tenant_id, module, id, display_time, created_at, visibility, item) VALUES {} \
+             ON CONFLICT (tenant_id, module, id) DO UPDATE SET \
              display_time = excluded.display_time, visibility = excluded.visibility, item = excluded.item",
+            vec!["(?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
         );
         let mut values: Vec<Value> = Vec::with_capacity(chunk.len() * 7);
         for item in chunk {
@@ -68,20 +64,11 @@ pub(super) async fn delete(
     module: &str,
     ids: &[String],
 ) -> Result<bool> {
-    let mut has_deleted = false;
-    for chunk in ids.chunks(ROWS_PER_STATEMENT) {
-        let text = format!(
-            "DELETE FROM contents WHERE tenant_id = ? AND module = ? AND id IN ({})",
-            placeholders(chunk.len())
-        );
-        let values = [Value::from(tenant_id), module.into()].into_iter();
-        let values = values.chain(chunk.iter().map(|id| id.as_str().into()));
-        let deleted = sql(text, values).execute(transaction).await?;
-        if deleted > 0 {
-            has_deleted = true;
-            for id in chunk {
-                transaction.record_change(tenant_id, module, id);
-            }
+    let text = "DELETE FROM contents WHERE tenant_id = ? AND module = ? AND id";
+    let has_deleted = execute_in(transaction, text, &[tenant_id.into(), module.into()], ids).await? > 0;
+    if has_deleted {
+        for id in ids {
+            transaction.record_change(tenant_id, module, id);
         }
     }
     Ok(has_deleted)
@@ -96,16 +83,10 @@ pub(super) async fn set_visibility(
     visibility: Option<&Visibility>,
 ) -> Result<()> {
     let visibility = visibility.map(Value::json).transpose()?.unwrap_or(Value::Null);
-    for chunk in ids.chunks(ROWS_PER_STATEMENT) {
-        let text = format!(
-            "UPDATE contents SET visibility = ? WHERE tenant_id = ? AND module = ? AND id IN ({})",
-            placeholders(chunk.len())
-        );
-        let values = [visibility.clone(), tenant_id.into(), module.into()].into_iter();
-        sql(text, values.chain(chunk.iter().map(Value::from))).execute(transaction).await?;
-        for id in chunk {
-            transaction.record_change(tenant_id, module, id);
-        }
+    let text = "UPDATE contents SET visibility = ? WHERE tenant_id = ? AND module = ? AND id";
+    execute_in(transaction, text, &[visibility, tenant_id.into(), module.into()], ids).await?;
+    for id in ids {
+        transaction.record_change(tenant_id, module, id);
     }
     Ok(())
 }
@@ -135,18 +116,4 @@ pub(super) async fn list(
     )
     .fetch_all::<ContentRow>(reader)
     .await
-}
-
-/// Up to `limit` items of all tenants after `sequence`, in order.
-pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<ContentRow>> {
-    sql(
-        "SELECT * FROM contents WHERE sequence > ? ORDER BY sequence LIMIT ?",
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<ContentRow>(reader)
-    .await
-}
-
-pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql("SELECT COUNT(*) AS items FROM contents", []).fetch_value(reader).await
 }

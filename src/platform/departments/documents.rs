@@ -10,10 +10,13 @@ use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};
 
 use self::rows::{Above, DepartmentRow};
-pub use self::rows::{count, record_below, shown_names};
+pub use self::rows::{ROWS, record_below, shown_names};
 use crate::{
-    error::{Error, Result},
-    platform::shared::contact_text::{joined, number_words, tells},
+    error::Result,
+    platform::shared::{
+        contact_text::{joined, number_words, tells},
+        documents::{Selection, document},
+    },
     store::Connection,
 };
 
@@ -22,20 +25,9 @@ pub const DEPARTMENT: &str = "department";
 
 const MAX_LEVELS: usize = 64;
 
-/// Documents of visible departments.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    into_documents(reader, rows::find(reader, tenant_id, ids).await?).await
-}
-
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let rows = rows::scan(reader, sequence, limit).await?;
-    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
-    Ok(Some((into_documents(reader, rows).await?, last)))
-}
-
-async fn into_documents(reader: &Connection, mut rows: Vec<DepartmentRow>) -> Result<Vec<Document>> {
-    rows.retain(|row| !row.is_hidden && !row.is_deleted);
+/// Documents of the selected departments that are visible.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    let mut rows: Vec<DepartmentRow> = ROWS.read(reader, selection).await?;
     rows.sort_by_key(|row| row.tenant_id);
     let mut documents = Vec::with_capacity(rows.len());
     for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
@@ -43,7 +35,7 @@ async fn into_documents(reader: &Connection, mut rows: Vec<DepartmentRow>) -> Re
         let parents: Vec<&str> = of_tenant.iter().filter_map(|row| row.parent_id.as_deref()).collect();
         let above = rows::above(reader, first.tenant_id, &parents).await?;
         for row in of_tenant {
-            documents.push(document(row, &above)?);
+            documents.push(into_document(row, &above)?);
         }
     }
     Ok(documents)
@@ -64,9 +56,8 @@ fn path(row: &DepartmentRow, above: &HashMap<String, Above>) -> String {
     if names.len() > 1 { names.join(" / ") } else { String::new() }
 }
 
-fn document(row: &DepartmentRow, above: &HashMap<String, Above>) -> Result<Document> {
+fn into_document(row: &DepartmentRow, above: &HashMap<String, Above>) -> Result<Document> {
     let details = row.details();
-    let sub_title = path(row, above);
     let contact = [details.telephone.as_deref(), details.email.as_deref()];
     let is_public = row.secret_level == 0;
     let [telephone, email] = contact.map(|detail| detail.filter(|_| is_public));
@@ -79,29 +70,13 @@ fn document(row: &DepartmentRow, above: &HashMap<String, Above>) -> Result<Docum
     let item = ContentItem {
         id: row.org_id.clone(),
         title: row.name.clone(),
-        sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
-        brief: Some(brief.clone()).filter(|text| !text.is_empty()),
-        image: None,
-        author: None,
+        sub_title: Some(path(row, above)).filter(|text| !text.is_empty()),
+        brief: Some(brief).filter(|text| !text.is_empty()),
         display_time: row.created_at,
-        action: None,
-        attach_info: None,
-        attach_description: None,
+        ..ContentItem::default()
     };
-    Ok(Document {
-        scope: Scope::new(row.tenant_id, DEPARTMENT),
-        id: row.org_id.clone(),
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: true,
-        other_names,
-        text: None,
-        sub_title,
-        brief,
-        author: String::new(),
-        audience: Audience::Tenant,
-    })
+    let document = document(Scope::new(row.tenant_id, DEPARTMENT), item, Audience::Tenant)?;
+    Ok(Document { title_is_name: true, other_names, ..document })
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     error::Result,
     platform::shared::{directory_rows::DirectoryRow, patch::ChangesAfter},
-    store::{self, Connection, FromRow, Transaction, find_in, sql},
+    store::{self, Connection, FromRow, Transaction, find_in, find_values_in, sql},
 };
 
 /// Existing departments with these ids.
@@ -37,13 +37,8 @@ async fn ids_of(
     condition: &'static str,
     org_ids: &[impl AsRef<str>],
 ) -> Result<HashSet<String>> {
-    #[derive(FromRow)]
-    struct ListedDepartment {
-        org_id: String,
-    }
     let text = format!("SELECT org_id FROM organizations WHERE tenant_id = ? AND {condition} AND org_id");
-    let rows: Vec<ListedDepartment> = find_in(transaction, &text, &[tenant_id.into()], org_ids).await?;
-    Ok(rows.into_iter().map(|row| row.org_id).collect())
+    Ok(find_values_in(transaction, &text, &[tenant_id.into()], org_ids).await?)
 }
 
 /// Whether one department without chat contains all; above deleted ones none counts.

@@ -118,37 +118,6 @@ mod tests {
         }
     }
 
-    fn chain(tree: &mut Tree, prefix: &str, count: usize) {
-        for level in 1..=count {
-            let parent = (level > 1).then(|| format!("{prefix}{}", level - 1));
-            tree.put(place(&format!("{prefix}{level}"), parent.as_deref()));
-        }
-    }
-
-    #[test]
-    fn a_subtree_counts_with_what_is_below_it() {
-        let mut tree = Tree::default();
-        chain(&mut tree, "a", 40);
-        chain(&mut tree, "b", 24);
-        assert_eq!(tree.check_parent("b1", "a40"), Ok(()));
-        assert!(tree.check_parent("b1", "b24").unwrap_err().contains("is below"));
-        chain(&mut tree, "b", 25);
-        assert!(tree.check_parent("b1", "a40").unwrap_err().contains("64 levels"));
-        assert_eq!(tree.check_parent("b1", "a39"), Ok(()));
-        assert_eq!(tree.check_parent("new", "a40"), Ok(()));
-    }
-
-    #[test]
-    fn parent_must_exist_outside_subtree() {
-        let mut tree = Tree::default();
-        assert!(tree.check_parent("b", "a").unwrap_err().contains("no department"));
-        tree.put(place("a", None));
-        assert_eq!(tree.check_parent("b", "a"), Ok(()));
-        assert!(tree.check_parent("a", "a").unwrap_err().contains("own parent"));
-        tree.put(TreePosition { is_deleted: true, ..place("a", None) });
-        assert!(tree.check_parent("b", "a").unwrap_err().contains("no department"));
-    }
-
     proptest! {
         #![proptest_config(trawl_seeds::cases(64))]
 

@@ -3,7 +3,11 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::{json, platform::shared::patch::check_id, store::FromRow};
+use crate::{
+    json,
+    platform::shared::patch::{TextRule, check_id_of},
+    store::FromRow,
+};
 
 /// Maximum devices per person.
 pub const MAX_DEVICES: usize = 100;
@@ -96,13 +100,8 @@ pub struct DeviceForm {
 impl DeviceForm {
     /// Checks the fields.
     pub fn check(&self) -> Result<(), String> {
-        check_device_id(&self.device_id)?;
-        let is_fit = |name: &String| name.len() <= NAME_BYTES && !name.chars().any(char::is_control);
-        if self.name.as_ref().is_none_or(is_fit) {
-            Ok(())
-        } else {
-            Err(format!("name: must be at most {NAME_BYTES} bytes of UTF-8 without control characters"))
-        }
+        check_id_of("deviceId", &self.device_id)?;
+        TextRule::Line(NAME_BYTES).check("name", self.name.as_deref().unwrap_or_default())
     }
 }
 
@@ -162,11 +161,7 @@ pub struct Device {
 impl Unbinding {
     fn checked(self) -> Result<Self, String> {
         // Only an absent id unbinds all.
-        self.device_id.as_deref().map_or(Ok(()), check_device_id)?;
+        self.device_id.as_deref().map_or(Ok(()), |id| check_id_of("deviceId", id))?;
         Ok(self)
     }
-}
-
-fn check_device_id(device_id: &str) -> Result<(), String> {
-    check_id(device_id).map_err(|reason| reason.replacen("id:", "deviceId:", 1))
 }

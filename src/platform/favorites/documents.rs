@@ -3,40 +3,40 @@
 use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};
 
-use super::repo::{self, StoredFavorite};
-pub use super::rules::FAVORITE;
+pub use super::{repo::document_id, rules::FAVORITE};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     identity::principals::user_principal,
-    store::Connection,
+    platform::shared::documents::{DocumentRows, Selection, document},
+    store::{Connection, FromRow},
 };
 
-/// Documents with these ids.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
-}
+/// Rows of favorites; entries of the feed alone are not found.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "favorites",
+    columns: "id, tenant_id, user_id, item_id, source_name, source_display_name, content, keyword, created_at",
+    from: "favorites WHERE is_favorite AND",
+    tenant: "+tenant_id",
+    id: "id",
+    sequence: "sequence",
+};
 
-/// Document of a person's favorite, as many may keep one item.
-pub async fn id_of(
-    reader: &Connection,
+#[derive(Clone, Debug, FromRow)]
+struct StoredFavorite {
+    id: String,
     tenant_id: i64,
-    user_id: &str,
-    item_id: &str,
-) -> Result<Option<String>> {
-    Ok(repo::document_id(reader, tenant_id, user_id, item_id).await?)
+    user_id: String,
+    item_id: String,
+    source_name: Option<String>,
+    source_display_name: Option<String>,
+    content: Option<String>,
+    keyword: Option<String>,
+    created_at: i64,
 }
 
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let rows = repo::scan(reader, sequence, limit).await?;
-    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
-    let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
-    Ok(Some((documents, last)))
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    Ok(repo::count(reader).await?)
+/// Documents of the selected favorites.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    ROWS.read(reader, selection).await?.into_iter().map(into_document).collect()
 }
 
 const TITLE_CHARS: usize = 120;
@@ -87,26 +87,15 @@ fn into_document(row: StoredFavorite) -> Result<Document> {
         title,
         sub_title: source.into_iter().flatten().next(),
         brief,
-        image: None,
-        author: None,
         display_time: row.created_at,
-        action: None,
-        attach_info: None,
-        attach_description: None,
+        ..ContentItem::default()
     };
+    let audience = Audience::Principals(vec![user_principal(&row.user_id)]);
     Ok(Document {
-        scope: Scope::new(row.tenant_id, FAVORITE),
         id: row.id,
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: false,
-        other_names: Vec::new(),
-        text: None,
         sub_title: indexed_source,
         brief: indexed_brief,
-        author: String::new(),
-        audience: Audience::Principals(vec![user_principal(&row.user_id)]),
+        ..document(Scope::new(row.tenant_id, FAVORITE), item, audience)?
     })
 }
 
@@ -116,7 +105,6 @@ mod tests {
 
     fn row(content: Option<&str>, keyword: Option<&str>, source_name: Option<&str>) -> StoredFavorite {
         StoredFavorite {
-            sequence: 1,
             id: "r".to_owned(),
             tenant_id: 1,
             user_id: "mei".to_owned(),

@@ -117,26 +117,3 @@ pub(super) async fn read(
     values.push(filter.limit.into());
     sql(text, values).fetch_all::<Favorite>(reader).await
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn content_types_are_comma_separated_numbers() {
-        assert_eq!(read_content_types(" ").unwrap(), BTreeSet::new());
-        assert_eq!(read_content_types("8, 1,8").unwrap(), BTreeSet::from([1, 8]));
-        for wrong in ["0", "9", "1,,2", "x", "1;2", "-1"] {
-            assert!(read_content_types(wrong).unwrap_err().message.starts_with("contentTypes: "), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn invalid_limit_is_rejected() {
-        for limit in [0, -1, 1_001, i64::MIN] {
-            let query = FavoriteListQuery { limit: Some(limit), ..FavoriteListQuery::default() };
-            assert!(query.checked(256).unwrap_err().message.starts_with("limit: "), "{limit}");
-        }
-        assert_eq!(FavoriteListQuery::default().checked(256).unwrap().limit, LIMIT);
-    }
-}

@@ -6,42 +6,14 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    store::{self, Connection, FromRow, Transaction, Value, find_in, now_millis, sql},
+    store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
-
-const COLUMNS: &str = "sequence, id, tenant_id, user_id, item_id, source_name, source_display_name, content, keyword, created_at";
 
 pub(super) const SHOWN: &str = "item_id, source_id, source_type, source_name, source_display_name, content_type, content, \
     created_at";
 
-#[derive(Clone, Debug, FromRow)]
-pub(super) struct StoredFavorite {
-    pub(super) sequence: i64,
-    pub(super) id: String,
-    pub(super) tenant_id: i64,
-    pub(super) user_id: String,
-    pub(super) item_id: String,
-    pub(super) source_name: Option<String>,
-    pub(super) source_display_name: Option<String>,
-    pub(super) content: Option<String>,
-    pub(super) keyword: Option<String>,
-    pub(super) created_at: i64,
-}
-
-/// The unary plus makes SQLite look up each id.
-fn find_text() -> String {
-    format!("SELECT {COLUMNS} FROM favorites WHERE +tenant_id = ? AND is_favorite AND id")
-}
-
-pub(super) async fn find(
-    reader: &Connection,
-    tenant_id: i64,
-    ids: &[String],
-) -> store::Result<Vec<StoredFavorite>> {
-    find_in(reader, &find_text(), &[tenant_id.into()], ids).await
-}
-
-pub(super) async fn document_id(
+/// Document of a person's favorite, as many may keep one item.
+pub async fn document_id(
     reader: &Connection,
     tenant_id: i64,
     user_id: &str,
@@ -49,26 +21,6 @@ pub(super) async fn document_id(
 ) -> store::Result<Option<String>> {
     let text = "SELECT id FROM favorites WHERE tenant_id = ? AND user_id = ? AND item_id = ? AND is_favorite";
     sql(text, [tenant_id.into(), user_id.into(), item_id.into()]).fetch_optional_value(reader).await
-}
-
-pub(super) async fn scan(
-    reader: &Connection,
-    sequence: i64,
-    limit: u64,
-) -> store::Result<Vec<StoredFavorite>> {
-    sql(
-        format!(
-            "SELECT {COLUMNS} FROM favorites WHERE sequence > ? AND is_favorite ORDER BY sequence LIMIT ?"
-        ),
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<StoredFavorite>(reader)
-    .await
-}
-
-pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    let text = "SELECT COUNT(*) AS favorites FROM favorites WHERE is_favorite";
-    sql(text, []).fetch_value(reader).await
 }
 
 #[derive(Debug, FromRow)]
@@ -238,19 +190,4 @@ pub(super) async fn label(
 
 pub(super) fn unknown() -> Error {
     Error::not_found("this item is not a favorite")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::{ROWS_PER_STATEMENT, tests::plan_of_find};
-
-    #[tokio::test]
-    async fn lookup_of_many_favorites_uses_id_index() {
-        for count in [1, 2, 30, ROWS_PER_STATEMENT] {
-            let plan = plan_of_find(&find_text(), &[1.into()], count).await;
-            let [step] = plan.as_slice() else { panic!("{count}: {plan:?}") };
-            assert!(step.ends_with("(id=?)"), "{count}: {step}");
-        }
-    }
 }

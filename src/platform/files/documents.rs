@@ -4,7 +4,6 @@
 //! folder ([`removed`]).
 
 mod rows;
-mod words;
 
 use std::collections::HashMap;
 
@@ -12,11 +11,13 @@ use serde::Serialize;
 use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Change, Document, Scope};
 
+pub use self::rows::ROWS;
 use self::rows::{Chain, FileRow};
 use super::FILE;
 use crate::{
     error::{Error, Result},
     identity::principals::{directory_principal, owner_principal},
+    platform::shared::documents::{Selection, document},
     store::Connection,
 };
 
@@ -25,21 +26,9 @@ pub const AT_A_TIME: usize = 32;
 
 const BRIEF_CHARACTERS: usize = 200;
 
-/// Documents of the files that lie in a tree.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    let rows = rows::find(reader, tenant_id, ids).await?;
-    into_documents(reader, rows).await
-}
-
-/// Documents of up to `limit` files after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let Some((rows, last)) = rows::scan(reader, sequence, limit).await? else { return Ok(None) };
-    Ok(Some((into_documents(reader, rows).await?, last)))
-}
-
-/// Files in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    Ok(rows::count(reader).await?)
+/// Documents of the selected files that lie in a tree.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    into_documents(reader, ROWS.read(reader, selection).await?).await
 }
 
 /// Index deletions below removed folders. An operator's module may share the folders' code; its items have nothing below them.
@@ -83,31 +72,61 @@ fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
         directory_id: &row.directory_id,
     };
     let item = ContentItem {
-        id: row.id.clone(),
+        id: row.id,
         title: row.name,
         sub_title: Some(chain.path.clone()),
-        brief: words::beginning(&text, BRIEF_CHARACTERS),
-        image: None,
+        brief: beginning(&text, BRIEF_CHARACTERS),
         author: Some(row.created_by_name),
         display_time: row.updated_at,
-        action: None,
         attach_info: Some(serde_json::to_string(&attached).map_err(Error::internal)?),
-        attach_description: None,
+        ..ContentItem::default()
     };
     let principals = chain.directories.iter().map(|id| directory_principal(id));
-    let audience = principals.chain([owner_principal(&chain.subject)]).collect();
+    let audience = Audience::Principals(principals.chain([owner_principal(&chain.subject)]).collect());
     Ok(Document {
-        scope: Scope::new(row.tenant_id, FILE),
-        id: row.id,
-        display_time: row.updated_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: false,
-        other_names: Vec::new(),
-        sub_title: chain.path.clone(),
         brief: String::new(),
         text: Some(text.into()),
-        author: item.author.unwrap_or_default(),
-        audience: Audience::Principals(audience),
+        ..document(Scope::new(row.tenant_id, FILE), item, audience)?
     })
+}
+
+/// The first characters on one line; `None` without any.
+fn beginning(text: &str, characters: usize) -> Option<String> {
+    let mut shown = String::new();
+    let mut left = characters;
+    for word in text.split_whitespace() {
+        if !shown.is_empty() {
+            shown.push(' ');
+        }
+        match word.char_indices().nth(left) {
+            None => shown.push_str(word),
+            Some((end, _)) => {
+                shown.push_str(&word[..end]);
+                return Some(format!("{}…", shown.trim_end()));
+            }
+        }
+        left = left.saturating_sub(word.chars().count() + 1);
+    }
+    (!shown.is_empty()).then_some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_is_one_line_of_so_many_characters() {
+        for (text, expected) in [
+            ("", None),
+            (" \n\t ", None),
+            (" high\n\n tide ", Some("high tide")),
+            ("high tide at noon", Some("high tide a…")),
+            ("high tides! at noon", Some("high tides!…")),
+            ("high-tide-at-noon", Some("high-tide-a…")),
+            ("潮水在中午的时候很高高高", Some("潮水在中午的时候很高高…")),
+            ("high tides!", Some("high tides!")),
+        ] {
+            assert_eq!(beginning(text, 11).as_deref(), expected, "{text}");
+        }
+    }
 }

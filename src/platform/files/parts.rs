@@ -87,15 +87,6 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_are_read() {
-        let text = r#"[{"eTag": "\"e1\"", "partNumber": 1}, {"etag": "e7", "partnumber": 7}]"#;
-        let named = read(text).unwrap();
-        assert_eq!(named, [tag(1), PartTag { e_tag: "e7".to_owned(), part_number: 7 }]);
-        assert_eq!(choose(&named, &[part(7, 1), part(1, 5)], 5).unwrap(), [part(1, 5), part(7, 1)]);
-        assert_eq!(read("[]").unwrap(), []);
-    }
-
-    #[test]
     fn malformed_text_is_named_with_its_place() {
         for (text, reason) in [
             ("", "partETags: must be a text that holds a JSON array"),
@@ -117,23 +108,6 @@ mod tests {
             let refused = read(text).unwrap_err();
             assert!(refused.starts_with(reason), "{text}: {refused}");
         }
-    }
-
-    #[test]
-    fn a_wrong_list_is_refused_by_the_part() {
-        let sent = [part(1, 5), part(2, 4), part(3, 5)];
-        for (named, reason) in [
-            (vec![], "at least one part"),
-            (vec![tag(3), tag(1)], "part 1 follows part 3"),
-            (vec![tag(1), tag(1)], "part 1 follows part 1"),
-            (vec![tag(2), tag(3)], "part 2 has 4 bytes; each but the last must have at least 5"),
-            (vec![tag(1), tag(4)], "part 4 has not been uploaded"),
-            (vec![PartTag { e_tag: "e2".to_owned(), part_number: 1 }], "the eTag of part 1 is not"),
-        ] {
-            let refused = choose(&named, &sent, 5).unwrap_err();
-            assert!(refused.starts_with("partETags: ") && refused.contains(reason), "{refused}");
-        }
-        assert_eq!(choose(&[tag(1), tag(2)], &sent, 5).unwrap(), sent[..2]);
     }
 
     proptest! {

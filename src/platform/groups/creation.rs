@@ -27,9 +27,7 @@ use crate::{
 
 /// Fails with 400 for unknown accounts. Fails with 403 for people who block the caller, and for a department without chat.
 pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
-    let state = state.clone();
-    let store = state.store.clone();
-    let job = store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let user = caller.require_user()?;
             let (tenant_id, own_id) = (caller.tenant.id, user.person.user_id.as_str());

@@ -5,63 +5,54 @@
 use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};
 
-use super::repo::{self, FoundGroup};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     identity::principals::group_principal,
-    store::Connection,
+    platform::shared::documents::{DocumentRows, Selection, document},
+    store::{Connection, FromRow},
 };
 
 /// Module code.
 pub const GROUP: &str = "group";
 
-/// Documents of these ids, including groups with outer members of the tenant.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
+/// Rows of groups, in each tenant that finds them.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "groups",
+    columns: "groups.id, groups.name, groups.icon, groups.is_public, groups.created_at, groups.tenant_id, \
+        group_tenants.tenant_id AS found_in",
+    from: "groups JOIN group_tenants ON group_tenants.group_id = groups.id \
+        JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL AND",
+    tenant: "group_tenants.tenant_id",
+    id: "groups.id",
+    sequence: "groups.sequence",
+};
+
+#[derive(Clone, Debug, FromRow)]
+struct FoundGroup {
+    id: String,
+    name: String,
+    icon: Option<String>,
+    is_public: bool,
+    created_at: i64,
+    tenant_id: i64,
+    found_in: i64,
 }
 
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
-    let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
-    Ok(Some((documents, last)))
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    Ok(repo::count(reader).await?)
+/// Documents of the selected groups.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    ROWS.read(reader, selection).await?.into_iter().map(into_document).collect()
 }
 
 fn into_document(row: FoundGroup) -> Result<Document> {
-    let item = ContentItem {
-        id: row.id.clone(),
-        title: row.name,
-        sub_title: None,
-        brief: None,
-        image: row.icon,
-        author: None,
-        display_time: row.created_at,
-        action: None,
-        attach_info: None,
-        attach_description: None,
-    };
     let is_everybodys = row.is_public && row.found_in == row.tenant_id;
-    Ok(Document {
-        scope: Scope::new(row.found_in, GROUP),
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: false,
-        other_names: Vec::new(),
-        text: None,
-        sub_title: String::new(),
-        brief: String::new(),
-        author: String::new(),
-        audience: if is_everybodys {
-            Audience::Tenant
-        } else {
-            Audience::Principals(vec![group_principal(&row.id)])
-        },
+    let audience =
+        if is_everybodys { Audience::Tenant } else { Audience::Principals(vec![group_principal(&row.id)]) };
+    let item = ContentItem {
         id: row.id,
-    })
+        title: row.name,
+        image: row.icon,
+        display_time: row.created_at,
+        ..ContentItem::default()
+    };
+    document(Scope::new(row.found_in, GROUP), item, audience)
 }

@@ -1,5 +1,5 @@
 use std::{
-    collections::{HashMap, HashSet},
+    collections::{BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -8,7 +8,7 @@ use super::{
     people::{self, NamedPerson, by_code},
     repo::{
         self, joining,
-        members::{self, Member, MemberKey},
+        members::{self, Member},
     },
     rules::{GroupOperation, GroupRole, MAX_GROUPS, MAX_MEMBERS, MAX_OUTER_GROUPS, may},
     service::SeenGroup,
@@ -19,7 +19,7 @@ use crate::{
         tenants,
     },
     error::{Error, Result},
-    platform::{blacklist, groups::GroupsState, robots},
+    platform::{blacklist, groups::GroupsState, robots, users::service::NamedBy},
     store::{Cached, Transaction},
 };
 
@@ -61,9 +61,7 @@ pub(super) async fn add(
     group_id: String,
     selection: MemberSelection,
 ) -> Result<()> {
-    let state = state.clone();
-    let store = state.store.clone();
-    let job = store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = SeenGroup::find(transaction, &caller, &group_id).await?;
             group.permit(GroupOperation::AddMembers)?;
@@ -104,25 +102,14 @@ pub(super) async fn check_blacklists(
     by: &User,
     added: &[NamedPerson],
 ) -> Result<()> {
-    let colleagues: Vec<&str> = added
-        .iter()
-        .filter(|person| person.tenant_id == tenant_id)
-        .map(|person| person.user_id.as_str())
-        .collect();
-    let by = &by.person.user_id;
-    let refusing = blacklist::service::listers_among(transaction, tenant_id, by, &colleagues).await?;
+    let (by, colleagues) = (&by.person.user_id, of_tenant(added, tenant_id));
+    let refusing = blacklist::listers_among(transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
     }
-    let refusing: HashSet<(i64, &str)> =
-        refusing.iter().map(|user_id| (tenant_id, user_id.as_str())).collect();
-    let refusing: Vec<&str> = added
-        .iter()
-        .filter(|person| refusing.contains(&person.key()))
-        .map(|person| person.given.as_str())
-        .collect();
-    let message = format!("{field}: these people have blacklisted the caller: {}", named(&refusing));
-    Err(Error::forbidden(message))
+    let refusing = refusing.iter().map(|user_id| (tenant_id, user_id.as_str()));
+    let refusing = names_of(added, refusing);
+    Err(Error::forbidden(format!("{field}: these people have blacklisted the caller: {refusing}")))
 }
 
 /// 409 naming people at their limit.
@@ -135,16 +122,23 @@ pub(super) async fn check_room(
     if full.is_empty() {
         return Ok(());
     }
-    let full: HashSet<(i64, &str)> = full.iter().map(|(home, user_id)| (*home, user_id.as_str())).collect();
-    let full: Vec<&str> = people
-        .iter()
-        .filter(|person| full.contains(&person.key()))
-        .map(|person| person.given.as_str())
-        .collect();
+    let full = names_of(people, full.iter().map(|(home, user_id)| (*home, user_id.as_str())));
     Err(Error::conflict(format!(
-        "a person may be in at most {MAX_GROUPS} groups of the own tenant and {MAX_OUTER_GROUPS} of others: {}",
-        named(&full)
+        "a person may be in at most {MAX_GROUPS} groups of the own tenant and {MAX_OUTER_GROUPS} of others: {full}"
     )))
+}
+
+/// The names by which these people were given.
+fn names_of<'a>(people: &[NamedPerson], keys: impl Iterator<Item = (i64, &'a str)>) -> String {
+    let keys: HashSet<(i64, &str)> = keys.collect();
+    let found = people.iter().filter(|person| keys.contains(&person.key()));
+    named(&found.map(|person| &person.given).collect::<Vec<_>>())
+}
+
+/// User ids of those who belong to this tenant.
+fn of_tenant(people: &[NamedPerson], tenant_id: i64) -> Vec<&str> {
+    let colleagues = people.iter().filter(|person| person.tenant_id == tenant_id);
+    colleagues.map(|person| person.user_id.as_str()).collect()
 }
 
 /// Adds members, and accepts their applications. 409 at a limit.
@@ -166,16 +160,9 @@ pub(super) async fn admit(
     check_room(transaction, tenant_id, people).await?;
     members::insert(transaction, (group_id, tenant_id), people, GroupRole::Member).await?;
     let by = &decided_by.person.user_id;
-    let of_tenant: Vec<&str> = people
-        .iter()
-        .filter(|person| person.tenant_id == tenant_id)
-        .map(|person| person.user_id.as_str())
-        .collect();
-    joining::accept_all(transaction, group_id, &of_tenant, by).await?;
+    joining::accept_all(transaction, group_id, &of_tenant(people, tenant_id), by).await?;
     repo::touch(transaction, group_id).await?;
-    let mut homes: Vec<i64> = people.iter().map(|person| person.tenant_id).collect();
-    homes.sort_unstable();
-    homes.dedup();
+    let homes: BTreeSet<i64> = people.iter().map(|person| person.tenant_id).collect();
     let mut new = Vec::new();
     for home in &homes {
         if repo::open_to_tenant(transaction, group_id, *home).await? {
@@ -191,7 +178,7 @@ pub(super) async fn admit(
 }
 
 /// People of these tenants may see more or less than before.
-pub(super) fn invalidate(transaction: &Transaction, tenants: Vec<i64>) {
+pub(super) fn invalidate(transaction: &Transaction, tenants: impl IntoIterator<Item = i64>) {
     for tenant_id in tenants {
         transaction.invalidate(Cached::Identities(tenant_id));
     }
@@ -204,9 +191,7 @@ pub(super) async fn remove(
     group_id: String,
     selection: MemberSelection,
 ) -> Result<Vec<(String, String)>> {
-    let state = state.clone();
-    let store = state.store.clone();
-    let job = store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = SeenGroup::find(transaction, &caller, &group_id).await?;
             selection.check_kind(&group)?;
@@ -227,9 +212,7 @@ pub(super) async fn remove(
             {
                 settle_owner(transaction, &group, user).await?;
             }
-            let mut homes: Vec<i64> = found.iter().map(|(_, member)| member.tenant_id).collect();
-            homes.sort_unstable();
-            homes.dedup();
+            let homes: BTreeSet<i64> = found.iter().map(|(_, member)| member.tenant_id).collect();
             for (_, member) in &found {
                 members::remove(transaction, &group_id, member).await?;
             }
@@ -296,7 +279,7 @@ async fn find(
     let viewer = (caller.tenant.id, user.person.user_id.as_str());
     if caller.tenant.id != group.tenant_id {
         let own = [&user.person.user_id];
-        let found = members::find(transaction, &group.id, viewer, viewer.0, MemberKey::UserId, &own).await?;
+        let found = members::find(transaction, &group.id, viewer, viewer.0, NamedBy::UserId, &own).await?;
         return Ok(selection.names().iter().cloned().zip(found).collect());
     }
     let of_tenant = |tenant_id, by, names: Vec<String>| async move {
@@ -304,12 +287,12 @@ async fn find(
     };
     let logins = match selection {
         MemberSelection::Users(ids) => {
-            let found = of_tenant(group.tenant_id, MemberKey::UserId, ids.clone()).await?;
+            let found = of_tenant(group.tenant_id, NamedBy::UserId, ids.clone()).await?;
             return Ok(found.into_iter().map(|member| (member.user_id.clone(), member)).collect());
         }
         MemberSelection::Logins(logins) => logins,
     };
-    let own = of_tenant(group.tenant_id, MemberKey::LoginId, logins.clone()).await?;
+    let own = of_tenant(group.tenant_id, NamedBy::LoginId, logins.clone()).await?;
     let mut found: HashMap<String, Member> =
         own.into_iter().map(|member| (member.login_id.clone(), member)).collect();
     let elsewhere: Vec<&String> = logins.iter().filter(|login| !found.contains_key(*login)).collect();
@@ -317,7 +300,7 @@ async fn find(
         // Even if it no longer allows outer members, or is the group's own tenant.
         let Some(tenant) = tenants::find_by_code(transaction, code).await? else { continue };
         let names = of_code.iter().map(|(_, login)| (*login).to_owned()).collect();
-        for member in of_tenant(tenant.id, MemberKey::LoginId, names).await? {
+        for member in of_tenant(tenant.id, NamedBy::LoginId, names).await? {
             found.insert(format!("{}@{code}", member.login_id), member);
         }
     }

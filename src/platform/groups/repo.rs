@@ -3,10 +3,7 @@ pub(super) mod members;
 pub(super) mod views;
 
 use super::forms::{GroupChange, NewGroup};
-use crate::store::{
-    self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, batch_end, find_in, now_millis, placeholders,
-    sql,
-};
+use crate::store::{self, Connection, ROWS_PER_STATEMENT, Transaction, now_millis, placeholders, sql};
 
 /// SQL of groups with a person's membership (`?1` tenant, `?2` user id).
 pub(super) const GROUPS: &str = "FROM groups \
@@ -26,46 +23,6 @@ pub(super) const ROLE: &str = "CASE WHEN group_members.tenant_id = groups.tenant
       AND NOT present.is_deleted AND present.status = 1 \
     ORDER BY first.role DESC, first.joined_at, first.user_id LIMIT 1) \
     THEN 2 ELSE MIN(group_members.role, 1) END";
-
-#[derive(Clone, Debug, FromRow)]
-pub(super) struct FoundGroup {
-    pub(super) id: String,
-    pub(super) name: String,
-    pub(super) icon: Option<String>,
-    pub(super) is_public: bool,
-    pub(super) created_at: i64,
-    pub(super) tenant_id: i64,
-    pub(super) found_in: i64,
-}
-
-const FOUND: &str = "SELECT groups.id, groups.name, groups.icon, groups.is_public, groups.created_at, \
-    groups.tenant_id, group_tenants.tenant_id AS found_in \
-    FROM groups JOIN group_tenants ON group_tenants.group_id = groups.id \
-    JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL";
-
-pub(super) async fn find(
-    reader: &Connection,
-    tenant_id: i64,
-    ids: &[String],
-) -> store::Result<Vec<FoundGroup>> {
-    let text = format!("{FOUND} AND group_tenants.tenant_id = ? AND groups.id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
-}
-
-pub(super) async fn scan(
-    reader: &Connection,
-    sequence: i64,
-    limit: u64,
-) -> store::Result<Option<(Vec<FoundGroup>, i64)>> {
-    let Some(last) = batch_end(reader, "groups", sequence, limit).await? else { return Ok(None) };
-    let text = format!("{FOUND} AND groups.sequence > ? AND groups.sequence <= ?");
-    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<FoundGroup>(reader).await?;
-    Ok(Some((rows, last)))
-}
-
-pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql(format!("SELECT COUNT(*) AS groups FROM ({FOUND}) AS found"), []).fetch_value(reader).await
-}
 
 pub(super) async fn tenants_of(connection: &Connection, group_id: &str) -> store::Result<Vec<i64>> {
     let statement =

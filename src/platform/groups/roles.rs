@@ -2,10 +2,7 @@ use std::sync::Arc;
 
 use super::{
     membership::{invalidate, settle_owner},
-    repo::{
-        self,
-        members::{self, MemberKey},
-    },
+    repo::{self, members},
     rules::{GroupOperation, GroupRole},
     service::{self, SeenGroup},
 };
@@ -13,7 +10,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     identity::principals::group_principal,
-    platform::{folders::removal, groups::GroupsState},
+    platform::{folders::removal, groups::GroupsState, users::service::NamedBy},
     store::Transaction,
 };
 
@@ -46,7 +43,7 @@ async fn change_role(
     let owner = caller.require_user()?;
     let (id, tenant_id) = (group.id.as_str(), group.tenant_id);
     let viewer = (tenant_id, owner.person.user_id.as_str());
-    let found = members::find(transaction, id, viewer, tenant_id, MemberKey::UserId, &[user_id]).await?;
+    let found = members::find(transaction, id, viewer, tenant_id, NamedBy::UserId, &[user_id]).await?;
     let Some(member) = found.into_iter().next() else {
         if members::has_outer(transaction, id, tenant_id, user_id).await? {
             return Err(Error::conflict("userId: an outer member must have role 0"));
@@ -80,9 +77,7 @@ async fn change_role(
 
 /// Invisible at once; rows go in the background. 403 even for an acting owner.
 pub(super) async fn end(state: &GroupsState, caller: Arc<Caller>, group_id: String) -> Result<()> {
-    let state = state.clone();
-    let store = state.store.clone();
-    let job = store.write(move |transaction| {
+    let job = state.store.write(move |transaction| {
         Box::pin(async move {
             let group = SeenGroup::find(transaction, &caller, &group_id).await?;
             group.permit(GroupOperation::End)?;

@@ -140,7 +140,7 @@ async fn find_item(
     let found = state.coordinator.find_item(viewer, &request).await?;
     let (None, Some(user_id)) = (&found, &viewer.user_id) else { return Ok(found) };
     let reader = state.store.reader();
-    let favorite = favorites::documents::id_of(reader, viewer.tenant_id, user_id, &request.id).await?;
+    let favorite = favorites::documents::document_id(reader, viewer.tenant_id, user_id, &request.id).await?;
     let Some(id) = favorite else { return Ok(None) };
     request.id = id;
     Ok(state.coordinator.find_item(viewer, &request).await?)

@@ -4,34 +4,45 @@ use serde_json::{Value, json};
 use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};
 
-use super::{
-    forms::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address},
-    repo::documents::{self as repo, FoundMessage},
-};
+use super::forms::{CardMessage, LinkMessage, Message, RichMessage, TextMessage, is_address};
 use crate::{
     error::{Error, Result},
     identity::principals::group_principal,
-    store::Connection,
+    platform::shared::documents::{DocumentRows, Selection, document},
+    store::{Connection, FromRow},
 };
 
 /// Module code.
 pub const MESSAGE: &str = "message";
 
-/// Documents with these ids.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    repo::find(reader, tenant_id, ids).await?.into_iter().map(into_document).collect()
+/// Rows of messages, in each tenant that finds their group.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "messages",
+    columns: "messages.id, messages.group_id, messages.group_name, messages.robot_name, messages.msg_type, \
+        messages.content, messages.created_at, group_tenants.tenant_id AS found_in",
+    from: "messages JOIN groups ON groups.id = messages.group_id \
+        JOIN group_tenants ON group_tenants.group_id = groups.id \
+        JOIN tenants ON tenants.id = groups.tenant_id AND tenants.removed_at IS NULL WHERE groups.removed_at IS NULL AND",
+    tenant: "+group_tenants.tenant_id",
+    id: "messages.id",
+    sequence: "messages.sequence",
+};
+
+#[derive(Clone, Debug, FromRow)]
+struct FoundMessage {
+    id: String,
+    group_id: String,
+    group_name: String,
+    robot_name: String,
+    msg_type: String,
+    content: String,
+    created_at: i64,
+    found_in: i64,
 }
 
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let Some((rows, last)) = repo::scan(reader, sequence, limit).await? else { return Ok(None) };
-    let documents = rows.into_iter().map(into_document).collect::<Result<_>>()?;
-    Ok(Some((documents, last)))
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    Ok(repo::count(reader).await?)
+/// Documents of the selected messages.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    ROWS.read(reader, selection).await?.into_iter().map(into_document).collect()
 }
 
 const TITLE_CHARACTERS: usize = 100;
@@ -107,7 +118,7 @@ fn into_document(row: FoundMessage) -> Result<Document> {
     let MessageTexts { title, brief, image, url } =
         MessageTexts::new(serde_json::from_str(&message).map_err(Error::internal)?);
     let item = ContentItem {
-        id: row.id.clone(),
+        id: row.id,
         title,
         sub_title: Some(row.group_name),
         brief: brief.as_deref().map(shown_part),
@@ -115,23 +126,14 @@ fn into_document(row: FoundMessage) -> Result<Document> {
         author: Some(row.robot_name),
         display_time: row.created_at,
         action: url.as_deref().map(opening),
-        attach_info: None,
-        attach_description: None,
+        ..ContentItem::default()
     };
+    let audience = Audience::Principals(vec![group_principal(&row.group_id)]);
     Ok(Document {
-        scope: Scope::new(row.found_in, MESSAGE),
-        id: row.id,
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: false,
-        other_names: Vec::new(),
-        text: None,
         // Otherwise the group's name would match each of its messages.
         sub_title: String::new(),
         brief: brief.unwrap_or_default(),
-        author: item.author.unwrap_or_default(),
-        audience: Audience::Principals(vec![group_principal(&row.group_id)]),
+        ..document(Scope::new(row.found_in, MESSAGE), item, audience)?
     })
 }
 
@@ -153,15 +155,6 @@ mod tests {
         let cut = shown("links", &json!({"text": long, "url": "https://tide.example"}));
         assert_eq!(cut.title, format!("{}…", "潮".repeat(100)));
         assert_eq!((cut.brief, cut.url.as_deref()), (Some(long), Some("https://tide.example")));
-    }
-
-    #[test]
-    fn card_search_covers_texts_without_addresses() {
-        let data = json!({"b": "noon", "a": [{"deep": "3 m"}, 7, " "], "link": "https://tide.example"});
-        let card = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": data}));
-        assert_eq!((card.title.as_str(), card.brief.as_deref()), ("tide", Some("3 m\nnoon")));
-        let bare = shown("card_template", &json!({"brief": "tide", "templateId": "t", "data": {}}));
-        assert_eq!((bare.title.as_str(), bare.brief), ("tide", None));
     }
 
     #[test]

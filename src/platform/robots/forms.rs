@@ -250,21 +250,6 @@ mod tests {
     }
 
     #[test]
-    fn stored_message_equals_known_fields_sent() {
-        for msg_type in TYPES {
-            let sent = good(msg_type);
-            let mut more = sent.clone();
-            more["content"]["extra"] = json!("dropped");
-            more["extra"] = json!(1);
-            let message = read(&more).unwrap();
-            assert_eq!(message.msg_type(), msg_type);
-            let content: Value = serde_json::from_str(&message.content().unwrap()).unwrap();
-            assert_eq!(content, sent["content"]);
-            assert_eq!(serde_json::to_value(&message).unwrap(), sent);
-        }
-    }
-
-    #[test]
     fn missing_field_is_named_for_each_type() {
         for msg_type in TYPES {
             let sent = good(msg_type);
@@ -279,23 +264,6 @@ mod tests {
                     assert!(reason.starts_with(&format!("content.{field}: ")), "{wrong:?}: {reason}");
                 }
             }
-        }
-    }
-
-    #[test]
-    fn missing_type_or_content_is_named_in_error() {
-        let cases = [
-            (json!({"content": {"text": "a"}}), "msgType: is required"),
-            (json!({"msgType": "text"}), "content: is required"),
-            (json!({"msgType": "text", "content": "a"}), "body: content: must be an object"),
-            (json!({"msgType": "text", "content": ["a"]}), "body: content: "),
-            (json!({"msgType": 1, "content": {}}), "body: msgType: "),
-            (json!({"msgType": "video"}), "msgType: must be text, links, rich or card_template"),
-            (json!(["text", {"text": "a"}]), "body: must be an object"),
-        ];
-        for (sent, named) in cases {
-            let reason = read(&sent).unwrap_err();
-            assert!(reason.starts_with(named), "{sent}: {reason}");
         }
     }
 
@@ -318,21 +286,6 @@ mod tests {
         }
         for address in ["https://a.example", "HTTP://a.example:8080/ä?q=%20", "http://[::1]/"] {
             assert!(is_address(address), "{address:?}");
-        }
-    }
-
-    #[test]
-    fn texts_above_byte_limit_are_rejected() {
-        let text = |length| json!({"msgType": "text", "content": {"text": "潮".repeat(length)}});
-        assert!(read(&text(TEXT_BYTES / 3)).is_ok());
-        assert!(read(&text(TEXT_BYTES / 3 + 1)).unwrap_err().starts_with("content.text: must be at most"));
-        let mut card = good("card_template");
-        card["content"]["data"]["long"] = json!("x".repeat(DATA_BYTES));
-        assert!(read(&card).unwrap_err().starts_with("content.data: must be at most"));
-        let name = |name: &str| RobotForm { name: name.to_owned() }.checked();
-        assert_eq!(name(" tide gauge "), Ok("tide gauge".to_owned()));
-        for wrong in [" ", "a\nb", &"x".repeat(129)] {
-            assert!(name(wrong).unwrap_err().starts_with("name: "), "{wrong:?}");
         }
     }
 

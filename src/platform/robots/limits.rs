@@ -174,16 +174,6 @@ mod tests {
         outcomes
     }
 
-    #[test]
-    fn calls_are_counted_by_robot() {
-        let limits = RobotLimits::new(1);
-        for _ in 0..10 {
-            limits.count_call("one").unwrap();
-        }
-        assert!(limits.count_call("one").unwrap_err().message.contains("more than 10 calls"));
-        limits.count_call("other").unwrap();
-    }
-
     #[tokio::test]
     async fn message_count_expires_after_exactly_one_minute() {
         let times = [0, 30 * SECOND, 30_500, 59_999, MINUTE, MINUTE + 1, 90 * SECOND];
@@ -191,17 +181,6 @@ mod tests {
         let again = |wait| refused(2, "this robot", wait);
         let expected = [Sent::Taken, Sent::Taken, again(30), again(1), Sent::Taken, again(30), Sent::Taken];
         assert_eq!(outcomes, expected);
-    }
-
-    #[tokio::test]
-    async fn new_robots_share_the_limit_of_their_group() {
-        let robots: Vec<String> = (0..20).map(|robot| robot.to_string()).collect();
-        let mut messages: Vec<(&str, i64)> =
-            robots.iter().flat_map(|robot| [(robot.as_str(), 0), (robot.as_str(), 0)]).collect();
-        messages.extend([("anew", SECOND), ("anew", MINUTE + SECOND)]);
-        let outcomes = send(2, &messages).await;
-        assert!(outcomes[..40].iter().all(|outcome| *outcome == Sent::Taken), "{outcomes:?}");
-        assert_eq!(outcomes[40..], [refused(40, "all robots of the group", 59), Sent::Taken]);
     }
 
     proptest! {

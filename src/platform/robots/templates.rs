@@ -64,26 +64,3 @@ pub struct CardTemplate {
     /// Creation time of the version, epoch milliseconds.
     pub created_date: i64,
 }
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn check(name: &str, template: Value) -> Result<(), String> {
-        TemplateForm { name: name.to_owned(), template }.check()
-    }
-
-    #[test]
-    fn template_must_be_bounded_object_or_text() {
-        check("Tide", json!({"body": ["{{height}}"]})).unwrap();
-        check("潮", json!("<b>{{height}}</b>")).unwrap();
-        for wrong in [json!(null), json!(5), json!([]), json!({}), json!(" "), json!("x".repeat(64 << 10))] {
-            assert!(check("Tide", wrong.clone()).unwrap_err().starts_with("template: "), "{wrong}");
-        }
-        for wrong in ["", " ", "a\nb", &"x".repeat(257)] {
-            assert!(check(wrong, json!("x")).unwrap_err().starts_with("name: "), "{wrong:?}");
-        }
-    }
-}

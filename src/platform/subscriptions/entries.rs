@@ -97,28 +97,8 @@ pub(super) fn hash(item: &Content) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
-
-    fn read(rows: Value) -> Entries {
-        let rows: Vec<Map<String, Value>> = serde_json::from_value(rows).unwrap();
-        read_entries("news", rows).unwrap()
-    }
-
-    #[test]
-    fn faulty_entry_is_named_and_keeps_no_other_back() {
-        let entries = read(json!([
-            {"id": "1", "title": "One"}, {"title": "no id"}, {"id": "3"}, {"id": "4", "title": "x".repeat(5_000)},
-            {"id": "1", "title": "One again"},
-        ]));
-        assert_eq!(entries.received, 5);
-        let items: Vec<_> = entries.items.iter().map(|item| (&*item.id, item.title.as_deref())).collect();
-        assert_eq!(items, [("news:1", Some("One again"))]);
-        let ids: Vec<_> = entries.problems.iter().map(|problem| problem.id.as_deref()).collect();
-        assert_eq!(ids, [None, Some("3"), Some("4")]);
-        assert!(entries.problems[2].reason.starts_with("title: "), "{:?}", entries.problems);
-    }
 
     #[test]
     fn hash_differs_by_text_and_time_alone() {

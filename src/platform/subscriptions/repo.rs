@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{origins::Origin, report::LastRun};
 use crate::{
     platform::contents::forms::Visibility,
-    store::{Connection, FromRow, Json, ROWS_PER_STATEMENT, Result, Transaction, Value, placeholders, sql},
+    store::{Connection, FromRow, Json, Result, Transaction, Value, execute_in, sql},
 };
 
 /// The settings of a subscription.
@@ -203,19 +203,11 @@ pub(super) async fn forget_entries(
     id: &str,
     item_ids: &[String],
 ) -> Result<u64> {
-    let mut removed = 0;
-    for chunk in item_ids.chunks(ROWS_PER_STATEMENT) {
-        for (condition, counts) in [("hash IS NOT NULL", true), ("hash IS NULL", false)] {
-            let text = format!(
-                "DELETE FROM subscription_items WHERE tenant_id = ? AND subscription_id = ? AND {condition} \
-                 AND item_id IN ({})",
-                placeholders(chunk.len())
-            );
-            let values = [tenant_id.into(), id.into()].into_iter().chain(chunk.iter().map(Value::from));
-            let gone = sql(text, values).execute(transaction).await?;
-            removed += if counts { gone } else { 0 };
-        }
-    }
+    let of_subscription = [tenant_id.into(), id.into()];
+    let text = "DELETE FROM subscription_items WHERE tenant_id = ? AND subscription_id = ? AND hash IS NOT NULL AND item_id";
+    let removed = execute_in(transaction, text, &of_subscription, item_ids).await?;
+    let text = "DELETE FROM subscription_items WHERE tenant_id = ? AND subscription_id = ? AND item_id";
+    execute_in(transaction, text, &of_subscription, item_ids).await?;
     Ok(removed)
 }
 

@@ -7,7 +7,7 @@ use super::{repo, schedule::DAY};
 use crate::{
     error::Result,
     platform::contents::{forms::Visibility, service as contents},
-    store::{FromRow, Json, Store, Transaction, Value, placeholders, sql},
+    store::{FromRow, Json, Store, Transaction, Value, execute_in, sql},
 };
 
 /// Items of one transaction.
@@ -140,14 +140,8 @@ async fn change(
     values: impl IntoIterator<Item = Value>,
     ids: &[String],
 ) -> Result<()> {
-    if ids.is_empty() {
-        return Ok(());
-    }
-    let text = format!(
-        "{statement} tenant_id = ? AND subscription_id = ? AND item_id IN ({})",
-        placeholders(ids.len())
-    );
-    let values = values.into_iter().chain([left.tenant_id.into(), left.id.as_str().into()]);
-    sql(text, values.chain(ids.iter().map(Value::from))).execute(transaction).await?;
-    Ok(())
+    let text = format!("{statement} tenant_id = ? AND subscription_id = ? AND item_id");
+    let of_subscription = [left.tenant_id.into(), left.id.as_str().into()];
+    let values: Vec<Value> = values.into_iter().chain(of_subscription).collect();
+    Ok(execute_in(transaction, &text, &values, ids).await.map(drop)?)
 }

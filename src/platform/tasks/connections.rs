@@ -9,7 +9,7 @@ use crate::{
 
 /// Creator and assignee.
 pub async fn find(reader: &Connection, tenant_id: i64, id: &str) -> Result<Connections> {
-    let Some(row) = repo::find(reader, tenant_id, &[id.to_owned()]).await?.pop() else {
+    let Some(row) = repo::find(reader, tenant_id, id).await? else {
         return Ok(Connections::default());
     };
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;

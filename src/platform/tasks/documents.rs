@@ -11,32 +11,27 @@ use super::{
 use crate::{
     error::{Error, Result},
     identity::principals::{login_principal, user_principal},
-    platform::shared::known_id::known_id,
+    platform::shared::{
+        documents::{DocumentRows, Selection, document},
+        known_id::known_id,
+    },
     store::Connection,
 };
 
-/// Documents of these ids, each in its current module.
-pub async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Document>> {
-    into_documents(repo::find(reader, tenant_id, ids).await?)
-}
+/// Rows of tasks, in every state.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "tasks",
+    columns: repo::COLUMNS,
+    from: "tasks WHERE",
+    tenant: "+tenant_id",
+    id: "id",
+    sequence: "sequence",
+};
 
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(reader: &Connection, sequence: i64, limit: u64) -> Result<Option<(Vec<Document>, i64)>> {
-    let rows = repo::scan(reader, sequence, limit).await?;
-    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
-    Ok(Some((into_documents(rows)?, last)))
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    let found: Vec<TaskStatus> =
-        TaskStatus::ALL.into_iter().filter(|status| status.module().is_some()).collect();
-    Ok(repo::count(reader, &found).await?)
-}
-
-fn into_documents(rows: Vec<StoredTask>) -> Result<Vec<Document>> {
-    let mut documents = Vec::with_capacity(rows.len());
-    for row in rows {
+/// Documents of the selected tasks, each in its current module.
+pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<Document>> {
+    let mut documents = Vec::new();
+    for row in ROWS.read::<StoredTask>(reader, selection).await? {
         if let Some(module) = row.status()?.module() {
             documents.push(into_document(row, module)?);
         }
@@ -44,36 +39,30 @@ fn into_documents(rows: Vec<StoredTask>) -> Result<Vec<Document>> {
     Ok(documents)
 }
 
+/// Documents in a full scan.
+pub async fn count(reader: &Connection) -> Result<u64> {
+    let found: Vec<TaskStatus> =
+        TaskStatus::ALL.into_iter().filter(|status| status.module().is_some()).collect();
+    Ok(repo::count(reader, &found).await?)
+}
+
 fn into_document(row: StoredTask, module: &str) -> Result<Document> {
     let task: Task = serde_json::from_str(&row.task).map_err(Error::internal)?;
     let item = ContentItem {
-        id: row.id.clone(),
+        id: row.id,
         title: task.title,
         sub_title: task.proc_inst_title,
-        brief: None,
-        image: None,
         author: task.creator_name,
         display_time: row.created_at,
         action: task.action,
-        attach_info: None,
-        attach_description: None,
+        ..ContentItem::default()
     };
     // Visible to assignee and creator, by login until the person is known.
     let assignee = row.assignee_user_id.as_deref().map(user_principal);
     let mut principals = vec![assignee.unwrap_or_else(|| login_principal(&row.assignee_login_id))];
     principals.extend(row.creator_id.as_deref().map(user_principal));
     Ok(Document {
-        scope: Scope::new(row.tenant_id, module),
-        id: row.id,
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: false,
         other_names: known_id(&task.app_task_id).map(str::to_owned).into_iter().collect(),
-        text: None,
-        sub_title: item.sub_title.unwrap_or_default(),
-        brief: String::new(),
-        author: item.author.unwrap_or_default(),
-        audience: Audience::Principals(principals),
+        ..document(Scope::new(row.tenant_id, module), item, Audience::Principals(principals))?
     })
 }

@@ -1,8 +1,5 @@
 //! Task forms and responses.
 
-#[cfg(test)]
-mod tests;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trawl_connectors::check_action;
@@ -321,4 +318,28 @@ pub struct QuickDealEntry {
 pub fn spread_times(count: usize, now: i64) -> impl Iterator<Item = i64> {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     (now - count + 1)..=now
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn same_content_is_distinguished_from_other() {
+        let task = Task { title: "Approve".to_owned(), ..Task::default() };
+        let new = NewTask::new(task.clone(), TaskStatus::ToDo, 1).unwrap();
+        assert!(new.is_same(&new.text).unwrap());
+        assert!(new.is_same(&format!(" {}", new.text)).unwrap());
+        let other = Task { degree: Some(1), ..task };
+        assert!(!new.is_same(&serde_json::to_string(&other).unwrap()).unwrap());
+        assert!(new.is_same("{").is_err());
+    }
+
+    #[test]
+    fn ending_is_bounded_and_empty_text_dropped() {
+        let long = || Some("x".repeat((64 << 10) + 1));
+        assert!(Ending::checked(long(), None).unwrap_err().starts_with("endComment:"));
+        assert!(Ending::checked(None, long()).unwrap_err().starts_with("endResult:"));
+        assert_eq!(Ending::checked(Some(String::new()), None), Ok(Ending::default()));
+    }
 }

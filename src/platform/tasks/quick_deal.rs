@@ -8,7 +8,6 @@ pub mod routes;
 mod rules;
 
 use std::{
-    slice::from_ref,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -100,9 +99,9 @@ impl QuickDeals {
             handler_login_id: caller.require_user()?.person.login_id.clone(),
         };
         // Most invalid requests cause no write; unauthorised ones do not join.
-        let rows = tasks::find(self.store.reader(), request.tenant_id, from_ref(&request.task_id)).await?;
-        let row = rows.first().ok_or_else(service::absent)?;
-        Handling::of(row, &request.actor)?;
+        let row = tasks::find(self.store.reader(), request.tenant_id, &request.task_id).await?;
+        let row = row.ok_or_else(service::absent)?;
+        Handling::of(&row, &request.actor)?;
         let this = Arc::clone(self);
         let handle = move |permit| this.carry_through(request, permit);
         let waiting = self.handlings.join(task_id, &row.application, handle)?;
@@ -140,8 +139,8 @@ impl QuickDeals {
         }
         self.leases.wait_until_free(&name, self.timeout + LEASE_MARGIN).await?;
         let QuickDealRequest { tenant_id, task_id, .. } = request;
-        let rows = tasks::find(self.store.reader(), tenant_id, from_ref(&task_id)).await?;
-        match rows.first().ok_or_else(service::absent)?.status()? {
+        let row = tasks::find(self.store.reader(), tenant_id, &task_id).await?;
+        match row.ok_or_else(service::absent)?.status()? {
             TaskStatus::Done | TaskStatus::Read => Ok(()),
             _ => Err(Error::bad_gateway("another call for this task has just failed; nothing has changed")),
         }
@@ -235,9 +234,8 @@ impl QuickDeals {
 
 async fn begin(transaction: &Transaction, keys: &Keys, request: QuickDealRequest) -> Result<PendingCallback> {
     let QuickDealRequest { tenant_id, task_id, actor, handler_login_id } = request;
-    let rows = tasks::find(transaction, tenant_id, from_ref(&task_id)).await?;
-    let row = rows.first().ok_or_else(service::absent)?;
-    let handling = Handling::of(row, &actor)?;
+    let row = tasks::find(transaction, tenant_id, &task_id).await?.ok_or_else(service::absent)?;
+    let handling = Handling::of(&row, &actor)?;
     let callback_key = find_callback_key(transaction, keys, &row.application).await?.ok_or_else(|| {
         Error::conflict("the application of this task is disabled, so its callback cannot be called")
     })?;
@@ -254,8 +252,8 @@ async fn finish(
     took_ms: i64,
 ) -> Result<Result<()>> {
     let QuickDealRequest { tenant_id, task_id, actor, .. } = request;
-    let rows = tasks::find(transaction, *tenant_id, from_ref(task_id)).await?;
-    let status = rows.first().ok_or_else(service::absent)?.status()?;
+    let row = tasks::find(transaction, *tenant_id, task_id).await?;
+    let status = row.ok_or_else(service::absent)?.status()?;
     // The application may have completed the task.
     let moved = if status == handling.target {
         Ok(())

@@ -1,6 +1,3 @@
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashMap;
 
 use super::{
@@ -15,12 +12,11 @@ use crate::{
     },
 };
 
-const COLUMNS: &str = "sequence, id, tenant_id, application, status, paused_from, assignee_login_id, assignee_user_id, \
+pub(super) const COLUMNS: &str = "id, tenant_id, application, status, paused_from, assignee_login_id, assignee_user_id, \
     creator_id, created_at, task";
 
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct StoredTask {
-    pub(super) sequence: i64,
     pub(super) id: String,
     pub(super) tenant_id: i64,
     pub(super) application: String,
@@ -126,12 +122,12 @@ async fn insert(
 ) -> Result<usize> {
     const ROW: &str = "(?, ?, ?, ?, ?, ?, \
         (SELECT user_id FROM users WHERE tenant_id = ? AND login_id = ? AND NOT is_deleted), ?, ?, ?, ?, ?, ?)";
-    let mut text = String::from(
+    let text = format!(
         "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, assignee_user_id, \
-         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES ",
+         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES {} \
+         ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING",
+        vec![ROW; new.len()].join(", ")
     );
-    text.push_str(&vec![ROW; new.len()].join(", "));
-    text.push_str(" ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING");
     let values = new.iter().flat_map(|NewTask { id, task, text, status, created_at }| {
         let ended_at = (status.module() == Some(DONE)).then_some(*created_at);
         [
@@ -207,17 +203,13 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
     Ok(())
 }
 
-/// The unary plus makes SQLite look up each id.
-fn find_text() -> String {
-    format!("SELECT {COLUMNS} FROM tasks WHERE +tenant_id = ? AND id")
-}
-
 pub(super) async fn find(
-    reader: &Connection,
+    connection: &Connection,
     tenant_id: i64,
-    ids: &[String],
-) -> store::Result<Vec<StoredTask>> {
-    find_in(reader, &find_text(), &[tenant_id.into()], ids).await
+    id: &str,
+) -> store::Result<Option<StoredTask>> {
+    let text = format!("SELECT {COLUMNS} FROM tasks WHERE +tenant_id = ? AND id = ?");
+    sql(text, [tenant_id.into(), id.into()]).fetch_optional(connection).await
 }
 
 #[derive(Debug, FromRow)]
@@ -245,19 +237,10 @@ pub(super) async fn find_details(
     Ok(Some((row, task)))
 }
 
-pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<StoredTask>> {
-    sql(
-        format!("SELECT {COLUMNS} FROM tasks WHERE sequence > ? ORDER BY sequence LIMIT ?"),
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<StoredTask>(reader)
-    .await
-}
-
-pub(super) async fn count(reader: &Connection, states: &[TaskStatus]) -> store::Result<i64> {
+pub(super) async fn count(reader: &Connection, states: &[TaskStatus]) -> store::Result<u64> {
     let statement = sql(
         format!("SELECT COUNT(*) AS tasks FROM tasks WHERE status IN ({})", placeholders(states.len())),
         states.iter().map(|status| Value::from(status.number())),
     );
-    statement.fetch_value(reader).await
+    statement.count(reader).await
 }

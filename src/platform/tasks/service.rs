@@ -100,8 +100,7 @@ pub async fn make(
     task_move: TaskMove,
     ending: &Ending,
 ) -> Result<TaskStatus> {
-    let rows = repo::find(transaction, tenant_id, &[id.to_owned()]).await?;
-    let row = rows.into_iter().next().ok_or_else(absent)?;
+    let row = repo::find(transaction, tenant_id, id).await?.ok_or_else(absent)?;
     actor.role(&row)?.ok_or_else(absent)?.check(task_move)?;
     match repo::make_move(transaction, &row, task_move, ending).await? {
         MoveOutcome::To(status) => Ok(status),

@@ -12,7 +12,7 @@ use crate::{
     },
     error::{Error, Result},
     registry,
-    store::{self, Connection, FromRow, Store, Transaction, find_in, now_millis, sql},
+    store::{self, Connection, Store, Transaction, find_in, now_millis, sql},
 };
 
 /// New application.
@@ -94,15 +94,10 @@ pub async fn open_to_outer_groups(
     connection: &Connection,
     codes: &[impl AsRef<str>],
 ) -> Result<HashMap<String, i64>> {
-    #[derive(FromRow)]
-    struct Row {
-        id: i64,
-        code: String,
-    }
-    let text = "SELECT id, code FROM tenants \
+    let text = "SELECT code, id FROM tenants \
          WHERE removed_at IS NULL AND NOT is_frozen AND allow_outer_members AND code";
-    let rows: Vec<Row> = find_in(connection, text, &[], codes).await?;
-    Ok(rows.into_iter().map(|row| (row.code, row.id)).collect())
+    let open: Vec<(String, i64)> = find_in(connection, text, &[], codes).await?;
+    Ok(open.into_iter().collect())
 }
 
 /// Finds the tenant, or creates it with the built-in modules.

@@ -10,12 +10,15 @@ use trawl_connectors::ContentItem;
 use trawl_engine::{Audience, Document, Scope};
 
 use self::rows::{Details, PersonRow};
-pub use self::rows::{count, follow_public_url, record_members};
+pub use self::rows::{ROWS, follow_public_url, record_members};
 use crate::{
-    error::{Error, Result},
+    error::Result,
     platform::{
         departments,
-        shared::contact_text::{joined, number_words, tells},
+        shared::{
+            contact_text::{joined, number_words, tells},
+            documents::{Selection, document},
+        },
         users::picture::public_address,
     },
     store::Connection,
@@ -24,40 +27,9 @@ use crate::{
 /// Module code.
 pub const PEOPLE: &str = "people";
 
-/// Documents of visible people; `public_url` prefixes stored avatars.
-pub async fn find(
-    reader: &Connection,
-    public_url: &str,
-    tenant_id: i64,
-    ids: &[String],
-) -> Result<Vec<Document>> {
-    into_documents(reader, public_url, rows::find(reader, tenant_id, ids).await?).await
-}
-
-/// Up to `limit` documents after `sequence`, and the last sequence.
-pub async fn scan(
-    reader: &Connection,
-    public_url: &str,
-    sequence: i64,
-    limit: u64,
-) -> Result<Option<(Vec<Document>, i64)>> {
-    let rows = rows::scan(reader, sequence, limit).await?;
-    let Some(last) = rows.last().map(|row| row.sequence) else { return Ok(None) };
-    Ok(Some((into_documents(reader, public_url, rows).await?, last)))
-}
-
-/// Departments of a person, the own one first; none if there is no such person.
-pub async fn departments_of(reader: &Connection, tenant_id: i64, user_id: &str) -> Result<Vec<String>> {
-    let person = rows::find(reader, tenant_id, &[user_id.to_owned()]).await?.pop();
-    Ok(person.map_or_else(Vec::new, |row| row.departments()))
-}
-
-async fn into_documents(
-    reader: &Connection,
-    public_url: &str,
-    mut rows: Vec<PersonRow>,
-) -> Result<Vec<Document>> {
-    rows.retain(|row| !row.is_hidden && !row.is_deleted);
+/// Documents of the selected people that are visible; `public_url` prefixes stored avatars.
+pub async fn read(reader: &Connection, public_url: &str, selection: Selection<'_>) -> Result<Vec<Document>> {
+    let mut rows: Vec<PersonRow> = ROWS.read(reader, selection).await?;
     rows.sort_by_key(|row| row.tenant_id);
     let mut documents = Vec::with_capacity(rows.len());
     for of_tenant in rows.chunk_by(|left, right| left.tenant_id == right.tenant_id) {
@@ -68,13 +40,21 @@ async fn into_documents(
         ids.dedup();
         let names = departments::documents::shown_names(reader, first.tenant_id, &ids).await?;
         for (row, departments) in of_tenant.iter().zip(&departments) {
-            documents.push(document(row, departments, &names, public_url)?);
+            documents.push(into_document(row, departments, &names, public_url)?);
         }
     }
     Ok(documents)
 }
 
-fn document(
+/// Departments of a person, the own one first; none if there is no such person.
+pub async fn departments_of(reader: &Connection, tenant_id: i64, user_id: &str) -> Result<Vec<String>> {
+    let ids = [user_id.to_owned()];
+    let person: Vec<PersonRow> =
+        ROWS.read(reader, Selection::Items { tenant_id, module: PEOPLE, ids: &ids }).await?;
+    Ok(person.first().map_or_else(Vec::new, PersonRow::departments))
+}
+
+fn into_document(
     row: &PersonRow,
     departments: &[String],
     names: &HashMap<String, String>,
@@ -92,29 +72,14 @@ fn document(
     let item = ContentItem {
         id: row.user_id.clone(),
         title: row.name.clone(),
-        sub_title: Some(sub_title.clone()).filter(|text| !text.is_empty()),
-        brief: Some(brief.clone()).filter(|text| !text.is_empty()),
+        sub_title: Some(sub_title).filter(|text| !text.is_empty()),
+        brief: Some(brief).filter(|text| !text.is_empty()),
         image: picture.map(|picture| public_address(public_url, picture)),
-        author: None,
         display_time: row.created_at,
-        action: None,
-        attach_info: None,
-        attach_description: None,
+        ..ContentItem::default()
     };
-    Ok(Document {
-        scope: Scope::new(row.tenant_id, PEOPLE),
-        id: row.user_id.clone(),
-        display_time: row.created_at,
-        item: serde_json::to_string(&item).map_err(Error::internal)?,
-        title: item.title,
-        title_is_name: true,
-        other_names: other_names(row, &details),
-        text: None,
-        sub_title,
-        brief,
-        author: String::new(),
-        audience: Audience::Tenant,
-    })
+    let document = document(Scope::new(row.tenant_id, PEOPLE), item, Audience::Tenant)?;
+    Ok(Document { title_is_name: true, other_names: other_names(row, &details), ..document })
 }
 
 /// Names that are searched but not shown.
@@ -152,8 +117,6 @@ mod tests {
             org_id: Some("d1".to_owned()),
             deputy_org_ids: r#"["d2","d1","gone"]"#.to_owned(),
             secret_level,
-            is_hidden: false,
-            is_deleted: false,
             details: r#"{"userNum":"00417","fullName":"Chen Mei","email":"mei@acme.example","telephone":"8012",
                 "homeTelephone":"5550142","address":"1 Secret Lane","birthday":"1990-01-02","postDescription":"经理"}"#
                 .to_owned(),
@@ -164,41 +127,10 @@ mod tests {
 
     fn made(row: &PersonRow) -> (Document, ContentItem) {
         let names = [("d1", "财务部"), ("d2", "Audit")].map(|(id, name)| (id.to_owned(), name.to_owned()));
-        let document = document(row, &row.departments(), &names.into(), "https://trawl.example").unwrap();
+        let document =
+            into_document(row, &row.departments(), &names.into(), "https://trawl.example").unwrap();
         let item = serde_json::from_str(&document.item).unwrap();
         (document, item)
-    }
-
-    #[test]
-    fn a_person_shows_position_departments_and_contact_details() {
-        let (document, item) = made(&row(0));
-        assert_eq!((item.id.as_str(), item.title.as_str(), item.display_time), ("u1", "陈梅", 5));
-        assert_eq!(item.sub_title.as_deref(), Some("经理 · 财务部 · Audit"));
-        assert_eq!(item.brief.as_deref(), Some("13812345678 · 8012 · mei@acme.example"));
-        assert_eq!(item.image.as_deref(), Some("https://trawl.example/storage/pictures/x"));
-        assert_eq!((item.author, item.action, item.attach_info), (None, None, None));
-        assert!(document.title_is_name && document.audience == Audience::Tenant);
-        assert_eq!(document.other_names, ["00417", "5678", "Chen Mei", "mei.chen"]);
-        for private in ["Secret Lane", "1990", "5550142"] {
-            assert!(!format!("{document:?}").contains(private), "{private}");
-        }
-    }
-
-    #[test]
-    fn confidential_details_are_not_indexed() {
-        for secret_level in [1, 2, 3, -1] {
-            let (document, item) = made(&row(secret_level));
-            assert_eq!(item.brief, None);
-            assert_eq!(document.other_names, ["00417", "Chen Mei", "mei.chen"]);
-            let mut telling = row(secret_level);
-            telling.login_id = "+86-13812345678".to_owned();
-            telling.details =
-                r#"{"userNum":"U5550142","fullName":"mei@acme.example","email":"Mei@Acme.example","homeTelephone":"5550142"}"#.to_owned();
-            let (document, _) = made(&telling);
-            assert_eq!(document.other_names, [""; 0]);
-            let shown = format!("{document:?}");
-            assert!(!shown.contains("5678") && !shown.contains("0142") && !shown.contains("acme"), "{shown}");
-        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::{
         },
         users::UsersState,
     },
-    store::{Connection, FromRow, find_in},
+    store::{Connection, find_in},
 };
 
 /// 503 without memory for pictures.
@@ -103,13 +103,8 @@ async fn hash_passwords(state: &UsersState, tenant_id: i64, changes: &mut [Unhas
 }
 
 async fn kept_hashes(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<HashMap<String, String>> {
-    #[derive(FromRow)]
-    struct Row {
-        user_id: String,
-        password_hash: String,
-    }
     let text = "SELECT user_id, password_hash FROM users WHERE tenant_id = ? AND password_hash IS NOT NULL \
                 AND user_id";
-    let rows: Vec<Row> = find_in(reader, text, &[tenant_id.into()], ids).await?;
-    Ok(rows.into_iter().map(|row| (row.user_id, row.password_hash)).collect())
+    let kept: Vec<(String, String)> = find_in(reader, text, &[tenant_id.into()], ids).await?;
+    Ok(kept.into_iter().collect())
 }

@@ -13,7 +13,7 @@ use crate::{
     auth::directory::{Account, Person, SubjectKind},
     error::Result,
     platform::shared::directory_rows::{Change, DirectoryRow, ids_where},
-    store::{self, Connection, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
+    store::{self, Connection, Transaction, execute_in, find_in, sql},
 };
 
 /// Loads rows that changes may touch or collide with.
@@ -43,25 +43,10 @@ pub(super) async fn load(
         .map(|change| change.form.user_id.as_str())
         .collect();
     let text = "SELECT user_id, digest FROM pictures WHERE tenant_id = ? AND user_id";
-    for (user_id, digest) in find_pairs(transaction, text, tenant_id, &with_pictures).await? {
+    for (user_id, digest) in find_in(transaction, text, &[tenant_id.into()], &with_pictures).await? {
         batch.add_digest(user_id, digest);
     }
     Ok(())
-}
-
-async fn find_pairs(
-    transaction: &Transaction,
-    text: &str,
-    tenant_id: i64,
-    ids: &[&str],
-) -> Result<Vec<(String, Vec<u8>)>> {
-    #[derive(crate::store::FromRow)]
-    struct Row {
-        user_id: String,
-        digest: Vec<u8>,
-    }
-    let rows: Vec<Row> = find_in(transaction, text, &[tenant_id.into()], ids).await?;
-    Ok(rows.into_iter().map(|row| (row.user_id, row.digest)).collect())
 }
 
 /// Rows whose column (end of `condition`) holds one of `values`.
@@ -85,14 +70,8 @@ pub(super) async fn store_pictures(
     changes: &[Change<'_, User>],
 ) -> Result<()> {
     let replaced = ids_where(changes, |user, before| user.picture != before.picture);
-    for chunk in replaced.chunks(ROWS_PER_STATEMENT) {
-        let text = format!(
-            "DELETE FROM pictures WHERE tenant_id = ? AND user_id IN ({})",
-            placeholders(chunk.len())
-        );
-        let values = std::iter::once(Value::from(tenant_id)).chain(chunk.iter().map(|id| (*id).into()));
-        sql(text, values).execute(transaction).await?;
-    }
+    let text = "DELETE FROM pictures WHERE tenant_id = ? AND user_id";
+    execute_in(transaction, text, &[tenant_id.into()], &replaced).await?;
     for Change { row: user, .. } in changes {
         let Some(picture) = batch.upload_of(user) else { continue };
         let statement = sql(
@@ -118,10 +97,7 @@ pub async fn find_shown(
     by: NamedBy,
     names: &[impl AsRef<str>],
 ) -> Result<Vec<ShownPerson>> {
-    let column = match by {
-        NamedBy::UserId => "user_id",
-        NamedBy::LoginId => "login_id",
-    };
+    let column = by.column();
     let text = format!(
         "SELECT user_id, login_id, org_id FROM users \
          WHERE tenant_id = ? AND NOT is_deleted AND NOT is_hidden AND {column}"

@@ -1,8 +1,5 @@
 //! Rules of user synchronisation.
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::HashSet;
 
 use uuid::Uuid;
@@ -308,6 +305,16 @@ pub enum NamedBy {
     LoginId,
 }
 
+impl NamedBy {
+    /// Column of `users`.
+    pub fn column(self) -> &'static str {
+        match self {
+            Self::UserId => "user_id",
+            Self::LoginId => "login_id",
+        }
+    }
+}
+
 /// Visible person.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
 pub struct ShownPerson {
@@ -317,4 +324,33 @@ pub struct ShownPerson {
     pub login_id: String,
     /// Main department's source id.
     pub org_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suffix_is_added_once() {
+        for (login, suffix, expected) in [
+            ("mei", Some("acme"), "mei@acme"),
+            ("mei", Some("@acme"), "mei@acme"),
+            ("mei@acme", Some("acme"), "mei@acme"),
+            ("mei@other", Some("acme"), "mei@other@acme"),
+            ("meiacme", Some("acme"), "meiacme@acme"),
+            ("@acme", Some("acme"), "@acme@acme"),
+            ("mei", Some(""), "mei"),
+            ("mei", None, "mei"),
+        ] {
+            assert_eq!(with_suffix(login, suffix), expected);
+        }
+    }
+
+    #[test]
+    fn deputy_departments_are_counted_once() {
+        let ids: Vec<String> = (0..100).map(|id| id.to_string()).collect();
+        let deputy_org_ids = Written::Set([&ids[..], &ids[..]].concat());
+        let form = UserWrite { user_id: "u1".to_owned(), deputy_org_ids, ..UserWrite::default() };
+        assert_eq!(form.check(), Ok(()));
+    }
 }

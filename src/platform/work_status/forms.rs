@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::platform::shared::patch::{SyncFailure, check_id};
+use crate::platform::shared::patch::{SyncFailure, TextRule, check_id_of};
 
 const CODE_BYTES: usize = 64;
 
@@ -19,14 +19,9 @@ pub struct WorkStatus {
 impl WorkStatus {
     /// Checks both fields; an empty code becomes `None`.
     pub fn checked(self) -> Result<Self, String> {
-        check_id(&self.user_id).map_err(|reason| reason.replacen("id:", "userId:", 1))?;
-        let code = self.code.filter(|code| !code.is_empty());
-        if code.as_ref().is_some_and(|code| code.len() > CODE_BYTES || code.chars().any(char::is_control)) {
-            return Err(format!(
-                "code: must be at most {CODE_BYTES} bytes of UTF-8 without control characters"
-            ));
-        }
-        Ok(Self { code, ..self })
+        check_id_of("userId", &self.user_id)?;
+        TextRule::Line(CODE_BYTES).check("code", self.code.as_deref().unwrap_or_default())?;
+        Ok(Self { code: self.code.filter(|code| !code.is_empty()), ..self })
     }
 }
 

@@ -4,14 +4,8 @@ use super::forms::WorkStatus;
 use crate::{
     error::Result,
     platform::{shared::patch::SyncFailure, tenants},
-    store::{FromRow, Transaction, find_in, sql},
+    store::{Transaction, find_in, sql},
 };
-
-#[derive(FromRow)]
-struct Row {
-    user_id: String,
-    work_status: Option<String>,
-}
 
 /// Skips unchanged rows; unknown people fail alone.
 pub(super) async fn update(
@@ -21,9 +15,8 @@ pub(super) async fn update(
 ) -> Result<Vec<SyncFailure>> {
     let ids: Vec<&str> = changes.iter().map(|change| change.user_id.as_str()).collect();
     let text = "SELECT user_id, work_status FROM users WHERE tenant_id = ? AND NOT is_deleted AND user_id";
-    let rows: Vec<Row> = find_in(transaction, text, &[tenant_id.into()], &ids).await?;
-    let known: HashMap<String, Option<String>> =
-        rows.into_iter().map(|row| (row.user_id, row.work_status)).collect();
+    let known: Vec<(String, Option<String>)> = find_in(transaction, text, &[tenant_id.into()], &ids).await?;
+    let known: HashMap<_, _> = known.into_iter().collect();
     let mut left: HashMap<String, Option<String>> = HashMap::new();
     let mut failures = Vec::new();
     for WorkStatus { user_id, code } in changes {

@@ -74,6 +74,9 @@ async fn invalid_items_fail_alone_and_name_their_field() {
     let batch = json!([
         item("good-1", "harbour", 1),
         {"id": "no-text"},
+        {"id": "title", "title": 5},
+        {"id": "past", "title": "x", "displayTime": -1},
+        {"id": "list", "title": "x", "action": "[]"},
         {"title": "no id"},
         {"id": 7, "title": "x"},
         {"id": "time", "title": "x", "displayTime": "yesterday"},
@@ -89,6 +92,9 @@ async fn invalid_items_fail_alone_and_name_their_field() {
     let answer = acme.caller.put("/v1/contents/article", &batch).await.ok();
     let expected = [
         ("no-text", "title"),
+        ("title", "title"),
+        ("past", "displayTime"),
+        ("list", "action"),
         ("", "id"),
         ("7", "id"),
         ("time", "displayTime"),
@@ -101,7 +107,7 @@ async fn invalid_items_fail_alone_and_name_their_field() {
         ("", ""),
     ];
     assert_eq!(answer.items().len(), expected.len(), "{}", answer.text);
-    assert_eq!((answer.total(), answer.body["count"].as_u64()), (11, Some(11)));
+    assert_eq!((answer.total(), answer.body["count"].as_u64()), (14, Some(14)));
     for (failure, (id, field)) in answer.items().iter().zip(expected) {
         assert_eq!(failure["id"], id, "{failure}");
         assert!(failure["message"].as_str().unwrap().starts_with(field), "{failure}");

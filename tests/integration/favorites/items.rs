@@ -140,7 +140,9 @@ async fn invalid_fields_are_refused_by_name() {
     show(&mei, &"x".repeat(600)).await.fails(400, "favoriteId");
     mei.post("/v1/favorite/update", &json!([])).await.fails(400, "favoriteId");
     for (parameter, value) in [
+        ("contentTypes", "0"),
         ("contentTypes", "9"),
+        ("contentTypes", "1;2"),
         ("contentTypes", "1,,2"),
         ("contentTypes", "x"),
         ("cursor", "x"),
@@ -162,10 +164,11 @@ async fn invalid_fields_are_refused_by_name() {
         ("sourceType", json!(7)),
         ("sourceType", json!("2")),
         ("sourceName", json!("x".repeat(1_025))),
+        ("sourceName", json!("a\nb")),
         ("sourceDisplayName", json!("x".repeat(1_025))),
         ("contentType", json!(0)),
         ("contentType", json!(9)),
-        ("content", json!("x".repeat((64 << 10) + 1))),
+        ("content", json!("x".repeat((16 << 10) + 1))),
         ("keyword", json!("x".repeat((4 << 10) + 1))),
         ("labelList", json!("a")),
         ("labelList", json!([1])),

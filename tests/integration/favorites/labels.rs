@@ -118,6 +118,8 @@ async fn label_list_replaces_the_labels_of_a_favorite() {
     assert_eq!(names(&mei, "1").await, ["red"]);
     let refused = update(&mei, "1", &json!([blue, "nothing", "nobody"])).await;
     refused.fails(400, "nothing, nobody");
+    let unknown = json!(["1", "2", "3", "4", "5", "6", "7"]);
+    update(&mei, "1", &unknown).await.fails(400, "1, 2, 3, 4, 5 and 2 more");
     update(&mei, "1", &json!([5])).await.fails(400, "labelList");
     update(&mei, "1", &json!({"labelList": "red"})).await.fails(400, "labelList");
     update(&mei, "1", &json!("red")).await.fails(400, "body");

@@ -77,6 +77,7 @@ async fn invalid_fields_are_refused_by_name_and_create_nothing() {
         (json!({"name": "a", "users": [""]}), "users"),
         (json!({"name": "a", "users": vec!["omar"; 1_001]}), "users"),
         (json!({"name": "a", "users": ["omar", "nobody", "noone"]}), "\"nobody\", \"noone\""),
+        (json!({"name": "a", "users": ["0", "1", "2", "3", "4", "5", "6", "7", "8"]}), "\"4\" and 4 more"),
         (json!([]), "object"),
     ] {
         mei.post("/v1/groups", &form).await.fails(400, named);

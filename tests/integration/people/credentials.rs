@@ -93,7 +93,7 @@ async fn password_change_deletion_or_disabling_ends_tokens() {
         app.user(&acme, "mei").await.post_empty("/modules").await.ok();
     }
     let token = app.user(&acme, "mei").await;
-    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "name": "M", "mobile": "139"}, {"userId": "omar", "loginId": "omar", "name": "O", "sex": 1}])).await;
+    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "name": "M", "mobile": "139", "isHidden": true}, {"userId": "omar", "loginId": "omar", "name": "O", "sex": 1}])).await;
     token.post_empty("/modules").await.ok();
     lin.post_empty("/modules").await.ok();
 }

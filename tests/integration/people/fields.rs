@@ -260,6 +260,14 @@ async fn documented_field_overrides_its_alias() {
     let both = json!([{"orgId": "a", "parentId": "d2", "platformParentId": d1}]);
     app.sync(&acme.caller, "organizations", &both).await;
     assert_eq!(read_one(&acme.caller, "organizations", "a").await["parentId"], "d2");
+    for nowhere in [
+        json!({"orgId": "a", "parentId": "", "platformParentId": d1}),
+        json!({"orgId": "a", "platformParentId": ""}),
+    ] {
+        app.sync(&acme.caller, "organizations", &json!([{"orgId": "a", "parentId": "d2"}])).await;
+        app.sync(&acme.caller, "organizations", &json!([nowhere])).await;
+        assert_eq!(read_one(&acme.caller, "organizations", "a").await["parentId"], Value::Null);
+    }
     let missing = json!([{"orgId": "a", "platformParentId": "0c6a3ad2-2f5e-4f0c-9d9e-0d5b7a3f0a11"}]);
     let answer = acme.caller.put("/v1/organizations/sync", &missing).await.ok();
     assert!(answer.items()[0]["message"].as_str().unwrap().starts_with("platformParentId:"));

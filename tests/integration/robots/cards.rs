@@ -55,9 +55,11 @@ async fn invalid_templates_are_refused_by_name() {
         operator.put(&format!("/v1/card_templates/{code}"), &form).await.fails(400, named);
     };
     refused("tide", json!({"template": {"a": 1}}), "name").await;
-    refused("tide", json!({"name": "", "template": {"a": 1}}), "name").await;
+    for name in ["", " ", "a\nb", &"x".repeat(257)] {
+        refused("tide", json!({"name": name, "template": {"a": 1}}), "name").await;
+    }
     refused("tide", json!({"name": "Tide"}), "template").await;
-    for template in [json!(null), json!([1]), json!(5), json!({}), json!("x".repeat(70_000))] {
+    for template in [json!(null), json!(" "), json!([1]), json!(5), json!({}), json!("x".repeat(70_000))] {
         refused("tide", json!({"name": "Tide", "template": template}), "template").await;
     }
     refused("%00", json!({"name": "Tide", "template": "x"}), "templateCode").await;

@@ -25,6 +25,9 @@ async fn equal_creation_returns_the_id_and_other_content_is_409() {
         .as_object_mut()
         .unwrap()
         .extend(json!({"status": 0, "degree": 0, "quickDeal": true}).as_object().unwrap().clone());
+    for empty in ["source", "appData", "tags", "action", "quickDealCallback"] {
+        spelled_out[empty] = json!("");
+    }
     for same in [todo("t1", "approve", "mei"), spelled_out.clone()] {
         let again = acme.caller.post("/api/todo/create", &same).await.ok();
         assert_eq!(again.data()["id"], id.as_str());
@@ -59,7 +62,10 @@ async fn wrong_fields_are_400_and_named() {
         ("title", json!(" ")),
         ("title", json!("x".repeat(5_000))),
         ("assigneeLoginId", json!("")),
+        ("appTaskId", json!("a\0b")),
+        ("status", json!(-1)),
         ("status", json!(1)),
+        ("status", json!(4)),
         ("status", json!("0")),
         ("degree", json!(3)),
         ("quickDeal", json!("no")),

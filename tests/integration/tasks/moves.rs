@@ -189,12 +189,18 @@ async fn sent_fields_are_shown_and_wrong_ones_named() {
         ("status", json!(3)),
         ("endComment", json!("x".repeat(70_000))),
         ("endResult", json!(5)),
+        ("source", json!("x".repeat(257))),
+        ("creatorId", json!("a\nb")),
         ("appData", json!("[1]")),
         ("tags", json!("finance")),
         ("action", json!("{\"web\": \"https://erp.example\"}")),
         ("action", json!("{\"web\": \"[OpenUrl]\\nurl=javascript:alert(1)\"}")),
         ("quickDealCallback", json!("erp.example/handled")),
         ("quickDealCallback", json!("ftp://erp.example/handled")),
+        ("quickDealCallback", json!("http://")),
+        ("quickDealCallback", json!("https://u:p@erp.example/")),
+        ("quickDealCallback", json!("http://erp.example/\u{1}")),
+        ("quickDealCallback", json!("javascript:x")),
     ] {
         let mut wrong = full.clone();
         wrong["appTaskId"] = json!("wrong");

@@ -276,31 +276,4 @@ mod tests {
         assert_eq!(left, [NOW + 1, NOW + REMEMBERED_FOR]);
         store.close().await.unwrap();
     }
-
-    #[tokio::test]
-    async fn a_wrong_use_spends_the_code_and_another_application_does_not() {
-        let (_directory, store) = open().await;
-        let longest = "x".repeat(100_000);
-        for (wrong, is_spent) in [
-            (
-                CodeUse { code_verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXl", ..right(&"".into()) },
-                true,
-            ),
-            (CodeUse { code_verifier: "", ..right(&"".into()) }, true),
-            (CodeUse { code_verifier: CHALLENGE, ..right(&"".into()) }, true),
-            (CodeUse { code_verifier: &longest, ..right(&"".into()) }, true),
-            (CodeUse { redirect_uri: "https://app.example/callback/", ..right(&"".into()) }, true),
-            (CodeUse { client_id: "other", ..right(&"".into()) }, false),
-        ] {
-            let code = give(&store, granted(), NOW).await.unwrap();
-            let wrong = CodeUse { code: code.expose_secret(), ..wrong };
-            let outcome = take(&store, wrong, 60, NOW).await.unwrap();
-            assert!(matches!(outcome, Outcome::Refused), "{wrong:?}");
-            let afterwards = take(&store, right(&code), 60, NOW).await.unwrap();
-            assert_eq!(matches!(afterwards, Outcome::Refused), is_spent, "{wrong:?}");
-        }
-        let unknown = take(&store, right(&"unknown".into()), 60, NOW).await.unwrap();
-        assert!(matches!(unknown, Outcome::Refused));
-        store.close().await.unwrap();
-    }
 }

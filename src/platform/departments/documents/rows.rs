@@ -5,11 +5,19 @@ use serde::Deserialize;
 use super::DEPARTMENT;
 use crate::{
     error::Result,
+    platform::shared::documents::DocumentRows,
     store::{self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, placeholders, sql},
 };
 
-const COLUMNS: &str =
-    "sequence, tenant_id, org_id, parent_id, name, secret_level, is_hidden, is_deleted, details, created_at";
+/// Rows of visible departments.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "organizations",
+    columns: "sequence, tenant_id, org_id, parent_id, name, secret_level, details, created_at",
+    from: "organizations WHERE NOT is_hidden AND NOT is_deleted AND",
+    tenant: "tenant_id",
+    id: "org_id",
+    sequence: "sequence",
+};
 
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct DepartmentRow {
@@ -19,8 +27,6 @@ pub(super) struct DepartmentRow {
     pub(super) parent_id: Option<String>,
     pub(super) name: String,
     pub(super) secret_level: i64,
-    pub(super) is_hidden: bool,
-    pub(super) is_deleted: bool,
     pub(super) details: String,
     pub(super) created_at: i64,
 }
@@ -51,34 +57,6 @@ impl DepartmentRow {
             Details::default()
         })
     }
-}
-
-pub(super) async fn find(
-    reader: &Connection,
-    tenant_id: i64,
-    ids: &[String],
-) -> store::Result<Vec<DepartmentRow>> {
-    let text = format!("SELECT {COLUMNS} FROM organizations WHERE tenant_id = ? AND org_id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
-}
-
-pub(super) async fn scan(
-    reader: &Connection,
-    sequence: i64,
-    limit: u64,
-) -> store::Result<Vec<DepartmentRow>> {
-    sql(
-        format!("SELECT {COLUMNS} FROM organizations WHERE sequence > ? ORDER BY sequence LIMIT ?"),
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<DepartmentRow>(reader)
-    .await
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    let text = "SELECT COUNT(*) AS departments FROM organizations WHERE NOT is_hidden AND NOT is_deleted";
-    Ok(sql(text, []).fetch_value(reader).await?)
 }
 
 pub(super) async fn above(

@@ -95,9 +95,7 @@ pub struct LabelListForm {
     label_list: Option<Vec<String>>,
 }
 
-pub(in crate::platform::favorites) fn read_label_list(
-    body: &RawValue,
-) -> Result<Option<Vec<String>>, String> {
+pub(crate) fn read_label_list(body: &RawValue) -> Result<Option<Vec<String>>, String> {
     if body.get().starts_with('[') {
         return json::read(body.get().as_bytes()).map(Some).map_err(|reason| format!("labelList: {reason}"));
     }
@@ -126,44 +124,4 @@ pub(super) fn check_known(ids: &[String], known: &HashSet<String>) -> Result<(),
     let more = unknown.len().saturating_sub(NAMED_IDS);
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
     Err(format!("labelList: there are no labels with the ids {named}{more}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn ids(ids: &[&str]) -> Vec<String> {
-        ids.iter().map(|id| (*id).to_owned()).collect()
-    }
-
-    #[test]
-    fn label_list_is_read_plain_or_in_object() {
-        let read = |json: &str| read_label_list(&RawValue::from_string(json.to_owned()).unwrap());
-        assert_eq!(read(r#"["b","a"]"#), Ok(Some(ids(&["b", "a"]))));
-        assert_eq!(read(r#"{"labelList":["a"]}"#), Ok(Some(ids(&["a"]))));
-        assert_eq!(read(r#"{"labelList":[]}"#), Ok(Some(Vec::new())));
-        assert_eq!(read(r#"{"labelList":null}"#), Ok(None));
-        assert_eq!(read("{}"), Ok(None));
-        for wrong in ["[1]", r#"{"labelList":"a"}"#] {
-            assert!(read(wrong).unwrap_err().starts_with("labelList"), "{wrong}");
-        }
-        assert!(read("5").is_err());
-    }
-
-    #[test]
-    fn duplicate_labels_count_once() {
-        assert_eq!(distinct(ids(&["b", "a", "b"]), 2), Ok(ids(&["b", "a"])));
-        assert!(distinct(ids(&["a", "b", "c"]), 2).unwrap_err().starts_with("labelList: "));
-        assert!(distinct(ids(&["a"]), 0).is_err());
-    }
-
-    #[test]
-    fn unknown_labels_are_named_in_error() {
-        let known = HashSet::from(["a".to_owned()]);
-        assert_eq!(check_known(&ids(&["a"]), &known), Ok(()));
-        let refused = check_known(&ids(&["a", "x", "y"]), &known).unwrap_err();
-        assert!(refused.contains("x, y") && !refused.contains("more"), "{refused}");
-        let many = ids(&["1", "2", "3", "4", "5", "6", "7"]);
-        assert!(check_known(&many, &known).unwrap_err().ends_with("5 and 2 more"));
-    }
 }

@@ -6,7 +6,7 @@ use super::forms::{Label, LabelForm, check_known, distinct};
 use crate::{
     error::{Error, Result},
     platform::{favorites::rules::Owner, tenants},
-    store::{self, Connection, FromRow, Transaction, Value, find_in, now_millis, sql},
+    store::{self, Connection, Transaction, Value, find_values_in, now_millis, sql},
 };
 
 const SHOWN: &str = "favorite_labels.id, favorite_labels.name, favorite_labels.remark, \
@@ -114,20 +114,14 @@ pub(super) async fn delete(transaction: &Transaction, owner: &Owner, id: &str) -
     Ok(statement.execute(transaction).await? == 1)
 }
 
-#[derive(FromRow)]
-struct LabelId {
-    id: String,
-}
-
 async fn find(reader: &Connection, owner: &Owner, ids: &[impl AsRef<str>]) -> store::Result<HashSet<String>> {
     let text = "SELECT id FROM favorite_labels WHERE tenant_id = ? AND user_id = ? AND id";
     let whose = [owner.tenant_id.into(), owner.user_id.as_str().into()];
-    let known: Vec<LabelId> = find_in(reader, text, &whose, ids).await?;
-    Ok(known.into_iter().map(|label| label.id).collect())
+    find_values_in(reader, text, &whose, ids).await
 }
 
 /// 400 above the limit or for unknown labels.
-pub(in crate::platform::favorites) async fn replace(
+pub(crate) async fn replace(
     transaction: &Transaction,
     owner: &Owner,
     favorite: i64,
@@ -150,7 +144,7 @@ pub(in crate::platform::favorites) async fn replace(
     Ok(())
 }
 
-pub(in crate::platform::favorites) async fn for_favorite(
+pub(crate) async fn for_favorite(
     reader: &Connection,
     owner: &Owner,
     favorite: i64,

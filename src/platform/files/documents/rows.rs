@@ -1,6 +1,9 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::store::{self, Connection, FromRow, Value, batch_end, find_in, sql};
+use crate::{
+    platform::shared::documents::DocumentRows,
+    store::{self, Connection, FromRow, Value, find_values_in, sql},
+};
 
 #[derive(Clone, Debug, FromRow)]
 pub(super) struct FileRow {
@@ -16,46 +19,24 @@ pub(super) struct FileRow {
     pub(super) text: Option<String>,
 }
 
-const FOUND: &str = "SELECT files.id, files.tenant_id, files.directory_id, files.name, files.extension, files.version, files.size, \
-    files.created_by_name, files.updated_at, blob_texts.text \
-    FROM files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE";
-
-/// The unary plus forces lookup by id.
-fn find_text() -> String {
-    format!("{FOUND} +files.tenant_id = ? AND files.id")
-}
-
-pub(super) async fn find(reader: &Connection, tenant_id: i64, ids: &[String]) -> store::Result<Vec<FileRow>> {
-    find_in(reader, &find_text(), &[tenant_id.into()], ids).await
-}
-
-pub(super) async fn scan(
-    reader: &Connection,
-    sequence: i64,
-    limit: u64,
-) -> store::Result<Option<(Vec<FileRow>, i64)>> {
-    let Some(last) = batch_end(reader, "files", sequence, limit).await? else { return Ok(None) };
-    let text = format!("{FOUND} files.sequence > ? AND files.sequence <= ?");
-    let rows = sql(text, [sequence.into(), last.into()]).fetch_all::<FileRow>(reader).await?;
-    Ok(Some((rows, last)))
-}
-
-pub(super) async fn count(reader: &Connection) -> store::Result<i64> {
-    sql("SELECT COUNT(*) AS files FROM files", []).fetch_value(reader).await
-}
+/// Rows of files, with their texts.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "files",
+    columns: "files.id, files.tenant_id, files.directory_id, files.name, files.extension, files.version, files.size, \
+        files.created_by_name, files.updated_at, blob_texts.text",
+    from: "files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE",
+    tenant: "+files.tenant_id",
+    id: "files.id",
+    sequence: "files.sequence",
+};
 
 pub(super) async fn live_directories(
     reader: &Connection,
     tenant_id: i64,
     ids: &[String],
 ) -> store::Result<HashSet<String>> {
-    #[derive(FromRow)]
-    struct Found {
-        id: String,
-    }
     let text = "SELECT id FROM directories WHERE +tenant_id = ? AND removed_at IS NULL AND id";
-    let rows: Vec<Found> = find_in(reader, text, &[tenant_id.into()], ids).await?;
-    Ok(rows.into_iter().map(|row| row.id).collect())
+    find_values_in(reader, text, &[tenant_id.into()], ids).await
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,22 +85,4 @@ fn chain(links: &[Link]) -> Option<(String, Chain)> {
         directories: links.iter().map(|link| link.id.clone()).collect(),
     };
     Some((root.of_directory.clone(), chain))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::{ROWS_PER_STATEMENT, tests::plan_of_find};
-
-    #[tokio::test]
-    async fn many_files_are_found_by_their_ids() {
-        for count in [1, 2, super::super::AT_A_TIME, ROWS_PER_STATEMENT] {
-            let plan = plan_of_find(&find_text(), &[1.into()], count).await;
-            let first = plan.first().unwrap();
-            assert!(
-                first.starts_with("SEARCH files USING INDEX") && first.ends_with("(id=?)"),
-                "{count}: {plan:?}"
-            );
-        }
-    }
 }

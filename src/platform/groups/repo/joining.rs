@@ -1,9 +1,9 @@
 use crate::{
     platform::groups::forms::{GroupApplication, JoinCode},
-    store::{self, Connection, FromRow, Transaction, Value, now_millis, placeholders, sql},
+    store::{self, Connection, FromRow, Transaction, execute_in, now_millis, sql},
 };
 
-pub(in crate::platform::groups) async fn find_code(
+pub(crate) async fn find_code(
     transaction: &Transaction,
     group_id: &str,
     now: i64,
@@ -16,7 +16,7 @@ pub(in crate::platform::groups) async fn find_code(
     Ok(found.map(|(code, expires_at)| JoinCode { code, expire_date: expires_at.to_string() }))
 }
 
-pub(in crate::platform::groups) async fn find_group(
+pub(crate) async fn find_group(
     connection: &Connection,
     tenant_id: i64,
     code: &str,
@@ -30,15 +30,12 @@ pub(in crate::platform::groups) async fn find_group(
     statement.fetch_optional_value(connection).await
 }
 
-pub(in crate::platform::groups) async fn is_taken(
-    transaction: &Transaction,
-    code: &str,
-) -> store::Result<bool> {
+pub(crate) async fn is_taken(transaction: &Transaction, code: &str) -> store::Result<bool> {
     let statement = sql("SELECT 1 FROM group_join_codes WHERE code = ?", [code.into()]);
     statement.exists(transaction).await
 }
 
-pub(in crate::platform::groups) async fn put_code(
+pub(crate) async fn put_code(
     transaction: &Transaction,
     group_id: &str,
     tenant_id: i64,
@@ -58,7 +55,7 @@ const FORGET: &str =
     "DELETE FROM group_applications WHERE group_id = ? AND +tenant_id = ? AND state <> 'applied' AND user_id";
 
 /// Replaces decided applications. Returns whether it is new.
-pub(in crate::platform::groups) async fn apply(
+pub(crate) async fn apply(
     transaction: &Transaction,
     id: &str,
     group_id: &str,
@@ -76,7 +73,7 @@ pub(in crate::platform::groups) async fn apply(
 }
 
 /// An owner, or a member who may act as one.
-pub(in crate::platform::groups) async fn somebody_decides(
+pub(crate) async fn somebody_decides(
     transaction: &Transaction,
     group_id: &str,
     tenant_id: i64,
@@ -96,7 +93,7 @@ const APPLICATIONS: &str = "SELECT group_applications.id, users.user_id, users.n
     JOIN users ON users.tenant_id = group_applications.tenant_id AND users.user_id = group_applications.user_id \
       AND NOT users.is_deleted AND NOT users.is_hidden WHERE group_applications.group_id = ?";
 
-pub(in crate::platform::groups) async fn open_applications(
+pub(crate) async fn open_applications(
     reader: &Connection,
     group_id: &str,
 ) -> store::Result<Vec<GroupApplication>> {
@@ -108,12 +105,12 @@ pub(in crate::platform::groups) async fn open_applications(
 
 /// `applied`, `accepted` or `refused`.
 #[derive(Clone, Debug, FromRow)]
-pub(in crate::platform::groups) struct StoredApplication {
-    pub(in crate::platform::groups) user_id: String,
-    pub(in crate::platform::groups) state: String,
+pub(crate) struct StoredApplication {
+    pub(crate) user_id: String,
+    pub(crate) state: String,
 }
 
-pub(in crate::platform::groups) async fn find_application(
+pub(crate) async fn find_application(
     transaction: &Transaction,
     group_id: &str,
     id: &str,
@@ -128,11 +125,7 @@ pub(in crate::platform::groups) async fn find_application(
     statement.fetch_optional::<StoredApplication>(transaction).await
 }
 
-pub(in crate::platform::groups) async fn refuse(
-    transaction: &Transaction,
-    id: &str,
-    by: &str,
-) -> store::Result<()> {
+pub(crate) async fn refuse(transaction: &Transaction, id: &str, by: &str) -> store::Result<()> {
     let statement = sql(
         "UPDATE group_applications SET state = 'refused', decided_at = ?, decided_by = ? WHERE id = ?",
         [now_millis().into(), by.into(), id.into()],
@@ -140,23 +133,16 @@ pub(in crate::platform::groups) async fn refuse(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(in crate::platform::groups) async fn accept_all(
+pub(crate) async fn accept_all(
     transaction: &Transaction,
     group_id: &str,
     user_ids: &[&str],
     by: &str,
 ) -> store::Result<()> {
-    for portion in user_ids.chunks(crate::store::ROWS_PER_STATEMENT) {
-        let text = format!(
-            "UPDATE group_applications SET state = 'accepted', decided_at = ?, decided_by = ? \
-             WHERE group_id = ? AND state = 'applied' AND user_id IN ({})",
-            placeholders(portion.len())
-        );
-        let first = [Value::from(now_millis()), by.into(), group_id.into()];
-        let values = first.into_iter().chain(portion.iter().map(|id| Value::from(*id)));
-        sql(text, values).execute(transaction).await?;
-    }
-    Ok(())
+    let text = "UPDATE group_applications SET state = 'accepted', decided_at = ?, decided_by = ? \
+        WHERE group_id = ? AND state = 'applied' AND user_id";
+    let first = [now_millis().into(), by.into(), group_id.into()];
+    execute_in(transaction, text, &first, user_ids).await.map(drop)
 }
 
 #[cfg(test)]

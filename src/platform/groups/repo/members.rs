@@ -1,27 +1,32 @@
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::ROLE;
 use crate::{
-    platform::groups::{
-        people::NamedPerson,
-        rules::{GroupRole, MAX_GROUPS, MAX_OUTER_GROUPS},
+    platform::{
+        groups::{
+            people::NamedPerson,
+            rules::{GroupRole, MAX_GROUPS, MAX_OUTER_GROUPS},
+        },
+        users::service::NamedBy,
     },
-    store::{self, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, sql},
+    store::{
+        self, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, find_values_in, now_millis, sql,
+    },
 };
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub(in crate::platform::groups) struct Member {
-    pub(in crate::platform::groups) tenant_id: i64,
-    pub(in crate::platform::groups) user_id: String,
-    pub(in crate::platform::groups) login_id: String,
-    pub(in crate::platform::groups) name: String,
+pub(crate) struct Member {
+    pub(crate) tenant_id: i64,
+    pub(crate) user_id: String,
+    pub(crate) login_id: String,
+    pub(crate) name: String,
     role: i64,
-    pub(in crate::platform::groups) is_enabled: bool,
+    pub(crate) is_enabled: bool,
     is_hidden: bool,
 }
 
 impl Member {
-    pub(in crate::platform::groups) fn role(&self) -> GroupRole {
+    pub(crate) fn role(&self) -> GroupRole {
         GroupRole::from_number(self.role).unwrap_or(GroupRole::Member)
     }
 
@@ -30,25 +35,16 @@ impl Member {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::platform::groups) enum MemberKey {
-    UserId,
-    LoginId,
-}
-
 /// Hidden and deleted members see only themselves.
-pub(in crate::platform::groups) async fn find(
+pub(crate) async fn find(
     transaction: &Transaction,
     group_id: &str,
     viewer: (i64, &str),
     tenant_id: i64,
-    by: MemberKey,
+    by: NamedBy,
     names: &[impl AsRef<str>],
 ) -> store::Result<Vec<Member>> {
-    let column = match by {
-        MemberKey::UserId => "user_id",
-        MemberKey::LoginId => "login_id",
-    };
+    let column = by.column();
     let text = format!(
         "SELECT group_members.tenant_id, group_members.user_id, users.login_id, users.name, {ROLE} AS role, \
          users.status = 1 AS is_enabled, users.is_hidden FROM group_members \
@@ -62,7 +58,7 @@ pub(in crate::platform::groups) async fn find(
     Ok(found)
 }
 
-pub(in crate::platform::groups) async fn has_outer(
+pub(crate) async fn has_outer(
     transaction: &Transaction,
     group_id: &str,
     tenant_id: i64,
@@ -80,28 +76,22 @@ pub(in crate::platform::groups) async fn has_outer(
 }
 
 /// Members by id, including hidden ones.
-pub(in crate::platform::groups) async fn among(
+pub(crate) async fn among(
     transaction: &Transaction,
     group_id: &str,
     people: &[NamedPerson],
 ) -> store::Result<HashSet<(i64, String)>> {
-    #[derive(FromRow)]
-    struct Row {
-        user_id: String,
-    }
     let mut found = HashSet::new();
     for (tenant_id, ids) in by_tenant(people) {
         let text = "SELECT user_id FROM group_members WHERE group_id = ? AND tenant_id = ? AND user_id";
-        let rows: Vec<Row> = find_in(transaction, text, &[group_id.into(), tenant_id.into()], &ids).await?;
-        found.extend(rows.into_iter().map(|row| (tenant_id, row.user_id)));
+        let there: Vec<String> =
+            find_values_in(transaction, text, &[group_id.into(), tenant_id.into()], &ids).await?;
+        found.extend(there.into_iter().map(|user_id| (tenant_id, user_id)));
     }
     Ok(found)
 }
 
-pub(in crate::platform::groups) async fn count(
-    transaction: &Transaction,
-    group_id: &str,
-) -> store::Result<usize> {
+pub(crate) async fn count(transaction: &Transaction, group_id: &str) -> store::Result<usize> {
     let statement =
         sql("SELECT COUNT(*) AS members FROM group_members WHERE group_id = ?", [group_id.into()]);
     let count: i64 = statement.fetch_value(transaction).await?;
@@ -109,15 +99,11 @@ pub(in crate::platform::groups) async fn count(
 }
 
 /// People at their limit of own or of outer groups.
-pub(in crate::platform::groups) async fn full(
+pub(crate) async fn full(
     transaction: &Transaction,
     group_tenant: i64,
     people: &[NamedPerson],
 ) -> store::Result<Vec<(i64, String)>> {
-    #[derive(FromRow)]
-    struct Row {
-        value: String,
-    }
     let mut full = Vec::new();
     for (tenant_id, ids) in by_tenant(people) {
         let is_outer = tenant_id != group_tenant;
@@ -126,24 +112,21 @@ pub(in crate::platform::groups) async fn full(
             SELECT 1 FROM group_members WHERE tenant_id = ?1 AND user_id = value AND is_outer = ?3 LIMIT ?4) AS counted)";
         let ids = Value::list(ids);
         let statement = sql(text, [tenant_id.into(), ids, is_outer.into(), most.into()]);
-        let rows = statement.fetch_all::<Row>(transaction).await?;
-        full.extend(rows.into_iter().map(|row| (tenant_id, row.value)));
+        let user_ids: Vec<String> = statement.fetch_values(transaction).await?;
+        full.extend(user_ids.into_iter().map(|user_id| (tenant_id, user_id)));
     }
     Ok(full)
 }
 
-fn by_tenant(people: &[NamedPerson]) -> Vec<(i64, Vec<&str>)> {
-    let mut tenants: Vec<i64> = people.iter().map(|person| person.tenant_id).collect();
-    tenants.sort_unstable();
-    tenants.dedup();
-    let of = |tenant_id| people.iter().filter(move |person: &&NamedPerson| person.tenant_id == tenant_id);
+fn by_tenant(people: &[NamedPerson]) -> BTreeMap<i64, Vec<&str>> {
+    let mut tenants: BTreeMap<i64, Vec<&str>> = BTreeMap::new();
+    for person in people {
+        tenants.entry(person.tenant_id).or_default().push(&person.user_id);
+    }
     tenants
-        .into_iter()
-        .map(|tenant_id| (tenant_id, of(tenant_id).map(|person| person.user_id.as_str()).collect()))
-        .collect()
 }
 
-pub(in crate::platform::groups) async fn insert(
+pub(crate) async fn insert(
     transaction: &Transaction,
     (group_id, group_tenant): (&str, i64),
     people: &[NamedPerson],
@@ -170,11 +153,7 @@ pub(in crate::platform::groups) async fn insert(
     Ok(())
 }
 
-pub(in crate::platform::groups) async fn remove(
-    transaction: &Transaction,
-    group_id: &str,
-    member: &Member,
-) -> store::Result<()> {
+pub(crate) async fn remove(transaction: &Transaction, group_id: &str, member: &Member) -> store::Result<()> {
     let statement = sql(
         "DELETE FROM group_members WHERE group_id = ? AND tenant_id = ? AND user_id = ?",
         [group_id.into(), member.tenant_id.into(), member.user_id.as_str().into()],
@@ -182,7 +161,7 @@ pub(in crate::platform::groups) async fn remove(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(in crate::platform::groups) async fn set_role(
+pub(crate) async fn set_role(
     transaction: &Transaction,
     group_id: &str,
     member: &Member,
@@ -195,7 +174,7 @@ pub(in crate::platform::groups) async fn set_role(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(in crate::platform::groups) async fn hand_over(
+pub(crate) async fn hand_over(
     transaction: &Transaction,
     group_id: &str,
     tenant_id: i64,

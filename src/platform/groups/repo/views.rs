@@ -5,7 +5,7 @@ use crate::{
 };
 
 /// Members that are neither hidden nor deleted, of tenants that are there.
-pub(in crate::platform::groups) const SHOWN: &str = "FROM group_members \
+pub(crate) const SHOWN: &str = "FROM group_members \
     JOIN tenants AS homes ON homes.id = group_members.tenant_id AND homes.removed_at IS NULL \
     JOIN users ON users.tenant_id = group_members.tenant_id AND users.user_id = group_members.user_id \
       AND NOT users.is_deleted AND NOT users.is_hidden";
@@ -48,7 +48,7 @@ fn groups() -> String {
     )
 }
 
-pub(in crate::platform::groups) async fn list(
+pub(crate) async fn list(
     reader: &Connection,
     tenant_id: i64,
     user_id: &str,
@@ -65,7 +65,7 @@ pub(in crate::platform::groups) async fn list(
     sql(text, [tenant_id.into(), user_id.into(), since.into()]).fetch_all::<Group>(reader).await
 }
 
-pub(in crate::platform::groups) async fn find(
+pub(crate) async fn find(
     reader: &Connection,
     tenant_id: i64,
     user_id: &str,
@@ -76,7 +76,7 @@ pub(in crate::platform::groups) async fn find(
 }
 
 /// Finds a group for a holder of its join code.
-pub(in crate::platform::groups) async fn find_by_id(
+pub(crate) async fn find_by_id(
     reader: &Connection,
     tenant_id: i64,
     user_id: &str,
@@ -87,10 +87,7 @@ pub(in crate::platform::groups) async fn find_by_id(
 }
 
 /// Owner, administrators, others, each by time of joining.
-pub(in crate::platform::groups) async fn members(
-    reader: &Connection,
-    group_id: &str,
-) -> store::Result<Vec<GroupMember>> {
+pub(crate) async fn members(reader: &Connection, group_id: &str) -> store::Result<Vec<GroupMember>> {
     let text = format!(
         "SELECT users.user_id, users.name, users.type, users.picture, organizations.org_id, \
          organizations.name AS org_name, homes.code AS e_code, homes.name AS enterprise {SHOWN} \

@@ -57,13 +57,13 @@ const SHOWN: &str = "id, robot_id, robot_name, msg_type, content, created_at";
 
 /// Times of earlier messages, epoch milliseconds.
 #[derive(FromRow)]
-pub(in crate::platform::robots) struct EarlierMessages {
-    pub(in crate::platform::robots) of_robot: Option<i64>,
-    pub(in crate::platform::robots) of_group: Option<i64>,
+pub(crate) struct EarlierMessages {
+    pub(crate) of_robot: Option<i64>,
+    pub(crate) of_group: Option<i64>,
 }
 
 /// The robot's `of_robot`th and its group's `of_group`th latest message since a time.
-pub(in crate::platform::robots) async fn latest(
+pub(crate) async fn latest(
     transaction: &Transaction,
     sender: &Sender,
     since: i64,
@@ -87,7 +87,7 @@ pub(in crate::platform::robots) async fn latest(
 }
 
 /// Its time is `now`, or above the group's latest.
-pub(in crate::platform::robots) async fn insert(
+pub(crate) async fn insert(
     transaction: &Transaction,
     sender: &Sender,
     message: &Message,
@@ -117,17 +117,17 @@ pub(in crate::platform::robots) async fn insert(
 }
 
 /// Bounds pages of maximum-length messages.
-pub(in crate::platform::robots) const PAGE_BYTES: usize = 2 << 20;
+pub(crate) const PAGE_BYTES: usize = 2 << 20;
 
 const PORTION: usize = 32;
 
-pub(in crate::platform::robots) struct MessageRows {
-    pub(in crate::platform::robots) messages: Vec<SentMessage>,
-    pub(in crate::platform::robots) has_more: bool,
+pub(crate) struct MessageRows {
+    pub(crate) messages: Vec<SentMessage>,
+    pub(crate) has_more: bool,
 }
 
 /// [`PAGE_BYTES`] in total, at least one message.
-pub(in crate::platform::robots) async fn list(
+pub(crate) async fn list(
     reader: &Connection,
     group_id: &str,
     before: i64,

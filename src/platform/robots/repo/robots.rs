@@ -19,26 +19,23 @@ pub struct Robot {
 }
 
 #[derive(Clone, Debug, FromRow)]
-pub(in crate::platform::robots) struct Sender {
-    pub(in crate::platform::robots) id: String,
-    pub(in crate::platform::robots) name: String,
-    pub(in crate::platform::robots) group_id: String,
-    pub(in crate::platform::robots) group_name: String,
-    pub(in crate::platform::robots) tenant_id: i64,
-    pub(in crate::platform::robots) is_frozen: bool,
+pub(crate) struct Sender {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) group_id: String,
+    pub(crate) group_name: String,
+    pub(crate) tenant_id: i64,
+    pub(crate) is_frozen: bool,
 }
 
-pub(in crate::platform::robots) struct NewRobot {
-    pub(in crate::platform::robots) id: String,
-    pub(in crate::platform::robots) name: String,
-    pub(in crate::platform::robots) digest: TokenDigest,
-    pub(in crate::platform::robots) created_by: String,
+pub(crate) struct NewRobot {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) digest: TokenDigest,
+    pub(crate) created_by: String,
 }
 
-pub(in crate::platform::robots) async fn list(
-    reader: &Connection,
-    group_id: &str,
-) -> store::Result<Vec<Robot>> {
+pub(crate) async fn list(reader: &Connection, group_id: &str) -> store::Result<Vec<Robot>> {
     let statement = sql(
         "SELECT id, name, created_at AS created_date FROM robots WHERE group_id = ? \
          ORDER BY created_at, id",
@@ -47,15 +44,12 @@ pub(in crate::platform::robots) async fn list(
     statement.fetch_all::<Robot>(reader).await
 }
 
-pub(in crate::platform::robots) async fn count(
-    transaction: &Transaction,
-    group_id: &str,
-) -> store::Result<i64> {
+pub(crate) async fn count(transaction: &Transaction, group_id: &str) -> store::Result<i64> {
     let statement = sql("SELECT COUNT(*) AS robots FROM robots WHERE group_id = ?", [group_id.into()]);
     statement.fetch_value(transaction).await
 }
 
-pub(in crate::platform::robots) async fn insert(
+pub(crate) async fn insert(
     transaction: &Transaction,
     group: &SeenGroup,
     new: &NewRobot,
@@ -76,7 +70,7 @@ pub(in crate::platform::robots) async fn insert(
     statement.execute(transaction).await.map(drop)
 }
 
-pub(in crate::platform::robots) async fn rotate(
+pub(crate) async fn rotate(
     transaction: &Transaction,
     group_id: &str,
     id: &str,
@@ -90,16 +84,12 @@ pub(in crate::platform::robots) async fn rotate(
 }
 
 /// Messages stay. Returns whether the robot existed.
-pub(in crate::platform::robots) async fn remove(
-    transaction: &Transaction,
-    group_id: &str,
-    id: &str,
-) -> store::Result<bool> {
+pub(crate) async fn remove(transaction: &Transaction, group_id: &str, id: &str) -> store::Result<bool> {
     let statement = sql("DELETE FROM robots WHERE group_id = ? AND id = ?", [group_id.into(), id.into()]);
     Ok(statement.execute(transaction).await? > 0)
 }
 
-pub(in crate::platform::robots) async fn find_sender(
+pub(crate) async fn find_sender(
     connection: &Connection,
     digest: &TokenDigest,
 ) -> store::Result<Option<Sender>> {

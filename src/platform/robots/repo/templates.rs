@@ -6,21 +6,21 @@ use uuid::Uuid;
 use crate::store::{self, Connection, FromRow, Json, Transaction, now_millis, sql};
 
 #[derive(Clone, Debug, FromRow)]
-pub(in crate::platform::robots) struct StoredTemplate {
-    pub(in crate::platform::robots) id: String,
-    pub(in crate::platform::robots) code: String,
-    pub(in crate::platform::robots) name: String,
-    pub(in crate::platform::robots) template: Json<Value>,
-    pub(in crate::platform::robots) created_at: i64,
+pub(crate) struct StoredTemplate {
+    pub(crate) id: String,
+    pub(crate) code: String,
+    pub(crate) name: String,
+    pub(crate) template: Json<Value>,
+    pub(crate) created_at: i64,
 }
 
 #[derive(Clone, Debug, FromRow)]
-pub(in crate::platform::robots) struct TemplateReference {
-    pub(in crate::platform::robots) id: String,
-    pub(in crate::platform::robots) code: String,
+pub(crate) struct TemplateReference {
+    pub(crate) id: String,
+    pub(crate) code: String,
 }
 
-pub(in crate::platform::robots) async fn newest(
+pub(crate) async fn newest(
     connection: &Connection,
     tenant_id: i64,
     code: &str,
@@ -33,7 +33,7 @@ pub(in crate::platform::robots) async fn newest(
     statement.fetch_optional::<StoredTemplate>(connection).await
 }
 
-pub(in crate::platform::robots) async fn find(
+pub(crate) async fn find(
     transaction: &Transaction,
     tenant_id: i64,
     id: Option<&str>,
@@ -49,7 +49,7 @@ pub(in crate::platform::robots) async fn find(
     sql(text, [tenant_id.into(), value.into()]).fetch_optional::<TemplateReference>(transaction).await
 }
 
-pub(in crate::platform::robots) async fn insert(
+pub(crate) async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
     code: &str,

@@ -39,10 +39,7 @@ pub(super) async fn begin(
 }
 
 /// Oldest first.
-pub(in crate::platform::tasks) async fn list(
-    reader: &Connection,
-    task_id: &str,
-) -> store::Result<Vec<QuickDealEntry>> {
+pub(crate) async fn list(reader: &Connection, task_id: &str) -> store::Result<Vec<QuickDealEntry>> {
     let statement = sql(
         "SELECT handler_login_id, handled_at, outcome, message, took_ms FROM quick_deals WHERE task_id = ? ORDER BY sequence",
         [task_id.into()],

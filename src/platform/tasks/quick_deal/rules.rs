@@ -79,4 +79,15 @@ pub(super) fn sign(key: &SecretString, seconds: i64, body: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signature_is_hmac_sha256_over_time_and_body() {
+        let signed = sign(&"schlüssel".into(), 1_700_000_000, "{\"title\":\"批准\"}".as_bytes());
+        let code = "eba0d80a80ab3515e66dba9413a78ea8b8922eff7c4ceb32a7c70599640ec184";
+        assert_eq!(signed, format!("t=1700000000,v1={code}"));
+        let code = "c5009ac9fb219943cae5947bf5ea45251fc6f7bb84976c7a02e94799d5d100a9";
+        assert_eq!(sign(&"Jefe".into(), 1, b""), format!("t=1,v1={code}"));
+    }
+}

@@ -3,11 +3,20 @@ use serde::Deserialize;
 use super::PEOPLE;
 use crate::{
     error::Result,
-    store::{self, Connection, FromRow, ROWS_PER_STATEMENT, Store, Transaction, Value, find_in, sql},
+    platform::shared::documents::DocumentRows,
+    store::{FromRow, ROWS_PER_STATEMENT, Store, Transaction, Value, sql},
 };
 
-const COLUMNS: &str = "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, \
-     is_hidden, is_deleted, details, picture, created_at";
+/// Rows of visible people.
+pub const ROWS: DocumentRows = DocumentRows {
+    table: "users",
+    columns: "sequence, tenant_id, user_id, login_id, name, mobile, org_id, deputy_org_ids, secret_level, details, picture, \
+        created_at",
+    from: "users WHERE NOT is_hidden AND NOT is_deleted AND",
+    tenant: "tenant_id",
+    id: "user_id",
+    sequence: "sequence",
+};
 
 const ADDRESS: &str = "pictures_below";
 
@@ -22,8 +31,6 @@ pub(super) struct PersonRow {
     pub(super) org_id: Option<String>,
     pub(super) deputy_org_ids: String,
     pub(super) secret_level: i64,
-    pub(super) is_hidden: bool,
-    pub(super) is_deleted: bool,
     pub(super) details: String,
     pub(super) picture: Option<String>,
     pub(super) created_at: i64,
@@ -73,30 +80,6 @@ impl PersonRow {
     fn complain(&self, error: &serde_json::Error) {
         tracing::error!(%error, sequence = self.sequence, "fields of a person cannot be read");
     }
-}
-
-pub(super) async fn find(
-    reader: &Connection,
-    tenant_id: i64,
-    ids: &[String],
-) -> store::Result<Vec<PersonRow>> {
-    let text = format!("SELECT {COLUMNS} FROM users WHERE tenant_id = ? AND user_id");
-    find_in(reader, &text, &[tenant_id.into()], ids).await
-}
-
-pub(super) async fn scan(reader: &Connection, sequence: i64, limit: u64) -> store::Result<Vec<PersonRow>> {
-    sql(
-        format!("SELECT {COLUMNS} FROM users WHERE sequence > ? ORDER BY sequence LIMIT ?"),
-        [sequence.into(), limit.into()],
-    )
-    .fetch_all::<PersonRow>(reader)
-    .await
-}
-
-/// Documents in a full scan.
-pub async fn count(reader: &Connection) -> Result<i64> {
-    let statement = sql("SELECT COUNT(*) AS people FROM users WHERE NOT is_hidden AND NOT is_deleted", []);
-    Ok(statement.fetch_value(reader).await?)
 }
 
 /// Reindexes stored avatars after `public_url` changed.

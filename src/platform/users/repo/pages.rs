@@ -18,7 +18,7 @@ struct ListedUser {
 }
 
 /// Returns changed users, oldest first; reads one index range.
-pub(in crate::platform::users) async fn changed_users(
+pub(crate) async fn changed_users(
     reader: &Connection,
     tenant_id: i64,
     changes: ChangesAfter,
@@ -62,10 +62,7 @@ pub async fn find_avatar(
 }
 
 /// Content type and bytes of a picture whose tenant is active.
-pub(in crate::platform::users) async fn find_picture(
-    reader: &Connection,
-    id: &str,
-) -> store::Result<Option<(String, Vec<u8>)>> {
+pub(crate) async fn find_picture(reader: &Connection, id: &str) -> store::Result<Option<(String, Vec<u8>)>> {
     let statement = sql(
         "SELECT content_type, content FROM pictures JOIN tenants ON tenants.id = pictures.tenant_id \
          WHERE pictures.id = ? AND tenants.removed_at IS NULL AND NOT tenants.is_frozen",

@@ -1,3 +1,0 @@
-//! Blacklist lookups for other areas.
-
-pub use super::repo::listers_among;
