@@ -77,40 +77,6 @@ impl From<FailureEnvelope> for DatedFailure {
     }
 }
 
-/// The failures of each of these operations; see `Refusals`.
-#[derive(utoipa::IntoResponses)]
-pub enum DatedRefusals {
-    /// Malformed request; the message names the field
-    #[response(status = 400)]
-    BadRequest(DatedFailure),
-    /// Missing or invalid credentials
-    #[response(status = 401)]
-    Unauthorized(DatedFailure),
-    /// Wrong identity or missing scope
-    #[response(status = 403)]
-    Forbidden(DatedFailure),
-    /// Rate limit exceeded
-    #[response(status = 429)]
-    TooManyRequests(DatedFailure),
-    /// Temporarily unavailable
-    #[response(status = 503)]
-    Unavailable(DatedFailure),
-}
-
-/// Further failures of operations with a body; see `BodyRefusals`.
-#[derive(utoipa::IntoResponses)]
-pub enum DatedBodyRefusals {
-    /// The body did not arrive in time
-    #[response(status = 408)]
-    RequestTimeout(DatedFailure),
-    /// The body is larger than its limit
-    #[response(status = 413)]
-    TooLarge(DatedFailure),
-    /// The body is not JSON in UTF-8
-    #[response(status = 415)]
-    UnsupportedMediaType(DatedFailure),
-}
-
 /// Whether a path is of the badge operations, or below them.
 pub fn covers(path: &str) -> bool {
     path.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

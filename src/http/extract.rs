@@ -83,7 +83,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
     }
 }
 
-/// Several path parameters, by name.
+/// A tuple of path parameters, in the order of the path.
 pub struct PathParameters<T>(pub T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameters<T> {

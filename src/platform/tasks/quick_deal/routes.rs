@@ -7,10 +7,7 @@ use trawl_macros::operation;
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
-    http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::QueryParameters,
-    },
+    http::{envelope::Envelope, extract::QueryParameters},
     platform::{shared::patch::check_id_of, tasks::TasksState},
 };
 
@@ -26,14 +23,10 @@ pub struct QuickDealQuery {
 
 /// Calls the task's `quickDealCallback` and marks it done or read on 2xx. Concurrent requests share one result.
 #[operation(
-    tag = "tasks", params(QuickDealQuery),
-    responses(
-        (status = 200, description = "Id of the task, now done or read", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or it is paused", body = FailureEnvelope),
-        (status = 409, description = "Neither to-do nor to-read, or without quick handling", body = FailureEnvelope),
-        (status = 502, description = "The callback failed, as the message says; nothing changed", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the task, now done or read",
+    404 = "There is no such task, or it is paused",
+    409 = "Neither to-do nor to-read, or without quick handling",
+    502 = "The callback failed, as the message says; nothing changed",
 )]
 pub async fn handle_quickly(
     State(state): State<TasksState>,

@@ -8,7 +8,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, QueryParameters},
     },
     platform::{
@@ -49,13 +49,9 @@ pub struct Completion {
 
 /// Ends a to-do or to-read item as done, read or withdrawn. The assignee may complete but not withdraw it.
 #[operation(
-    tag = "tasks", request_body = Completion,
-    responses(
-        (status = 200, description = "Id of the ended item", body = Envelope<String>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the ended item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn complete_todo(
     State(state): State<TasksState>,
@@ -77,13 +73,9 @@ pub async fn complete_todo(
 
 /// Pauses a to-do or to-read item: until resumed, the assignee can neither see nor handle it.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the paused item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the paused item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn pause_todo(
     State(state): State<TasksState>,
@@ -95,13 +87,9 @@ pub async fn pause_todo(
 
 /// Resumes a paused item in its previous status.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the resumed item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the resumed item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn resume_todo(
     State(state): State<TasksState>,
@@ -114,13 +102,9 @@ pub async fn resume_todo(
 
 /// Removes a done, read or withdrawn item for everyone. Its `appTaskId` stays taken.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the removed item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the removed item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn remove_done(
     State(state): State<TasksState>,
