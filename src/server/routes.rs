@@ -97,7 +97,7 @@ static OPERATIONS: &[Route] = table! {
     POST "/api/done/batch_create" application(Tasks).writes() => tasks::routes::create::create_dones;
     POST "/api/done/remove" application(Tasks).writes() => tasks::routes::moves::remove_done;
     GET "/api/done/{id}" either(Tasks) => tasks::routes::show::show_done;
-    POST "/api/todo/quick_deal" person(Tasks).writes() => tasks::quick_deal::routes::handle_quickly;
+    POST "/api/todo/quick_deal" person(Tasks).writes() => tasks::routes::moves::handle_quickly;
 
     // Contents and search
     PUT "/v1/contents/{moduleCode}" application(ContentsWrite).writes() => contents::routes::put_contents;

@@ -68,7 +68,7 @@ pub async fn complete_todo(
         }
     };
     let ending = Ending::checked(end_comment, end_result).map_err(Error::bad_request)?;
-    make(&state, &caller, todo_task_id, task_move, ending).await
+    make(&state, &caller, Some(todo_task_id), task_move, ending).await
 }
 
 /// Pauses a to-do or to-read item: until resumed, the assignee can neither see nor handle it.
@@ -82,7 +82,7 @@ pub async fn pause_todo(
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Pause, Ending::default()).await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Pause, Ending::default()).await
 }
 
 /// Resumes a paused item in its previous status.
@@ -96,8 +96,7 @@ pub async fn resume_todo(
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Resume, Ending::default())
-        .await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Resume, Ending::default()).await
 }
 
 /// Removes a done, read or withdrawn item for everyone. Its `appTaskId` stays taken.
@@ -111,17 +110,35 @@ pub async fn remove_done(
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Remove, Ending::default())
-        .await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Remove, Ending::default()).await
+}
+
+/// Calls the task's `quickDealCallback` and marks it done or read on 2xx. Concurrent requests share one result.
+#[operation(
+    tasks, 200 = "Id of the task, now done or read",
+    404 = "There is no such task, or it is paused",
+    409 = "Neither to-do nor to-read, or without quick handling",
+    502 = "The callback failed, as the message says; nothing changed",
+)]
+pub async fn handle_quickly(
+    State(state): State<TasksState>,
+    Identified(caller): Identified,
+    QueryParameters(selector): QueryParameters<TaskQuery>,
+) -> Result<Envelope<String>> {
+    let task_id = selector.todo_task_id.unwrap_or_default();
+    check_id_of("todoTaskId", &task_id).map_err(Error::bad_request)?;
+    state.quick_deals.handle(&caller, &task_id).await?;
+    Ok(Envelope::of(task_id))
 }
 
 async fn make(
     state: &TasksState,
     caller: &Caller,
-    id: String,
+    id: Option<String>,
     task_move: TaskMove,
     ending: Ending,
 ) -> Result<Envelope<String>> {
+    let id = id.unwrap_or_default();
     check_id_of("todoTaskId", &id).map_err(Error::bad_request)?;
     let (tenant_id, actor) = (caller.tenant.id, Actor::of(caller));
     let job = state.store.write_for(tenant_id, move |transaction| {
