@@ -92,14 +92,14 @@ impl Operation {
                 self.request_body = quote! { request_body = #argument, };
                 self.responses.extend(quote! { crate::http::envelope::BodyRefusals, });
             }
-            "PathParameter" | "PathParameters" => self.add_path(pattern)?,
+            "PathParameter" => self.add_path(pattern)?,
             "QueryParameters" => self.parameters.extend(quote! { #argument, }),
             _ => {}
         }
         Ok(())
     }
 
-    /// Adds the variables of a pattern such as `PathParameters((group_id, user_id))`.
+    /// Adds the variables of a pattern such as `PathParameter((group_id, user_id))`.
     fn add_path(&mut self, pattern: &Pat) -> Result<()> {
         match pattern {
             Pat::Ident(variable) => {
@@ -271,7 +271,7 @@ mod tests {
             pub async fn change_member(
                 State(state): State<GroupsState>,
                 Identified(caller): Identified,
-                PathParameters((group_id, user_id)): PathParameters<(String, String)>,
+                PathParameter((group_id, user_id)): PathParameter<(String, String)>,
                 QueryParameters(query): QueryParameters<MemberQuery>,
                 if_match: IfMatch,
                 JsonObject(form): JsonObject<MemberForm>,

@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     http::{
         envelope::{BodyRefusals, Envelope},
-        extract::{PathParameter, PathParameters, QueryParameters, read_body},
+        extract::{PathParameter, QueryParameters, read_body},
         paging::{Page, PageQuery},
     },
     platform::contents::{
@@ -54,7 +54,7 @@ pub async fn list_contents(
 pub async fn find_content(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameters((module_code, id)): PathParameters<(String, String)>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<StoredContent>> {
     let found = service::find_content(&state, caller.tenant.id, &module_code, id);
     Ok(Envelope::of(found.await?))
@@ -69,7 +69,7 @@ pub async fn find_content(
 pub async fn remove_content(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameters((module_code, id)): PathParameters<(String, String)>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
     service::remove_content(&state, &caller, module_code, id).await?;
     Ok(Envelope::of(()))

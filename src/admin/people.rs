@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::Envelope,
-        extract::{PathParameter, PathParameters, QueryParameters},
+        extract::{PathParameter, QueryParameters},
         paging::{Page, PageQuery},
     },
     platform::{
@@ -243,7 +243,7 @@ pub async fn sign_out(
 pub async fn end_session(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
-    PathParameters((user_id, id)): PathParameters<(String, String)>,
+    PathParameter((user_id, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
     let no_session = || Error::not_found("id: the person has no such session");
     let session = SessionId::from_digits(&id).ok_or_else(no_session)?;

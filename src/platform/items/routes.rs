@@ -22,7 +22,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::Envelope,
-        extract::{PathParameters, QueryParameters},
+        extract::{PathParameter, QueryParameters},
     },
     platform::{documents::Area, favorites, search::routes::viewer},
 };
@@ -78,7 +78,7 @@ impl ItemParameters {
 pub async fn show_item(
     State(state): State<ItemsState>,
     Identified(caller): Identified,
-    PathParameters((module_code, id)): PathParameters<(String, String)>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
     QueryParameters(parameters): QueryParameters<ItemParameters>,
 ) -> Result<Response> {
     let (offset, length) = parameters.part()?;

@@ -21,7 +21,7 @@ use crate::{
         signing::{DownloadQuery, SignedFile},
     },
     error::{Error, Kind, Result},
-    http::extract::{PathParameters, QueryParameters},
+    http::extract::{PathParameter, QueryParameters},
     platform::files::{download, signed_urls::SignedUrlsState},
 };
 
@@ -53,7 +53,7 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
 pub async fn give_file(
     State(state): State<SignedUrlsState>,
     method: Method,
-    PathParameters((file_id, version)): PathParameters<(String, String)>,
+    PathParameter((file_id, version)): PathParameter<(String, String)>,
     QueryParameters(query): QueryParameters<DownloadQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {

@@ -21,7 +21,7 @@ use crate::{
         signing::{SignedPart, UploadQuery},
     },
     error::{Error, Kind, Result},
-    http::extract::{PathParameters, QueryParameters, drain},
+    http::extract::{PathParameter, QueryParameters, drain},
     platform::files::signed_urls::SignedUrlsState,
 };
 
@@ -92,8 +92,8 @@ struct Admitted {
 /// Checks that a part may be received, before reading any of it.
 async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
     let local = embedded(state)?;
-    let PathParameters((upload_id, part_number)) =
-        PathParameters::<(String, String)>::from_request_parts(parts, &()).await?;
+    let PathParameter((upload_id, part_number)) =
+        PathParameter::<(String, String)>::from_request_parts(parts, &()).await?;
     let QueryParameters(query) = QueryParameters::<UploadQuery>::from_request_parts(parts, &()).await?;
     let part = local.signer().check_upload(&upload_id, &part_number, &query, now())?;
     let announced = announced_bytes(&parts.headers);

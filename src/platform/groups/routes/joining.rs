@@ -9,7 +9,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::{Empty, Envelope},
-        extract::{PathParameter, PathParameters, QueryParameters},
+        extract::{PathParameter, QueryParameters},
     },
     platform::{
         groups::{
@@ -112,7 +112,7 @@ pub async fn list_applications(
 pub async fn accept_application(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, application_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, application_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<Empty>> {
     applications::decide(&state, caller, group_id, application_id, ApplicationDecision::Accept).await?;
     Ok(Envelope::empty())
@@ -127,7 +127,7 @@ pub async fn accept_application(
 pub async fn refuse_application(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, application_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, application_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<Empty>> {
     applications::decide(&state, caller, group_id, application_id, ApplicationDecision::Refuse).await?;
     Ok(Envelope::empty())

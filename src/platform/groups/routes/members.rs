@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     http::{
         envelope::{Empty, Envelope},
-        extract::{JsonObject, PathParameter, PathParameters, QueryParameters},
+        extract::{JsonObject, PathParameter, QueryParameters},
     },
     platform::{
         groups::{
@@ -157,7 +157,7 @@ pub async fn remove_outer_members(
 pub async fn change_role(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, user_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, user_id)): PathParameter<(String, String)>,
     JsonObject(form): JsonObject<RoleForm>,
 ) -> Result<Envelope<Empty>> {
     let role = form.checked()?;

@@ -12,7 +12,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::Envelope,
-        extract::{JsonObject, PathParameter, PathParameters},
+        extract::{JsonObject, PathParameter},
     },
     platform::{
         groups::{rules::GroupRole, service::SeenGroup},
@@ -99,7 +99,7 @@ pub async fn list_robots(
 pub async fn rotate_token(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, robot_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, robot_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<RobotToken>> {
     let (token, digest) = token::generate()?;
     let rotated = robot_id.clone();
@@ -124,7 +124,7 @@ pub async fn rotate_token(
 pub async fn remove_robot(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, robot_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, robot_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
