@@ -7,9 +7,9 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::{BodyRefusals, Envelope},
         extract::{JsonObject, PathParameter, has_body},
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     platform::tenants::{
         TenantsState,
@@ -20,10 +20,7 @@ use crate::{
 };
 
 /// Lists the tenant's applications, oldest first.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The applications, without their secrets", body = Envelope<Vec<RegisteredApplication>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The applications, without their secrets")]
 pub async fn list_applications(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
@@ -33,12 +30,8 @@ pub async fn list_applications(
 
 /// Registers an application and shows its secrets once.
 #[operation(
-    tag = "admin", request_body = ApplicationForm,
-    responses(
-        (status = 200, description = "The application and its secrets", body = Envelope<CreatedApplication>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "The tenant has the maximum of applications", body = FailureEnvelope),
-    )
+    admin, 200 = "The application and its secrets",
+    409 = "The tenant has the maximum of applications",
 )]
 pub async fn create_application(
     State(state): State<TenantsState>,
@@ -50,14 +43,8 @@ pub async fn create_application(
 
 /// Returns one application.
 #[operation(
-    tag = "admin",
-    params(("clientId" = String, Path, description = "The client id")),
-    responses(
-        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>,
-            headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-    )
+    admin, client_id = "The client id", 200 = "The application, without its secrets",
+    404 = "The tenant has no such application",
 )]
 pub async fn find_application(
     State(state): State<TenantsState>,
@@ -69,15 +56,9 @@ pub async fn find_application(
 
 /// Changes an application at once, for issued tokens too; absent or null fields stay.
 #[operation(
-    tag = "admin", request_body = ApplicationForm,
-    params(("clientId" = String, Path, description = "The client id"), IfMatch),
-    responses(
-        (status = 200, description = "The application, without its secrets", body = Envelope<RegisteredApplication>,
-            headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-        (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the calling application, or the operator's sign-in application, and would lock itself out", body = FailureEnvelope),
-    )
+    admin, client_id = "The client id", 200 = "The application, without its secrets",
+    404 = "The tenant has no such application",
+    409 = "It is the calling application, or the operator's sign-in application, and would lock itself out",
 )]
 pub async fn change_application(
     State(state): State<TenantsState>,
@@ -91,14 +72,9 @@ pub async fn change_application(
 
 /// Removes an application and its tokens; its data stays.
 #[operation(
-    tag = "admin",
-    params(("clientId" = String, Path, description = "The client id"), IfMatch),
-    responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals, PreconditionRefusal,
-        (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description = "It is the calling application, or the operator's sign-in application", body = FailureEnvelope),
-    )
+    admin, client_id = "The client id", 200 = "It is removed",
+    404 = "The tenant has no such application",
+    409 = "It is the calling application, or the operator's sign-in application",
 )]
 pub async fn remove_application(
     State(state): State<TenantsState>,
@@ -112,16 +88,11 @@ pub async fn remove_application(
 
 /// Rotates the secret and shows it once; the old one stays valid for the overlap.
 #[operation(
-    tag = "admin",
-    request_body(content = Option<RotationForm>),
-    params(("clientId" = String, Path, description = "The client id")),
-    responses(
-        (status = 200, description = "The new secret", body = Envelope<RotatedSecret>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "The tenant has no such application", body = FailureEnvelope),
-        (status = 409, description =
-            "It is public and has no secret, or the previous secret is still valid and `overlapSeconds` is not 0", body = FailureEnvelope),
-    )
+    admin, client_id = "The client id", request_body(content = Option<RotationForm>),
+    200 = "The new secret",
+    404 = "The tenant has no such application",
+    409 = "It is public and has no secret, or the previous secret is still valid and `overlapSeconds` is not 0",
+    BodyRefusals,
 )]
 pub async fn rotate_secret(
     State(state): State<TenantsState>,

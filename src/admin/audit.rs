@@ -20,7 +20,6 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::Refusals,
         extract::QueryParameters,
         paging::{Page, PageQuery},
     },
@@ -59,14 +58,11 @@ pub struct AuditQuery {
 
 /// Lists audit entries of the call's tenant or of all, newest first.
 #[operation(
-    tag = "admin", params(AuditQuery),
-    responses(
-        (status = 200, description = "The entries. In CSV, a cell that a spreadsheet would run as a formula begins with an \
-            apostrophe.", content(
-                (Page<NamedDeed> = "application/json"), (String = "text/csv"), (String = "application/x-ndjson"),
-            )),
-        Refusals,
-    )
+    admin,
+    (status = 200, description = "The entries. In CSV, a cell that a spreadsheet would run as a formula begins with an \
+        apostrophe.", content(
+            (Page<NamedDeed> = "application/json"), (String = "text/csv"), (String = "application/x-ndjson"),
+        )),
 )]
 pub async fn list_deeds(
     State(state): State<AdminState>,

@@ -8,8 +8,8 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{PathParameter, PathParameters, QueryParameters, read_body},
+        envelope::{BodyRefusals, Envelope},
+        extract::{PathParameter, QueryParameters, read_body},
         paging::{Page, PageQuery},
     },
     platform::contents::{
@@ -18,14 +18,6 @@ use crate::{
         service::{self, ListedContent, StoredContent},
     },
 };
-
-/// The path of an item.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ContentPath {
-    module_code: String,
-    id: String,
-}
 
 /// Page of items.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -39,67 +31,47 @@ pub struct ContentsQuery {
 
 /// Lists the items of a module by id, whoever may see them.
 #[operation(
-    tag = "admin",
-    params(("moduleCode" = String, Path, description = "The module's code, such as `article`"), ContentsQuery),
-    responses(
-        (status = 200, description = "The items", body = Page<ListedContent>),
-        Refusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
+    admin, module_code = "The module's code, such as `article`", 200 = "The items",
+    404 = "There is no such module",
 )]
 pub async fn list_contents(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameter(module): PathParameter,
+    PathParameter(module_code): PathParameter,
     QueryParameters(query): QueryParameters<ContentsQuery>,
 ) -> Result<Page<ListedContent>> {
     let limit = PageQuery::new(None, query.limit).limit()?;
     let after = query.cursor.unwrap_or_default();
-    let found = service::list_contents(&state, caller.tenant.id, &module, &after, limit + 1);
+    let found = service::list_contents(&state, caller.tenant.id, &module_code, &after, limit + 1);
     Ok(Page::of(found.await?, limit, |content| content.id.clone()))
 }
 
 /// Returns one item as it was written, whoever may see it.
 #[operation(
-    tag = "admin",
-    params(
-        ("moduleCode" = String, Path, description = "The module's code, such as `article`"),
-        ("id" = String, Path, description = "The item's id"),
-    ),
-    responses(
-        (status = 200, description = "The item", body = Envelope<StoredContent>),
-        Refusals,
-        (status = 404, description = "There is no such module or item", body = FailureEnvelope),
-    )
+    admin, module_code = "The module's code, such as `article`", id = "The item's id", 200 = "The item",
+    404 = "There is no such module or item",
 )]
 pub async fn find_content(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameters(path): PathParameters<ContentPath>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<StoredContent>> {
-    let found = service::find_content(&state, caller.tenant.id, &path.module_code, path.id);
+    let found = service::find_content(&state, caller.tenant.id, &module_code, id);
     Ok(Envelope::of(found.await?))
 }
 
 /// Removes one item.
 #[operation(
-    tag = "admin",
-    params(
-        ("moduleCode" = String, Path, description = "The module's code, such as `article`"),
-        ("id" = String, Path, description = "The item's id"),
-    ),
-    responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals,
-        (status = 404, description = "There is no such module or item", body = FailureEnvelope),
-    )
+    admin, module_code = "The module's code, such as `article`", id = "The item's id",
+    200 = "It is removed",
+    404 = "There is no such module or item",
 )]
 pub async fn remove_content(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameters(path): PathParameters<ContentPath>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
-    service::remove_content(&state, &caller, path.module_code, path.id).await?;
+    service::remove_content(&state, &caller, module_code, id).await?;
     Ok(Envelope::of(()))
 }
 
@@ -108,21 +80,18 @@ pub async fn remove_content(
 /// Its rows are those of `trawl import`, which takes larger files. Rejected rows do not keep the others back; if the
 /// call ends early, rows already written stay.
 #[operation(
-    tag = "admin",
-    params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
+    admin, module_code = "The module's code, such as `article`",
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The file"),
-    responses(
-        (status = 200, description = "Counts and rejected rows", body = Envelope<ContentImport>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
+    200 = "Counts and rejected rows",
+    404 = "There is no such module",
+    BodyRefusals,
 )]
 pub async fn import_file(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameter(module): PathParameter,
+    PathParameter(module_code): PathParameter,
     request: Request,
 ) -> Result<Envelope<ContentImport>> {
     let file = read_body(request).await?;
-    Ok(Envelope::of(import_contents(&state, &caller, &module, file).await?))
+    Ok(Envelope::of(import_contents(&state, &caller, &module_code, file).await?))
 }

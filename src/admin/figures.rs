@@ -12,10 +12,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     figures::{self, DAY, DAYS, DAYS_OF_HOURS, Step},
-    http::{
-        envelope::{Envelope, Refusals},
-        extract::QueryParameters,
-    },
+    http::{envelope::Envelope, extract::QueryParameters},
 };
 
 /// The time of the figures.
@@ -88,10 +85,7 @@ impl Series {
 /// Shows searches, failures and latencies of the tenant's modules and sources by hour or day.
 ///
 /// Figures are stored twice a minute.
-#[operation(
-    tag = "admin", params(FiguresQuery),
-    responses((status = 200, description = "The figures", body = Envelope<FiguresShown>), Refusals)
-)]
+#[operation(admin, 200 = "The figures")]
 pub async fn show_figures(
     State(state): State<AdminState>,
     Identified(caller): Identified,

@@ -9,10 +9,7 @@ use crate::{
     auth::extract::Identified,
     config::EngineKind,
     error::Result,
-    http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::JsonObject,
-    },
+    http::{envelope::Envelope, extract::JsonObject},
     indexer::IndexState,
 };
 
@@ -24,10 +21,7 @@ pub struct MoveForm {
 }
 
 /// State of the shared full-text index.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The index", body = Envelope<IndexState>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The index")]
 pub async fn show_index(
     State(state): State<AdminState>,
     Identified(_caller): Identified,
@@ -37,15 +31,9 @@ pub async fn show_index(
 
 /// Rebuilds the full-text index of all tenants; the old one answers, as `partial`, until then.
 #[operation(
-    tag = "admin",
-    responses(
-        (status = 200, description = "The rebuild has begun; state of the index", body = Envelope<IndexState>),
-        Refusals,
-        (status = 409, description = "It is being rebuilt already, or two indexes do not fit; the message says which",
-            body = FailureEnvelope),
-        (status = 503, description = "The disk has no room for a second index, or the indexer does not answer",
-            body = FailureEnvelope),
-    )
+    admin, 200 = "The rebuild has begun; state of the index",
+    409 = "It is being rebuilt already, or two indexes do not fit; the message says which",
+    503 = "The disk has no room for a second index, or the indexer does not answer",
 )]
 pub async fn rebuild_index(
     State(state): State<AdminState>,
@@ -60,14 +48,9 @@ pub async fn rebuild_index(
 ///
 /// The move holds until this server stops: set `engine.kind` before its next start.
 #[operation(
-    tag = "admin", request_body = MoveForm,
-    responses(
-        (status = 200, description = "The move has begun; state of the index", body = Envelope<IndexState>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "A move runs, the engine answers already, or its cluster is not configured",
-            body = FailureEnvelope),
-        (status = 503, description = "The indexer does not answer", body = FailureEnvelope),
-    )
+    admin, 200 = "The move has begun; state of the index",
+    409 = "A move runs, the engine answers already, or its cluster is not configured",
+    503 = "The indexer does not answer",
 )]
 pub async fn move_index(
     State(state): State<AdminState>,

@@ -7,10 +7,7 @@ use trawl_macros::operation;
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
-    http::{
-        envelope::{Envelope, Refusals},
-        extract::QueryParameters,
-    },
+    http::{envelope::Envelope, extract::QueryParameters},
     platform::insights::{
         InsightsState,
         service::{self, Insights, WEEKS},
@@ -43,10 +40,7 @@ pub struct InsightsShown {
 /// Shows the keywords that are looked for most, find nothing, or of which nothing is opened.
 ///
 /// Only those that at least three people looked for in a week.
-#[operation(
-    tag = "admin", params(InsightsQuery),
-    responses((status = 200, description = "The keywords", body = Envelope<InsightsShown>), Refusals)
-)]
+#[operation(admin, 200 = "The keywords")]
 pub async fn show_insights(
     State(state): State<InsightsState>,
     Identified(caller): Identified,

@@ -9,14 +9,11 @@ use crate::{
     audit::Actor,
     auth::{AuthState, extract::Identified, signing_keys::SigningKeyInfo},
     error::Result,
-    http::envelope::{Envelope, FailureEnvelope, Refusals},
+    http::envelope::Envelope,
 };
 
 /// Lists the keys that verify tokens, the signing one first.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The keys, without their private parts", body = Envelope<Vec<SigningKeyInfo>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The keys, without their private parts")]
 pub async fn list_signing_keys(
     State(auth): State<AuthState>,
     Identified(_caller): Identified,
@@ -25,14 +22,7 @@ pub async fn list_signing_keys(
 }
 
 /// Rotates the signing key; the old one verifies until its last token expires.
-#[operation(
-    tag = "admin",
-    responses(
-        (status = 200, description = "The new key", body = Envelope<SigningKeyInfo>),
-        Refusals,
-        (status = 409, description = "There are too many signing keys already", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, 200 = "The new key", 409 = "There are too many signing keys already")]
 pub async fn rotate_signing_key(
     State(auth): State<AuthState>,
     Identified(caller): Identified,

@@ -8,18 +8,15 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, PathParameter},
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     registry::{Author, ModuleForm, RegisteredModule},
 };
 
 /// Lists the tenant's modules with their sources, by `orderNo`.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The modules", body = Envelope<Vec<RegisteredModule>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The modules")]
 pub async fn list_modules(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -29,12 +26,8 @@ pub async fn list_modules(
 
 /// Registers a module.
 #[operation(
-    tag = "admin", request_body = ModuleForm,
-    responses(
-        (status = 200, description = "The module", body = Envelope<RegisteredModule>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "Its id or code is taken, or the tenant has the maximum of modules", body = FailureEnvelope),
-    )
+    admin, 200 = "The module",
+    409 = "Its id or code is taken, or the tenant has the maximum of modules",
 )]
 pub async fn create_module(
     State(state): State<AdminState>,
@@ -45,15 +38,7 @@ pub async fn create_module(
 }
 
 /// Returns one module with its sources.
-#[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The module's id")),
-    responses(
-        (status = 200, description = "The module", body = Envelope<RegisteredModule>, headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, id = "The module's id", 200 = "The module", 404 = "There is no such module")]
 pub async fn find_module(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -64,14 +49,9 @@ pub async fn find_module(
 
 /// Replaces a module; absent fields get defaults.
 #[operation(
-    tag = "admin", request_body = ModuleForm,
-    params(("id" = String, Path, description = "The module's id"), IfMatch),
-    responses(
-        (status = 200, description = "The module", body = Envelope<RegisteredModule>, headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-        (status = 409, description = "Its code is taken", body = FailureEnvelope),
-    )
+    admin, id = "The module's id", 200 = "The module",
+    404 = "There is no such module",
+    409 = "Its code is taken",
 )]
 pub async fn replace_module(
     State(state): State<AdminState>,
@@ -84,15 +64,7 @@ pub async fn replace_module(
 }
 
 /// Removes a module; its content stays.
-#[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The module's id"), IfMatch),
-    responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals, PreconditionRefusal,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, id = "The module's id", 200 = "It is removed", 404 = "There is no such module")]
 pub async fn remove_module(
     State(state): State<AdminState>,
     Identified(caller): Identified,

@@ -17,8 +17,8 @@ use crate::{
     },
     error::{Error, Result},
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{PathParameter, PathParameters, QueryParameters},
+        envelope::Envelope,
+        extract::{PathParameter, QueryParameters},
         paging::{Page, PageQuery},
     },
     platform::{
@@ -139,10 +139,7 @@ pub struct SignedOut {
 }
 
 /// Lists people of the tenant, last change first.
-#[operation(
-    tag = "admin", params(PeopleQuery),
-    responses((status = 200, description = "The people, deleted ones included", body = Page<ListedPerson>), Refusals)
-)]
+#[operation(admin, 200 = "The people, deleted ones included")]
 pub async fn list_people(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
@@ -182,13 +179,8 @@ pub async fn list_people(
 
 /// Returns one person with their sessions.
 #[operation(
-    tag = "admin",
-    params(("userId" = String, Path, description = "The person's synchronised id")),
-    responses(
-        (status = 200, description = "The person", body = Envelope<PersonDetails>),
-        Refusals,
-        (status = 404, description = "There is no such person", body = FailureEnvelope),
-    )
+    admin, user_id = "The person's synchronised id", 200 = "The person",
+    404 = "There is no such person",
 )]
 pub async fn find_person(
     State(auth): State<AuthState>,
@@ -216,13 +208,8 @@ pub async fn find_person(
 ///
 /// Tokens of external issuers stay valid.
 #[operation(
-    tag = "admin",
-    params(("userId" = String, Path, description = "The person's synchronised id")),
-    responses(
-        (status = 200, description = "They are signed out", body = Envelope<SignedOut>),
-        Refusals,
-        (status = 404, description = "There is no such person", body = FailureEnvelope),
-    )
+    admin, user_id = "The person's synchronised id", 200 = "They are signed out",
+    404 = "There is no such person",
 )]
 pub async fn sign_out(
     State(auth): State<AuthState>,
@@ -248,43 +235,27 @@ pub async fn sign_out(
     Ok(Envelope::of(SignedOut { sessions: live.len() }))
 }
 
-/// The path of a session.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct SessionPath {
-    user_id: String,
-    id: String,
-}
-
 /// Ends one session of a person.
 #[operation(
-    tag = "admin",
-    params(
-        ("userId" = String, Path, description = "The person's synchronised id"),
-        ("id" = String, Path, description = "The session's id"),
-    ),
-    responses(
-        (status = 200, description = "It has ended", body = Envelope<Option<String>>),
-        Refusals,
-        (status = 404, description = "The person has no such session", body = FailureEnvelope),
-    )
+    admin, user_id = "The person's synchronised id", id = "The session's id", 200 = "It has ended",
+    404 = "The person has no such session",
 )]
 pub async fn end_session(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
-    PathParameters(path): PathParameters<SessionPath>,
+    PathParameter((user_id, id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
     let no_session = || Error::not_found("id: the person has no such session");
-    let id = SessionId::from_digits(&path.id).ok_or_else(no_session)?;
+    let session = SessionId::from_digits(&id).ok_or_else(no_session)?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     auth.store
         .write(move |transaction| {
             Box::pin(async move {
-                if !sessions::end_one(transaction, tenant.id, &path.user_id, id).await? {
+                if !sessions::end_one(transaction, tenant.id, &user_id, session).await? {
                     return Err(no_session());
                 }
                 transaction.invalidate(Cached::Identities(tenant.id));
-                let event = AuditEvent::new("end", "session", path.id).with("userId", path.user_id);
+                let event = AuditEvent::new("end", "session", id).with("userId", user_id);
                 Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
             })
         })

@@ -4,19 +4,12 @@ use axum::extract::State;
 use trawl_macros::operation;
 
 use crate::{
-    admin::AdminState,
-    auth::extract::Identified,
-    error::Result,
-    http::envelope::{Envelope, Refusals},
+    admin::AdminState, auth::extract::Identified, error::Result, http::envelope::Envelope,
     replicas::ReplicaInfo,
 };
 
 /// Lists the replicas that have not stopped, with their lag behind the change log.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The replicas by id; over SQLite this server alone",
-        body = Envelope<Vec<ReplicaInfo>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The replicas by id; over SQLite this server alone")]
 pub async fn list_replicas(
     State(state): State<AdminState>,
     Identified(_caller): Identified,

@@ -9,10 +9,7 @@ use crate::{
     admin::AdminState,
     auth::extract::Identified,
     error::{Error, Result},
-    http::{
-        envelope::{Envelope, Refusals},
-        extract::QueryParameters,
-    },
+    http::{envelope::Envelope, extract::QueryParameters},
 };
 
 const LIMIT: usize = 50;
@@ -27,10 +24,7 @@ pub struct SlowQuery {
 }
 
 /// Lists the tenant's last 64 searches above `search.slow_ms`, newest first, without keywords.
-#[operation(
-    tag = "admin", params(SlowQuery),
-    responses((status = 200, description = "The searches", body = Envelope<Vec<SlowSearch>>), Refusals)
-)]
+#[operation(admin, 200 = "The searches")]
 pub async fn list_slow_searches(
     State(state): State<AdminState>,
     Identified(caller): Identified,

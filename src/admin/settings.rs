@@ -10,7 +10,7 @@ use crate::{
     auth::extract::Identified,
     config::Config,
     error::{Error, Result},
-    http::envelope::{Envelope, Refusals},
+    http::envelope::Envelope,
 };
 
 /// Version and settings of the server that answers.
@@ -36,10 +36,7 @@ pub struct SettingInForce {
 }
 
 /// Shows version and settings of the server that answers, secrets masked.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "Version and settings; a setting that is absent has no value", body = Envelope<ServerSettings>),
-    Refusals,
-))]
+#[operation(admin, 200 = "Version and settings; a setting that is absent has no value")]
 pub async fn show_settings(
     State(state): State<AdminState>,
     Identified(_caller): Identified,

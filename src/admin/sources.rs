@@ -21,20 +21,17 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::{Envelope, Refusals},
         events,
         extract::{JsonObject, PathParameter, QueryParameters},
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     platform::search::accept::wants_events,
     registry::{Author, RegisteredSource, SourceCheck, SourceForm, TrialForm},
 };
 
 /// Lists the tenant's external sources by name.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The sources", body = Envelope<Vec<RegisteredSource>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The sources")]
 pub async fn list_sources(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -53,14 +50,8 @@ pub struct RegistrationQuery {
 
 /// Registers an external source.
 #[operation(
-    tag = "admin", request_body = SourceForm, params(RegistrationQuery),
-    responses(
-        (status = 200, description = "The source, without its secret; null with `dryRun`",
-            body = Envelope<Option<RegisteredSource>>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "Its id or name is taken, or the tenant has the maximum of sources",
-            body = FailureEnvelope),
-    )
+    admin, 200 = "The source, without its secret; null with `dryRun`",
+    409 = "Its id or name is taken, or the tenant has the maximum of sources",
 )]
 pub async fn create_source(
     State(state): State<AdminState>,
@@ -76,23 +67,13 @@ pub async fn create_source(
 }
 
 /// Lists mappings of systems that are in wide use, by name.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The mappings", body = Envelope<Vec<GalleryEntry>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The mappings", Refusals)]
 pub async fn list_gallery() -> Envelope<Vec<GalleryEntry>> {
     Envelope::list(trawl_connectors::gallery().to_vec())
 }
 
 /// Calls a source once, registered or not, and shows the request, the answer and the rows.
-#[operation(
-    tag = "admin", request_body = TrialForm,
-    responses(
-        (status = 200, description = "The call, also one that failed", body = Envelope<Trial>),
-        Refusals, BodyRefusals,
-        (status = 503, description = "Other checks are running", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, 200 = "The call, also one that failed", 503 = "Other checks are running")]
 pub async fn try_source(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -103,13 +84,8 @@ pub async fn try_source(
 
 /// Returns one external source.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The source's id")),
-    responses(
-        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>, headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "There is no such source", body = FailureEnvelope),
-    )
+    admin, id = "The source's id", 200 = "The source, without its secret",
+    404 = "There is no such source",
 )]
 pub async fn find_source(
     State(state): State<AdminState>,
@@ -121,14 +97,9 @@ pub async fn find_source(
 
 /// Replaces an external source; absent fields get defaults, the secret stays.
 #[operation(
-    tag = "admin", request_body = SourceForm,
-    params(("id" = String, Path, description = "The source's id"), IfMatch),
-    responses(
-        (status = 200, description = "The source, without its secret", body = Envelope<RegisteredSource>, headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-        (status = 404, description = "There is no such source", body = FailureEnvelope),
-        (status = 409, description = "Its name is taken", body = FailureEnvelope),
-    )
+    admin, id = "The source's id", 200 = "The source, without its secret",
+    404 = "There is no such source",
+    409 = "Its name is taken",
 )]
 pub async fn replace_source(
     State(state): State<AdminState>,
@@ -142,14 +113,9 @@ pub async fn replace_source(
 
 /// Removes an external source that no module shows.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The source's id"), IfMatch),
-    responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals, PreconditionRefusal,
-        (status = 404, description = "There is no such source", body = FailureEnvelope),
-        (status = 409, description = "Modules show it; the message names them", body = FailureEnvelope),
-    )
+    admin, id = "The source's id", 200 = "It is removed",
+    404 = "There is no such source",
+    409 = "Modules show it; the message names them",
 )]
 pub async fn remove_source(
     State(state): State<AdminState>,
@@ -162,15 +128,7 @@ pub async fn remove_source(
 }
 
 /// Returns an external source's health since the server started.
-#[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The source's id")),
-    responses(
-        (status = 200, description = "From real calls", body = Envelope<SourceHealth>),
-        Refusals,
-        (status = 404, description = "There is no such source", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, id = "The source's id", 200 = "From real calls", 404 = "There is no such source")]
 pub async fn show_health(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -193,18 +151,14 @@ pub struct CheckQuery {
 ///
 /// `Accept: text/event-stream` sends each clause as it completes.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The source's id"), CheckQuery),
-    responses(
-        (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
-            curl}], latencyMs: {p50, p90, p99}}`. As a stream: an event `clause` for each clause, once, when nothing that is \
-            still to come can change it, its data the clause with its place in the report, `index`, and the number of \
-            clauses, `count`; then an event `done` with the report. A stream without `done` broke off.",
-            content((Envelope<serde_json::Value> = "application/json"), (String = "text/event-stream"))),
-        Refusals,
-        (status = 404, description = "There is no such source", body = FailureEnvelope),
-        (status = 503, description = "Other checks are running", body = FailureEnvelope),
-    )
+    admin, id = "The source's id",
+    (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
+        curl}], latencyMs: {p50, p90, p99}}`. As a stream: an event `clause` for each clause, once, when nothing that is \
+        still to come can change it, its data the clause with its place in the report, `index`, and the number of \
+        clauses, `count`; then an event `done` with the report. A stream without `done` broke off.",
+        content((Envelope<serde_json::Value> = "application/json"), (String = "text/event-stream"))),
+    404 = "There is no such source",
+    503 = "Other checks are running",
 )]
 pub async fn check_source(
     State(state): State<AdminState>,

@@ -8,9 +8,9 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, PathParameter, QueryParameters},
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     platform::subscriptions::{
         SubscriptionsState,
@@ -20,10 +20,7 @@ use crate::{
 };
 
 /// Lists the tenant's subscriptions and their last runs, by name.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The subscriptions", body = Envelope<Vec<Subscription>>),
-    Refusals,
-))]
+#[operation(admin, 200 = "The subscriptions")]
 pub async fn list_subscriptions(
     State(state): State<SubscriptionsState>,
     Identified(caller): Identified,
@@ -42,13 +39,8 @@ pub struct NewSubscriptionQuery {
 
 /// Adds a subscription, which runs at once if it is enabled.
 #[operation(
-    tag = "admin", request_body = SubscriptionForm, params(NewSubscriptionQuery),
-    responses(
-        (status = 200, description = "The subscription; null with `dryRun`", body = Envelope<Option<Subscription>>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "Its id is taken, or the tenant has the maximum of subscriptions",
-            body = FailureEnvelope),
-    )
+    admin, 200 = "The subscription; null with `dryRun`",
+    409 = "Its id is taken, or the tenant has the maximum of subscriptions",
 )]
 pub async fn create_subscription(
     State(state): State<SubscriptionsState>,
@@ -65,13 +57,8 @@ pub async fn create_subscription(
 
 /// Returns one subscription and its last run.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The subscription's id")),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>, headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "There is no such subscription", body = FailureEnvelope),
-    )
+    admin, id = "The subscription's id", 200 = "The subscription",
+    404 = "There is no such subscription",
 )]
 pub async fn find_subscription(
     State(state): State<SubscriptionsState>,
@@ -86,13 +73,8 @@ pub async fn find_subscription(
 /// Another source is read from its beginning, at once. Another password is tried at once. With longer `keepDays`, the next run
 /// reads all again. Present items get another visibility in the background.
 #[operation(
-    tag = "admin", request_body = SubscriptionForm,
-    params(("id" = String, Path, description = "The subscription's id"), IfMatch),
-    responses(
-        (status = 200, description = "The subscription", body = Envelope<Subscription>, headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-        (status = 404, description = "There is no such subscription", body = FailureEnvelope),
-    )
+    admin, id = "The subscription's id", 200 = "The subscription",
+    404 = "There is no such subscription",
 )]
 pub async fn replace_subscription(
     State(state): State<SubscriptionsState>,
@@ -106,13 +88,8 @@ pub async fn replace_subscription(
 
 /// Removes a subscription; its items follow in the background.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The subscription's id"), IfMatch),
-    responses(
-        (status = 200, description = "It is removed", body = Envelope<Option<String>>),
-        Refusals, PreconditionRefusal,
-        (status = 404, description = "There is no such subscription", body = FailureEnvelope),
-    )
+    admin, id = "The subscription's id", 200 = "It is removed",
+    404 = "There is no such subscription",
 )]
 pub async fn remove_subscription(
     State(state): State<SubscriptionsState>,
@@ -128,13 +105,8 @@ pub async fn remove_subscription(
 ///
 /// The run is over once `runs` is greater than in the answer. A host that asked for a pause gets it first.
 #[operation(
-    tag = "admin",
-    params(("id" = String, Path, description = "The subscription's id")),
-    responses(
-        (status = 200, description = "The subscription, due now", body = Envelope<Subscription>, headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "There is no such subscription", body = FailureEnvelope),
-    )
+    admin, id = "The subscription's id", 200 = "The subscription, due now",
+    404 = "There is no such subscription",
 )]
 pub async fn run_subscription(
     State(state): State<SubscriptionsState>,

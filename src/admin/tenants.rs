@@ -7,10 +7,10 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Refusals,
         extract::{JsonObject, PathParameter, QueryParameters},
         paging::{Page, PageQuery},
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     platform::tenants::{
         TenantsState,
@@ -19,10 +19,7 @@ use crate::{
 };
 
 /// Lists tenants, oldest first.
-#[operation(
-    tag = "admin", params(PageQuery),
-    responses((status = 200, description = "The tenants", body = Page<ListedTenant>), Refusals)
-)]
+#[operation(admin, 200 = "The tenants", Refusals)]
 pub async fn list_tenants(
     State(state): State<TenantsState>,
     QueryParameters(query): QueryParameters<PageQuery>,
@@ -33,38 +30,22 @@ pub async fn list_tenants(
 }
 
 /// Returns any tenant's profile and settings.
-#[operation(
-    tag = "admin",
-    params(("eCode" = String, Path, description = "The tenant code")),
-    responses(
-        (status = 200, description = "The tenant", body = Envelope<TenantSettings>, headers(("ETag"))),
-        Refusals,
-        (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, e_code = "The tenant code", 200 = "The tenant", 404 = "There is no such tenant", Refusals)]
 pub async fn find_tenant(
     State(state): State<TenantsState>,
-    PathParameter(code): PathParameter,
+    PathParameter(e_code): PathParameter,
 ) -> Result<Tagged<TenantSettings>> {
-    Tagged::of(settings::find(&state, &code).await?)
+    Tagged::of(settings::find(&state, &e_code).await?)
 }
 
 /// Changes a tenant's settings; absent or null fields stay.
-#[operation(
-    tag = "admin", request_body = SettingsForm,
-    params(("eCode" = String, Path, description = "The tenant code"), IfMatch),
-    responses(
-        (status = 200, description = "The tenant", body = Envelope<TenantSettings>, headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-        (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-    )
-)]
+#[operation(admin, e_code = "The tenant code", 200 = "The tenant", 404 = "There is no such tenant")]
 pub async fn change_tenant(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
-    PathParameter(code): PathParameter,
+    PathParameter(e_code): PathParameter,
     if_match: IfMatch,
     JsonObject(form): JsonObject<SettingsForm>,
 ) -> Result<Tagged<TenantSettings>> {
-    Tagged::of(settings::change(&state, caller, code, form, if_match).await?)
+    Tagged::of(settings::change(&state, caller, e_code, form, if_match).await?)
 }

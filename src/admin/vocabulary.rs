@@ -8,18 +8,14 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, Refusals},
         extract::JsonObject,
-        precondition::{IfMatch, PreconditionRefusal, Tagged},
+        precondition::{IfMatch, Tagged},
     },
     registry::{Author, RegisteredVocabulary},
 };
 
 /// Returns the tenant's synonyms, words never corrected, and pinned items.
-#[operation(tag = "admin", responses(
-    (status = 200, description = "The vocabulary", body = Envelope<RegisteredVocabulary>, headers(("ETag"))),
-    Refusals,
-))]
+#[operation(admin, 200 = "The vocabulary")]
 pub async fn show_vocabulary(
     State(state): State<AdminState>,
     Identified(caller): Identified,
@@ -30,14 +26,7 @@ pub async fn show_vocabulary(
 /// Replaces the tenant's vocabulary, in force from the next search on.
 ///
 /// Absent parts become empty. All parts together hold at most 10,000 terms and items.
-#[operation(
-    tag = "admin", request_body = RegisteredVocabulary, params(IfMatch),
-    responses(
-        (status = 200, description = "The vocabulary, with trimmed texts", body = Envelope<RegisteredVocabulary>,
-            headers(("ETag"))),
-        Refusals, BodyRefusals, PreconditionRefusal,
-    )
-)]
+#[operation(admin, 200 = "The vocabulary, with trimmed texts")]
 pub async fn replace_vocabulary(
     State(state): State<AdminState>,
     Identified(caller): Identified,

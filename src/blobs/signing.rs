@@ -19,20 +19,28 @@ pub const FILES: &str = "/storage/files";
 pub struct Signer(hmac::Key);
 
 /// Query of an upload URL; missing fields are empty.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct UploadQuery {
+    /// Maximum size in bytes
     size: String,
+    /// Expiry, epoch seconds
     expires: String,
+    /// Signature of the address
     signature: String,
 }
 
 /// Query of a download URL.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
 #[serde(default)]
+#[into_params(parameter_in = Query)]
 pub struct DownloadQuery {
+    /// User the address was made for
     user: String,
+    /// Expiry, epoch seconds
     expires: String,
+    /// Signature of the address
     signature: String,
 }
 

@@ -70,38 +70,11 @@ pub struct DatedFailure {
     pub date: String,
 }
 
-/// The failures of each of these operations; see `Refusals`.
-#[derive(utoipa::IntoResponses)]
-pub enum DatedRefusals {
-    /// Malformed request; the message names the field
-    #[response(status = 400)]
-    BadRequest(DatedFailure),
-    /// Missing or invalid credentials
-    #[response(status = 401)]
-    Unauthorized(DatedFailure),
-    /// Wrong identity or missing scope
-    #[response(status = 403)]
-    Forbidden(DatedFailure),
-    /// Rate limit exceeded
-    #[response(status = 429)]
-    TooManyRequests(DatedFailure),
-    /// Temporarily unavailable
-    #[response(status = 503)]
-    Unavailable(DatedFailure),
-}
-
-/// Further failures of operations with a body; see `BodyRefusals`.
-#[derive(utoipa::IntoResponses)]
-pub enum DatedBodyRefusals {
-    /// The body did not arrive in time
-    #[response(status = 408)]
-    RequestTimeout(DatedFailure),
-    /// The body is larger than its limit
-    #[response(status = 413)]
-    TooLarge(DatedFailure),
-    /// The body is not JSON in UTF-8
-    #[response(status = 415)]
-    UnsupportedMediaType(DatedFailure),
+impl From<FailureEnvelope> for DatedFailure {
+    fn from(failure: FailureEnvelope) -> Self {
+        let FailureEnvelope { code, message, data, date } = failure;
+        Self { code, message, data, date: rfc3339(date) }
+    }
 }
 
 /// Whether a path is of the badge operations, or below them.

@@ -39,6 +39,17 @@ impl<T> Envelope<T> {
     }
 }
 
+/// The data `{}`.
+#[derive(Debug, Serialize)]
+pub struct Empty {}
+
+impl Envelope<Empty> {
+    /// A success that has nothing to tell.
+    pub fn empty() -> Self {
+        Self::of(Empty {})
+    }
+}
+
 impl<T> Envelope<Vec<T>> {
     /// A complete list.
     pub fn list(data: Vec<T>) -> Self {

@@ -72,33 +72,18 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
     }
 }
 
-/// The only path parameter.
-pub struct PathParameter(pub String);
+/// The path's parameter, or a tuple of several in its order.
+pub struct PathParameter<T = String>(pub T);
 
-impl<S: Send + Sync> FromRequestParts<S> for PathParameter {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameter<T> {
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        read_path(parts, state).await.map(Self)
+        let Path(read) = Path::<T>::from_request_parts(parts, state).await.map_err(|rejection| {
+            Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection)
+        })?;
+        Ok(Self(read))
     }
-}
-
-/// Several path parameters, by name.
-pub struct PathParameters<T>(pub T);
-
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathParameters<T> {
-    type Rejection = Error;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        read_path(parts, state).await.map(Self)
-    }
-}
-
-async fn read_path<T: DeserializeOwned + Send, S: Send + Sync>(parts: &mut Parts, state: &S) -> Result<T> {
-    let Path(read) = Path::<T>::from_request_parts(parts, state).await.map_err(|rejection| {
-        Error::bad_request("path: must be UTF-8, percent-encoded").caused_by(rejection)
-    })?;
-    Ok(read)
 }
 
 /// Query parameters, each at most once.

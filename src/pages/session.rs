@@ -29,10 +29,7 @@ use crate::{
         tenants::{self, Tenant},
     },
     error::{Error, Kind, Result},
-    http::{
-        client_address::client_address,
-        envelope::{Envelope, FailureEnvelope},
-    },
+    http::{client_address::client_address, envelope::Envelope},
     platform::users::{picture::public_address, service::find_avatar},
 };
 
@@ -118,12 +115,10 @@ impl From<&SignIn> for SignInIssuer {
 
 /// Returns the browser's session; requires the header `x-trawl-session: 1`.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     params(("x-trawl-session" = Option<String>, Header, description = "Must be `1`, or the session is ignored")),
-    responses(
-        (status = 200, description = "Who is signed in, or else the ways to sign in", body = Envelope<SessionShown>),
-        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = FailureEnvelope),
-    )
+    200 = "Who is signed in, or else the ways to sign in": Envelope<SessionShown>,
+    503 = "The server is unavailable; `Retry-After` says when to come back",
 )]
 pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> Result<Response> {
     let session = session_of(&auth, &headers).unwrap_or_default();
@@ -148,14 +143,12 @@ pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> 
 
 /// Signs out on request of a page of this server.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     params(("x-trawl-session" = Option<String>, Header, description = "Must be `1`, or the session stays")),
-    responses(
-        (status = 200, description = "Nobody is signed in any more", body = Envelope<Option<String>>),
-        (status = 401, description = "The header is missing", body = FailureEnvelope),
-        (status = 403, description = "The request comes from another site's page", body = FailureEnvelope),
-        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = FailureEnvelope),
-    )
+    200 = "Nobody is signed in any more": Envelope<Option<String>>,
+    401 = "The header is missing",
+    403 = "The request comes from another site's page",
+    503 = "The server is unavailable; `Retry-After` says when to come back",
 )]
 pub async fn end_session(State(auth): State<AuthState>, request: Request) -> Result<Response> {
     let Visit { address, headers, .. } = Visit::read(&auth, request)?;

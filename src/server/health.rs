@@ -39,16 +39,13 @@ pub(super) struct Readiness {
 }
 
 /// Confirms that the process is alive.
-#[operation(tag = "operation", responses((status = 200, description = "Alive", body = String)))]
+#[operation(operation, 200 = "Alive": String)]
 pub(super) async fn healthz() -> &'static str {
     "ok"
 }
 
 /// Succeeds once the index has caught up with the database.
-#[operation(tag = "operation", responses(
-    (status = 200, description = "Ready", body = Readiness),
-    (status = 503, description = "The index has not caught up yet", body = Readiness),
-))]
+#[operation(operation, 200 = "Ready": Readiness, 503 = "The index has not caught up yet": Readiness)]
 pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
     let progress = app.index_progress.borrow().clone();
     let ready = progress.is_ready();
@@ -66,7 +63,7 @@ pub(super) async fn readyz(State(app): State<Arc<App>>) -> Response {
 }
 
 /// Returns the metrics in Prometheus' text format, with gauges sampled now.
-#[operation(tag = "operation", responses((status = 200, description = "Metrics", body = String)))]
+#[operation(operation, 200 = "Metrics": String)]
 pub(super) async fn metrics(State(app): State<Arc<App>>) -> impl IntoResponse {
     telemetry::update_gauges();
     // The index first, so it is never ahead of the store.

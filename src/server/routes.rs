@@ -7,9 +7,9 @@ use axum::{
     routing::{MethodFilter, MethodRouter, on},
 };
 use utoipa::{
-    OpenApi,
+    OpenApi, PartialSchema, ToSchema,
     openapi::{
-        ObjectBuilder, OpenApi as Document, RefOr,
+        ObjectBuilder, OpenApi as Document, Ref, RefOr,
         header::HeaderBuilder,
         path::{Operation, Paths},
         schema::Type,
@@ -29,7 +29,10 @@ use crate::{
     admin,
     app::App,
     auth::oauth::routes as oauth,
-    http::badge_envelope,
+    http::{
+        badge_envelope::{self, DatedFailure},
+        envelope::FailureEnvelope,
+    },
     identity::scopes::Scope::{
         Admin, Collab, ContentsRead, ContentsWrite, DirectoryRead, DirectoryWrite, Files, Tasks, Tenants,
     },
@@ -94,7 +97,7 @@ static OPERATIONS: &[Route] = table! {
     POST "/api/done/batch_create" application(Tasks).writes() => tasks::routes::create::create_dones;
     POST "/api/done/remove" application(Tasks).writes() => tasks::routes::moves::remove_done;
     GET "/api/done/{id}" either(Tasks) => tasks::routes::show::show_done;
-    POST "/api/todo/quick_deal" person(Tasks).writes() => tasks::quick_deal::routes::handle_quickly;
+    POST "/api/todo/quick_deal" person(Tasks).writes() => tasks::routes::moves::handle_quickly;
 
     // Contents and search
     PUT "/v1/contents/{moduleCode}" application(ContentsWrite).writes() => contents::routes::put_contents;
@@ -296,7 +299,7 @@ fn is_signed(rule: &Rule) -> bool {
 /// Puts a described handler at the method and path of its rule.
 fn place(
     rule: &Rule,
-    (schemas, mut described, _): UtoipaMethodRouter<Arc<App>>,
+    (mut schemas, mut described, _): UtoipaMethodRouter<Arc<App>>,
     handler: fn(MethodFilter) -> MethodRouter<Arc<App>>,
 ) -> UtoipaMethodRouter<Arc<App>> {
     let (method, mut paths) = (rule.http_method(), Paths::new());
@@ -304,6 +307,10 @@ fn place(
     if let Some(mut operation) = described.paths.remove("").and_then(|item| item.get) {
         if rule.tells_position() {
             describe_position(&mut operation);
+        }
+        if has_badge_envelope(rule) {
+            describe_dated_failures(&mut operation);
+            schemas.push((DatedFailure::name().into_owned(), DatedFailure::schema()));
         }
         paths.add_path_operation(rule.path, vec![method.clone()], operation);
     }
@@ -318,6 +325,21 @@ fn describe_position(operation: &mut Operation) {
                 .schema(Some(ObjectBuilder::new().schema_type(Type::Integer)))
                 .description(Some("A search with `after` of this finds what was written."));
             answer.headers.insert(POSITION.to_string(), header.build().into());
+        }
+    }
+}
+
+/// Has failures refer to the envelope into which `badge_envelope` rewrites them.
+fn describe_dated_failures(operation: &mut Operation) {
+    let (failure, dated) = [FailureEnvelope::name(), DatedFailure::name()].map(Ref::from_schema_name).into();
+    for response in operation.responses.responses.values_mut() {
+        let RefOr::T(response) = response else { continue };
+        for content in response.content.values_mut() {
+            if let RefOr::T(content) = content
+                && content.schema == Some(RefOr::Ref(failure.clone()))
+            {
+                content.schema = Some(RefOr::Ref(dated.clone()));
+            }
         }
     }
 }

@@ -36,22 +36,20 @@ pub struct TokenFailure {
 
 /// Issues an access token by client credentials, token exchange or authorization code.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", description =
         "`grant_type=client_credentials`, or `grant_type=urn:ietf:params:oauth:grant-type:token-exchange` with \
          `subject_token` and `subject_token_type=urn:trawl:params:oauth:token-type:login-id` (or `…:user-id`), or \
          `grant_type=authorization_code` with `code`, `redirect_uri` and `code_verifier`. The client authenticates by \
          HTTP Basic, or by `client_id` and `client_secret` in the form; one that can keep no secret gives its \
          `client_id` alone.", content = String),
-    responses(
-        (status = 200, description = "The token", body = TokenAnswer),
-        (status = 400, description = "RFC 6749 §5.2", body = TokenFailure),
-        (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
-        (status = 408, description = "The form did not arrive in time", body = TokenFailure),
-        (status = 413, description = "The form is larger than its limit", body = TokenFailure),
-        (status = 429, description = "Too many failed authentications; `Retry-After` says when to come back", body = TokenFailure),
-        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = TokenFailure),
-    )
+    200 = "The token": TokenAnswer,
+    400 = "RFC 6749 §5.2": TokenFailure,
+    401 = "The client is not known or its secret is wrong": TokenFailure,
+    408 = "The form did not arrive in time": TokenFailure,
+    413 = "The form is larger than its limit": TokenFailure,
+    429 = "Too many failed authentications; `Retry-After` says when to come back": TokenFailure,
+    503 = "The server is unavailable; `Retry-After` says when to come back": TokenFailure,
 )]
 pub async fn issue_token(State(auth): State<AuthState>, request: Request) -> Response {
     match answer(&auth, request).await {

@@ -23,17 +23,14 @@ use crate::{
 
 /// Completes a sign-in and redirects to the original page.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     params(
         ("state" = Option<String>, Query, description = "The state from `/session/start`"),
         ("code" = Option<String>, Query, description = "The authorization code"),
         ("iss" = Option<String>, Query, description = "Who sends him"),
         ("error" = Option<String>, Query, description = "The error of the issuer"),
     ),
-    responses(
-        (status = 303, description =
-            "To the page that he came from; where he is not signed in, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`"),
-    )
+    303 = "To the page that he came from; where he is not signed in, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`",
 )]
 pub async fn handle_callback(State(auth): State<AuthState>, request: Request) -> Result<Response> {
     let visit = Visit::read(&auth, request)?;

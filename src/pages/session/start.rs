@@ -24,17 +24,14 @@ const MOVED: &str = "moved";
 
 /// Starts a sign-in; `signin` reports a failure.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     params(
         ("tenant" = Option<String>, Query, description = "The code of the tenant to sign in to. Without it, `web.tenant`, or the only one"),
         ("issuer" = Option<String>, Query, description = "The issuer to sign in at, as `/session` names it"),
         ("to" = Option<String>, Query, description = "The page to go to: a path below the server's address, such as `/console`"),
         ("moved" = Option<String>, Query, description = "Given where this server sent the browser here"),
     ),
-    responses(
-        (status = 303, description =
-            "To the login page or the issuer; or to `to`, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`"),
-    )
+    303 = "To the login page or the issuer; or to `to`, with `signin` `refused`, `expired`, `busy`, `unknown` or `failed`",
 )]
 pub async fn begin_sign_in(State(auth): State<AuthState>, request: Request) -> Result<Response> {
     let visit = Visit::read(&auth, request)?;

@@ -14,7 +14,7 @@ use crate::{
     auth::{applications, caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        badge_envelope::{DatedBodyRefusals, DatedEnvelope, DatedFailure, DatedRefusals},
+        badge_envelope::DatedEnvelope,
         extract::{JsonObject, PathParameter, QueryParameters},
     },
     platform::{badges::BadgesState, shared::keyword_filter::fold_keyword},
@@ -64,59 +64,41 @@ fn unknown() -> Error {
 }
 
 /// Returns one badge.
-#[operation(
-    tag = "badges", params(("badgeId" = String, Path, description = "Badge id")),
-    responses(
-        (status = 200, description = "The badge", body = DatedEnvelope<Badge>),
-        DatedRefusals,
-        (status = 404, description = "There is no such badge", body = DatedFailure),
-    )
-)]
+#[operation(badges, 200 = "The badge", 404 = "There is no such badge")]
 pub async fn find_badge(
     State(state): State<BadgesState>,
     Identified(caller): Identified,
-    PathParameter(id): PathParameter,
+    PathParameter(badge_id): PathParameter,
 ) -> Result<DatedEnvelope<Badge>> {
-    let row = repo::find(state.store.reader(), caller.tenant.id, &id).await?.ok_or_else(unknown)?;
+    let row = repo::find(state.store.reader(), caller.tenant.id, &badge_id).await?.ok_or_else(unknown)?;
     Ok(DatedEnvelope::of(row.into_badge(&caller.tenant)))
 }
 
 /// Changes a badge and returns its id.
-#[operation(
-    tag = "badges", request_body = ModifyBadgeRequest,
-    params(("badgeId" = String, Path, description = "Badge id")),
-    responses(
-        (status = 200, description = "Id of the badge", body = DatedEnvelope<String>),
-        DatedRefusals, DatedBodyRefusals,
-        (status = 404, description = "There is no such badge", body = DatedFailure),
-    )
-)]
+#[operation(badges, 200 = "Id of the badge", 404 = "There is no such badge")]
 pub async fn change_badge(
     State(state): State<BadgesState>,
     Identified(caller): Identified,
-    PathParameter(id): PathParameter,
+    PathParameter(badge_id): PathParameter,
     JsonObject(form): JsonObject<ModifyBadgeRequest>,
 ) -> Result<DatedEnvelope<String>> {
     let tenant_id = caller.tenant.id;
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
-            let row = repo::find(transaction, tenant_id, &id).await?.ok_or_else(unknown)?;
+            let row = repo::find(transaction, tenant_id, &badge_id).await?.ok_or_else(unknown)?;
             let known = row.into_texts();
             let texts = form.over(&known).checked().map_err(Error::bad_request)?;
             if texts != known {
-                repo::update(transaction, tenant_id, &id, texts).await?;
+                repo::update(transaction, tenant_id, &badge_id, texts).await?;
             }
-            Ok(id)
+            Ok(badge_id)
         })
     });
     Ok(DatedEnvelope::of(job.await?))
 }
 
 /// Lists the tenant's badges, oldest first, paged by `cursor` or `offset`.
-#[operation(
-    tag = "badges", params(BadgeListQuery),
-    responses((status = 200, description = "The badges", body = DatedEnvelope<Vec<Badge>>), DatedRefusals)
-)]
+#[operation(badges, 200 = "The badges")]
 pub async fn list_badges(
     State(state): State<BadgesState>,
     Identified(caller): Identified,
@@ -146,14 +128,7 @@ pub async fn list_badges(
 }
 
 /// Creates a badge.
-#[operation(
-    tag = "badges", request_body = CreatedBadgeRequest,
-    responses(
-        (status = 200, description = "The badge", body = DatedEnvelope<Badge>),
-        DatedRefusals, DatedBodyRefusals,
-        (status = 409, description = "Maximum reached", body = DatedFailure),
-    )
-)]
+#[operation(badges, 200 = "The badge", 409 = "Maximum reached")]
 pub async fn create_badge(
     State(state): State<BadgesState>,
     Identified(caller): Identified,
@@ -181,13 +156,7 @@ async fn name_of(reader: &Connection, caller: &Caller) -> Result<String> {
 }
 
 /// Deletes badges and returns their number as text; unknown ids are ignored.
-#[operation(
-    tag = "badges", request_body = DeletedBadges,
-    responses(
-        (status = 200, description = "Number of deleted badges", body = DatedEnvelope<String>),
-        DatedRefusals, DatedBodyRefusals,
-    )
-)]
+#[operation(badges, 200 = "Number of deleted badges")]
 pub async fn delete_badges(
     State(state): State<BadgesState>,
     Identified(caller): Identified,

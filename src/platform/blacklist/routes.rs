@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use trawl_macros::operation;
 
 use super::repo::{self, Addition, BlacklistEntry, Owner};
@@ -10,7 +9,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
+        envelope::{Empty, Envelope},
         extract::QueryParameters,
     },
     platform::{blacklist::BlacklistState, shared::patch::check_id, users::picture::public_address},
@@ -45,19 +44,15 @@ pub struct BlacklistPage {
 
 /// Adds a person to the caller's blacklist.
 #[operation(
-    tag = "directory", params(BlacklistTarget),
-    responses(
-        (status = 200, description = "The person was listed", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such user", body = FailureEnvelope),
-        (status = 409, description = "The person is listed already", body = FailureEnvelope),
-    )
+    directory, 200 = "The person was listed",
+    404 = "There is no such user",
+    409 = "The person is listed already",
 )]
 pub async fn add_to_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,
     QueryParameters(meant): QueryParameters<BlacklistTarget>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
     if black_user_id == owner.user_id {
         return Err(Error::bad_request("blackUserId: must not be the caller"));
@@ -66,42 +61,32 @@ pub async fn add_to_blacklist(
         Box::pin(async move { Ok(repo::add(transaction, &owner, &black_user_id).await?) })
     });
     match addition.await? {
-        Addition::Added => Ok(Envelope::of(Map::new())),
+        Addition::Added => Ok(Envelope::empty()),
         Addition::There => Err(Error::conflict("blackUserId: this user is on the blacklist already")),
         Addition::Unknown => Err(Error::not_found("blackUserId: there is no such user")),
     }
 }
 
 /// Removes a person from the caller's blacklist.
-#[operation(
-    tag = "directory", params(BlacklistTarget),
-    responses(
-        (status = 200, description = "The person was removed", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "The person is not listed", body = FailureEnvelope),
-    )
-)]
+#[operation(directory, 200 = "The person was removed", 404 = "The person is not listed")]
 pub async fn remove_from_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,
     QueryParameters(meant): QueryParameters<BlacklistTarget>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let (owner, black_user_id) = (owner(&caller)?, meant.checked()?);
     let removed = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::remove(transaction, &owner, &black_user_id).await?) })
     });
     if removed.await? {
-        Ok(Envelope::of(Map::new()))
+        Ok(Envelope::empty())
     } else {
         Err(Error::not_found("blackUserId: this user is not on the blacklist"))
     }
 }
 
 /// Lists the caller's blacklist, oldest entries first.
-#[operation(
-    tag = "directory", params(BlacklistPage),
-    responses((status = 200, description = "The list", body = Envelope<Vec<BlacklistEntry>>), Refusals)
-)]
+#[operation(directory, 200 = "The list")]
 pub async fn list_blacklist(
     State(state): State<BlacklistState>,
     Identified(caller): Identified,

@@ -12,7 +12,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonBody, PathParameter},
     },
     platform::{contents::ContentsState, shared::patch::check_id},
@@ -20,22 +20,17 @@ use crate::{
 
 /// Inserts or replaces items by id.
 #[operation(
-    tag = "contents",
-    params(("moduleCode" = String, Path, description = "The module's code, such as `article`")),
-    request_body = Vec<Content>,
-    responses(
-        (status = 200, description = "Rejected items with reasons", body = Envelope<Vec<ItemFailure>>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
+    contents, module_code = "The module's code, such as `article`", request_body = Vec<Content>,
+    200 = "Rejected items with reasons",
+    404 = "There is no such module",
 )]
 pub async fn put_contents(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameter(module): PathParameter,
+    PathParameter(module_code): PathParameter,
     JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    service::check_module(&state, caller.tenant.id, &module).await?;
+    service::check_module(&state, caller.tenant.id, &module_code).await?;
     check_length(&state, items.len())?;
     let (contents, failures) = forms::read_batch(&items);
     let tenant_id = caller.tenant.id;
@@ -44,7 +39,7 @@ pub async fn put_contents(
         state
             .store
             .write_for(tenant_id, move |transaction| {
-                Box::pin(async move { repo::upsert(transaction, tenant_id, &module, &contents).await })
+                Box::pin(async move { repo::upsert(transaction, tenant_id, &module_code, &contents).await })
             })
             .await?;
     }
@@ -53,22 +48,16 @@ pub async fn put_contents(
 
 /// Removes items; unknown ids are ignored.
 #[operation(
-    tag = "contents",
-    params(("moduleCode" = String, Path, description = "The module's code")),
-    request_body = Vec<String>,
-    responses(
-        (status = 200, description = "Rejected ids with reasons", body = Envelope<Vec<ItemFailure>>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
+    contents, module_code = "The module's code", 200 = "Rejected ids with reasons",
+    404 = "There is no such module",
 )]
 pub async fn delete_contents(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
-    PathParameter(module): PathParameter,
+    PathParameter(module_code): PathParameter,
     JsonBody(ids): JsonBody<Vec<String>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
-    service::check_module(&state, caller.tenant.id, &module).await?;
+    service::check_module(&state, caller.tenant.id, &module_code).await?;
     check_length(&state, ids.len())?;
     let (ids, wrong): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
@@ -76,7 +65,7 @@ pub async fn delete_contents(
     state
         .store
         .write_for(tenant_id, move |transaction| {
-            Box::pin(async move { repo::delete(transaction, tenant_id, &module, &ids).await.map(drop) })
+            Box::pin(async move { repo::delete(transaction, tenant_id, &module_code, &ids).await.map(drop) })
         })
         .await?;
     let failures =

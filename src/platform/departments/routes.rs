@@ -16,7 +16,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, Refusals},
+        envelope::Envelope,
         extract::{JsonBody, QueryParameters},
     },
     platform::{
@@ -30,12 +30,10 @@ use crate::{
 
 /// Synchronises departments, parents first, each row on its own; unchanged rows keep `lastUpdatedDate`.
 #[operation(
-    tag = "directory", request_body = Vec<OrganizationWrite>,
+    directory,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
-    responses(
-        (status = 200, description = "Failed rows with reasons", body = Envelope<Vec<SyncFailure>>),
-        Refusals, BodyRefusals,
-    )
+    request_body = Vec<OrganizationWrite>,
+    200 = "Failed rows with reasons",
 )]
 pub async fn sync_organizations(
     State(state): State<DepartmentsState>,
@@ -66,12 +64,9 @@ pub struct OrganizationsQuery {
 ///
 /// The last row's `lastUpdatedDate` is the next cursor.
 #[operation(
-    tag = "directory",
-    params(
-        OrganizationsQuery,
-        ("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications"),
-    ),
-    responses((status = 200, description = "A page of departments", body = Envelope<Vec<OrganizationRead>>), Refusals)
+    directory,
+    params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
+    200 = "A page of departments",
 )]
 pub async fn list_organizations(
     State(state): State<DepartmentsState>,

@@ -13,7 +13,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonBody, JsonObject, QueryParameters},
     },
     platform::devices::DevicesState,
@@ -22,13 +22,9 @@ use crate::{
 
 /// Binds a device to a user; existing bindings stay.
 #[operation(
-    tag = "directory", request_body = DeviceForm,
-    responses(
-        (status = 200, description = "The device was bound", body = Envelope<Device>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such user", body = FailureEnvelope),
-        (status = 409, description = "The user has the maximum of devices", body = FailureEnvelope),
-    )
+    directory, 200 = "The device was bound",
+    404 = "There is no such user",
+    409 = "The user has the maximum of devices",
 )]
 pub async fn bind_device(
     State(state): State<DevicesState>,
@@ -58,14 +54,7 @@ pub async fn bind_device(
 }
 
 /// Lists a user's devices, oldest binding first.
-#[operation(
-    tag = "directory", params(DeviceOwner),
-    responses(
-        (status = 200, description = "The devices", body = Envelope<Vec<Device>>),
-        Refusals,
-        (status = 404, description = "There is no such user", body = FailureEnvelope),
-    )
-)]
+#[operation(directory, 200 = "The devices", 404 = "There is no such user")]
 pub async fn list_devices(
     State(state): State<DevicesState>,
     Identified(caller): Identified,
@@ -80,13 +69,9 @@ pub async fn list_devices(
 ///
 /// Takes one request or a list, all or nothing.
 #[operation(
-    tag = "directory",
-    request_body(content = Unbindings),
-    responses(
-        (status = 200, description = "The named devices are no longer bound", body = Envelope<Option<Object>>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such user", body = FailureEnvelope),
-    )
+    directory, request_body(content = Unbindings),
+    200 = "The named devices are no longer bound": Envelope<Option<Object>>,
+    404 = "There is no such user",
 )]
 pub async fn unbind_devices(
     State(state): State<DevicesState>,

@@ -6,7 +6,7 @@ use axum::{
     response::Response,
 };
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
@@ -19,7 +19,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json},
+        envelope::{BodyRefusals, Empty, Envelope, json},
         extract::{JsonBody, JsonObject, PathParameter, QueryParameters, has_body},
     },
     platform::{favorites::FavoritesState, shared::patch::check_id_of},
@@ -69,14 +69,7 @@ impl<S: Sync> FromRequest<S> for FavoriteLabels {
 }
 
 /// Returns a favorite of the caller with its labels, including feed-only ones.
-#[operation(
-    tag = "favorites", params(FavoriteSelector),
-    responses(
-        (status = 200, description = "The favorite", body = Envelope<LabelledFavorite>),
-        Refusals,
-        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
-    )
-)]
+#[operation(favorites, 200 = "The favorite", 404 = "Not a favorite of the caller")]
 pub async fn show_favorite(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
@@ -89,33 +82,27 @@ pub async fn show_favorite(
 
 /// Replaces the labels of a favorite, if given. Takes a list of ids, or an object with `labelList`.
 #[operation(
-    tag = "favorites", params(FavoriteSelector), request_body(content = Option<LabelList>),
-    responses(
-        (status = 200, description = "The labels were replaced", body = Envelope<Object>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
-    )
+    favorites, request_body(content = Option<LabelList>), 200 = "The labels were replaced",
+    404 = "Not a favorite of the caller",
+    BodyRefusals,
 )]
 pub async fn update_favorite(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<FavoriteSelector>,
     FavoriteLabels(label_ids): FavoriteLabels,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let (owner, item_id) = (Owner::of(&caller)?, selector.checked()?);
     let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { repo::label(transaction, &owner, &item_id, label_ids).await })
     });
     job.await?;
-    Ok(Envelope::of(Map::new()))
+    Ok(Envelope::empty())
 }
 
 /// Lists the caller's favorites, newest first, without an envelope. Pass the last `createdDate` as `cursor`; pages
 /// neither overlap nor miss entries.
-#[operation(
-    tag = "favorites", params(FavoriteListQuery),
-    responses((status = 200, description = "The favorites", body = Vec<Favorite>), Refusals)
-)]
+#[operation(favorites, 200 = "The favorites": Vec<Favorite>)]
 pub async fn list_favorites(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
@@ -133,14 +120,7 @@ pub async fn list_favorites(
 }
 
 /// Adds an item to the caller's favorites. Feed-only entries take the new content and time.
-#[operation(
-    tag = "favorites", request_body = FavoriteForm,
-    responses(
-        (status = 200, description = "The favorite", body = Envelope<LabelledFavorite>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "Already a favorite, or maximum reached", body = FailureEnvelope),
-    )
-)]
+#[operation(favorites, 200 = "The favorite", 409 = "Already a favorite, or maximum reached")]
 pub async fn add_favorite(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
@@ -156,20 +136,15 @@ pub async fn add_favorite(
 /// Removes an item from the caller's favorites. `syncBlogFavor` also removes it from the feed; content type 8 leaves
 /// both lists.
 #[operation(
-    tag = "favorites",
-    params(("itemId" = String, Path, description = "The favorited resource id"), FavoriteRemovalQuery),
-    responses(
-        (status = 200, description = "The favorite was removed", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "Not a favorite of the caller", body = FailureEnvelope),
-    )
+    favorites, item_id = "The favorited resource id", 200 = "The favorite was removed",
+    404 = "Not a favorite of the caller",
 )]
 pub async fn remove_favorite(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
     PathParameter(item_id): PathParameter,
     QueryParameters(removal): QueryParameters<FavoriteRemovalQuery>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let owner = Owner::of(&caller)?;
     check_id_of("itemId", &item_id).map_err(Error::bad_request)?;
     let from_feed_too = removal.sync_blog_favor.unwrap_or_default();
@@ -177,5 +152,5 @@ pub async fn remove_favorite(
         Box::pin(async move { repo::remove(transaction, &owner, &item_id, from_feed_too).await })
     });
     job.await?;
-    Ok(Envelope::of(Map::new()))
+    Ok(Envelope::empty())
 }

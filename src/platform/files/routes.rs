@@ -18,7 +18,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::Result,
     http::{
-        envelope::{BodyRefusals, Refusals, TimedEnvelope},
+        envelope::{BodyRefusals, TimedEnvelope},
         extract::{JsonBody, JsonObject, QueryParameters, has_body},
     },
     platform::files::FilesState,
@@ -27,13 +27,7 @@ use crate::{
 /// Begins a single upload and returns a signed URL.
 ///
 /// Business failures: 400, 430001, 430005, 430011, 430015, 430016, 430017.
-#[operation(
-    tag = "files", request_body = SignForm,
-    responses(
-        (status = 200, description = "The signed URL for the content", body = TimedEnvelope<UploadSign>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The signed URL for the content")]
 pub async fn sign_upload(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -45,13 +39,7 @@ pub async fn sign_upload(
 /// Commits a single upload atomically, as a file or a new version (`ondup`).
 ///
 /// Business failures: 400, 430001, 430005, 430011, 430012, 430015, 430016, 430017.
-#[operation(
-    tag = "files", request_body = CommitForm,
-    responses(
-        (status = 200, description = "The file", body = TimedEnvelope<FileInfo>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The file")]
 pub async fn commit_upload(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -64,13 +52,7 @@ pub async fn commit_upload(
 /// Aborts an upload, unless it is being committed.
 ///
 /// Business failures: 400.
-#[operation(
-    tag = "files", request_body = CancelForm,
-    responses(
-        (status = 200, description = "The upload was aborted", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The upload was aborted")]
 pub async fn cancel_upload(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -83,14 +65,7 @@ pub async fn cancel_upload(
 /// Begins a multipart upload by query or body fields and returns its id.
 ///
 /// Business failures: 400, 430001, 430011, 430015, 430016, 430017.
-#[operation(
-    tag = "files", params(StartForm),
-    request_body(content = Option<StartForm>),
-    responses(
-        (status = 200, description = "The id of the upload", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, request_body(content = Option<StartForm>), 200 = "The id of the upload", BodyRefusals)]
 pub async fn start_multipart(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -101,13 +76,7 @@ pub async fn start_multipart(
 }
 
 /// Begins a multipart upload under the path of the specification's example.
-#[operation(
-    tag = "files", params(StartForm),
-    responses(
-        (status = 200, description = "The id of the upload", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The id of the upload", BodyRefusals)]
 pub async fn start_multipart_by_get(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -138,13 +107,7 @@ async fn start(
 /// Signs a URL for one part; a part sent again replaces the former.
 ///
 /// Business failures: 400, 430015, 430016.
-#[operation(
-    tag = "files", request_body = PartForm,
-    responses(
-        (status = 200, description = "The signed URL for the part", body = TimedEnvelope<UploadSign>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The signed URL for the part")]
 pub async fn sign_part(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -156,13 +119,7 @@ pub async fn sign_part(
 /// Commits a multipart upload from its `partETags`.
 ///
 /// Business failures: 400, 430001, 430005, 430011, 430012, 430015, 430016, 430017.
-#[operation(
-    tag = "files", request_body = CommitForm,
-    responses(
-        (status = 200, description = "The file", body = TimedEnvelope<FileInfo>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The file")]
 pub async fn commit_multipart(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -175,13 +132,7 @@ pub async fn commit_multipart(
 /// Signs a temporary download URL, which supports range requests.
 ///
 /// Business failures: 400, 430003, 430011, 430012.
-#[operation(
-    tag = "files", request_body = DownloadForm,
-    responses(
-        (status = 200, description = "The address", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The address")]
 pub async fn download(
     State(state): State<FilesState>,
     Identified(caller): Identified,
@@ -194,13 +145,7 @@ pub async fn download(
 /// Deletes the listed files with all versions, or none.
 ///
 /// Business failures: 400, 430003, 430011, 430017.
-#[operation(
-    tag = "files", request_body = Vec<String>,
-    responses(
-        (status = 200, description = "The files were deleted", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(files, 200 = "The files were deleted")]
 pub async fn delete_files(
     State(state): State<FilesState>,
     Identified(caller): Identified,

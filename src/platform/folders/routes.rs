@@ -14,7 +14,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Refusals, TimedEnvelope},
+        envelope::TimedEnvelope,
         extract::{JsonObject, QueryParameters},
     },
     platform::folders::FoldersState,
@@ -42,10 +42,7 @@ pub struct DirectoriesQuery {
 /// Lists files directly in a folder, by name.
 ///
 /// 430003: unreadable.
-#[operation(
-    tag = "folders", params(FilesQuery),
-    responses((status = 200, description = "The files, or a business failure", body = TimedEnvelope<Vec<ListedFile>>), Refusals)
-)]
+#[operation(folders, 200 = "The files, or a business failure")]
 pub async fn list_files(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -59,10 +56,7 @@ pub async fn list_files(
 /// Lists child folders by name, or up to 10,000 uppermost readable folders.
 ///
 /// 430003: unreadable.
-#[operation(
-    tag = "folders", params(DirectoriesQuery),
-    responses((status = 200, description = "The folders, or a business failure", body = TimedEnvelope<Vec<Directory>>), Refusals)
-)]
+#[operation(folders, 200 = "The folders, or a business failure")]
 pub async fn list_directories(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -76,13 +70,7 @@ pub async fn list_directories(
 /// Creates a folder; without `parentId`, at the first level of `principalId`.
 ///
 /// 430003: unknown parent or subject; 430011: no permission; 430017: locked; 430002: name exists.
-#[operation(
-    tag = "folders", request_body = CreationForm,
-    responses(
-        (status = 200, description = "The folder, or a business failure", body = TimedEnvelope<Directory>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "The folder, or a business failure")]
 pub async fn create_directory(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -94,13 +82,7 @@ pub async fn create_directory(
 /// Removes a folder with its contents.
 ///
 /// 430003: unreadable; 430011: no permission; 430017: it, an ancestor or descendant is locked.
-#[operation(
-    tag = "folders", request_body = DirectoryForm,
-    responses(
-        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "The folder's id, or a business failure")]
 pub async fn delete_directory(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -112,13 +94,7 @@ pub async fn delete_directory(
 /// Renames a folder.
 ///
 /// 430003: unreadable; 430011: no permission; 430017: locked; 430002: name exists; 400: invalid name.
-#[operation(
-    tag = "folders", request_body = RenamingForm,
-    responses(
-        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "The folder's id, or a business failure")]
 pub async fn rename_directory(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -131,13 +107,7 @@ pub async fn rename_directory(
 /// Locks a folder: only the caller may change its contents.
 ///
 /// 430003: unreadable; 430011: no manager; 430017: locked; 430020: contains an unsafe file.
-#[operation(
-    tag = "folders", request_body = DirectoryForm,
-    responses(
-        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "The folder's id, or a business failure")]
 pub async fn lock_directory(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -149,13 +119,7 @@ pub async fn lock_directory(
 /// Unlocks a folder, even another person's.
 ///
 /// 430003: unreadable; 430011: no manager; 430017: ancestor locked; 430020: unsafe file; 400: not locked.
-#[operation(
-    tag = "folders", request_body = DirectoryForm,
-    responses(
-        (status = 200, description = "The folder's id, or a business failure", body = TimedEnvelope<Directory>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "The folder's id, or a business failure")]
 pub async fn unlock_directory(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -167,13 +131,7 @@ pub async fn unlock_directory(
 /// Grants users, groups or departments a right on a folder, replacing previous rights.
 ///
 /// 430003: unreadable; 430011: no manager; 400: unknown target, or limit.
-#[operation(
-    tag = "folders", request_body = GrantForm,
-    responses(
-        (status = 200, description = "Success, or a business failure", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "Success, or a business failure")]
 pub async fn authorize(
     State(state): State<FoldersState>,
     Identified(caller): Identified,
@@ -186,13 +144,7 @@ pub async fn authorize(
 /// Revokes a target's right on this folder, not on ancestors; callers may revoke their own.
 ///
 /// 430003: unreadable; 430011: no manager.
-#[operation(
-    tag = "folders", request_body = GrantRemovalForm,
-    responses(
-        (status = 200, description = "Success, or a business failure", body = TimedEnvelope<String>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(folders, 200 = "Success, or a business failure")]
 pub async fn remove_authorization(
     State(state): State<FoldersState>,
     Identified(caller): Identified,

@@ -5,7 +5,6 @@ pub mod members;
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 use trawl_macros::operation;
 
 use super::{
@@ -18,18 +17,12 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::{Empty, Envelope},
         extract::{JsonObject, PathParameter, QueryParameters},
     },
     platform::groups::GroupsState,
     store::Store,
 };
-
-type EmptyAnswer = Envelope<Map<String, Value>>;
-
-fn done() -> EmptyAnswer {
-    Envelope::of(Map::new())
-}
 
 /// Group list parameters.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -50,10 +43,7 @@ impl GroupsQuery {
 }
 
 /// Lists groups visible to the caller, oldest first, including public ones of the tenant.
-#[operation(
-    tag = "groups", params(GroupsQuery),
-    responses((status = 200, description = "The groups", body = Envelope<Vec<Group>>), Refusals)
-)]
+#[operation(groups, 200 = "The groups")]
 pub async fn list_groups(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
@@ -70,14 +60,7 @@ pub async fn list_groups(
 ///
 /// Fails with 400 naming unknown accounts. Fails with 403 for people who blacklisted the caller, or if all main departments lie in one with
 /// `enableChat` 0.
-#[operation(
-    tag = "groups", request_body = GroupForm,
-    responses(
-        (status = 200, description = "The group's id", body = Envelope<String>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "A person has the maximum of groups", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The group's id", 409 = "A person has the maximum of groups")]
 pub async fn create_group(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
@@ -88,54 +71,30 @@ pub async fn create_group(
 }
 
 /// Changes a group's name, icon or openness; for its owner and administrators.
-#[operation(
-    tag = "groups", request_body = GroupChange,
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The group was changed", body = Envelope<Object>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The group was changed", 404 = "There is no such group")]
 pub async fn change_group(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
     JsonObject(change): JsonObject<GroupChange>,
-) -> Result<EmptyAnswer> {
+) -> Result<Envelope<Empty>> {
     creation::change(&state, caller, group_id, change.checked()?).await?;
-    Ok(done())
+    Ok(Envelope::empty())
 }
 
 /// Ends a group; for its owner. The group and its content are invisible at once.
-#[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The group was ended", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The group was ended", 404 = "There is no such group")]
 pub async fn end_group(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
-) -> Result<EmptyAnswer> {
+) -> Result<Envelope<Empty>> {
     roles::end(&state, caller, group_id).await?;
-    Ok(done())
+    Ok(Envelope::empty())
 }
 
 /// Returns a group as seen by the caller.
-#[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The group", body = Envelope<Group>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The group", 404 = "There is no such group")]
 pub async fn show_group(
     State(state): State<GroupsState>,
     Identified(caller): Identified,

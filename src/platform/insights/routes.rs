@@ -8,10 +8,7 @@ use super::{InsightsState, repo::KeywordRow, rules, service};
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
-    http::{
-        envelope::{BodyRefusals, Envelope, Refusals},
-        extract::JsonObject,
-    },
+    http::{envelope::Envelope, extract::JsonObject},
 };
 
 /// A finished search.
@@ -38,13 +35,7 @@ pub struct OpenedItem {
 ///
 /// It is counted if the tenant has agreed (`searchInsights`), by keyword and week, without the person. Keywords of more
 /// than 100 characters, e-mail addresses and numbers of seven or more digits are left out.
-#[operation(
-    tag = "search", request_body = FinishedSearch,
-    responses(
-        (status = 200, description = "It was counted or left out", body = Envelope<Option<String>>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(search, 200 = "It was counted or left out")]
 pub async fn report_search(
     State(state): State<InsightsState>,
     Identified(caller): Identified,

@@ -21,19 +21,11 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{PathParameters, QueryParameters},
+        envelope::Envelope,
+        extract::{PathParameter, QueryParameters},
     },
     platform::{documents::Area, favorites, search::routes::viewer},
 };
-
-/// The item's place.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ItemPath {
-    module_code: String,
-    id: String,
-}
 
 /// The part of the item that is read.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -79,22 +71,14 @@ impl ItemParameters {
 ///
 /// Items of external sources are those of the last hour's searches, while the cache holds them.
 #[operation(
-    tag = "contents",
-    params(
-        ("moduleCode" = String, Path, description = "The module's code or id"),
-        ("id" = String, Path, description = "The item's id, percent-encoded"),
-        ItemParameters,
-    ),
-    responses(
-        (status = 200, description = "The item", body = Envelope<ItemSchema>),
-        Refusals,
-        (status = 404, description = "There is no such module or item, or not for this caller", body = FailureEnvelope),
-    )
+    contents, module_code = "The module's code or id", id = "The item's id, percent-encoded",
+    200 = "The item": Envelope<ItemSchema>,
+    404 = "There is no such module or item, or not for this caller",
 )]
 pub async fn show_item(
     State(state): State<ItemsState>,
     Identified(caller): Identified,
-    PathParameters(ItemPath { module_code: module, id }): PathParameters<ItemPath>,
+    PathParameter((module_code, id)): PathParameter<(String, String)>,
     QueryParameters(parameters): QueryParameters<ItemParameters>,
 ) -> Result<Response> {
     let (offset, length) = parameters.part()?;
@@ -104,7 +88,8 @@ pub async fn show_item(
         return Err(Error::bad_request(format!("keyword: must hold at most {most} characters")));
     }
     let viewer = viewer(&caller);
-    let request = ItemRequest { module, source: parameters.source.clone(), id, timeout: state.timeout };
+    let request =
+        ItemRequest { module: module_code, source: parameters.source.clone(), id, timeout: state.timeout };
     let found = find_item(&state, &viewer, request).await?.ok_or_else(no_such_item)?;
     let item: Map<String, Value> = serde_json::from_str(&found.item.json).map_err(Error::internal)?;
     let stated = |field: &str| item.get(field).and_then(Value::as_str).filter(|text| !text.trim().is_empty());

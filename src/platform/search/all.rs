@@ -23,7 +23,7 @@ use super::{
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    http::envelope::{BodyRefusals, FailureEnvelope, Refusals, json_text},
+    http::envelope::{BodyRefusals, json_text},
     platform::search::SearchState,
 };
 
@@ -98,18 +98,16 @@ struct ModulePage {
 
 /// Searches all modules of the caller; `Accept: text/event-stream` sends each module when ready.
 #[operation(
-    tag = "search", params(TermParameters, TopParameter),
+    search, params(TermParameters, TopParameter),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
-    responses(
-        (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
-            each module as it gets ready, its data one element of the envelope's `data` in one line; with `top` one event `top` \
-            among them, its data as in the envelope; then an event `done` \
-            with `{count, tookMs, partial}`, `count` being the number of modules, and the counts of `facets`. A stream without `done` broke off.",
-            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
-        Refusals, BodyRefusals,
-        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
-        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
-    )
+    (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
+        each module as it gets ready, its data one element of the envelope's `data` in one line; with `top` one event `top` \
+        among them, its data as in the envelope; then an event `done` \
+        with `{count, tookMs, partial}`, `count` being the number of modules, and the counts of `facets`. A stream without `done` broke off.",
+        content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+    502 = "No source of any module answered": NoSourceEnvelope,
+    504 = "Every source of every module timed out": NoSourceEnvelope,
+    BodyRefusals,
 )]
 pub async fn post_search_all(
     State(state): State<SearchState>,
@@ -122,15 +120,12 @@ pub async fn post_search_all(
 
 /// Searches all modules of the caller, by GET.
 #[operation(
-    tag = "search", params(TermParameters, TopParameter),
-    responses(
-        (status = 200, description = "The same as by POST",
-            content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
-        Refusals,
-        (status = 405, description = "HEAD is not supported", body = FailureEnvelope),
-        (status = 502, description = "No source of any module answered", body = NoSourceEnvelope),
-        (status = 504, description = "Every source of every module timed out", body = NoSourceEnvelope),
-    )
+    search, params(TermParameters, TopParameter),
+    (status = 200, description = "The same as by POST",
+        content((AllEnvelope = "application/json"), (String = "text/event-stream"))),
+    405 = "HEAD is not supported",
+    502 = "No source of any module answered": NoSourceEnvelope,
+    504 = "Every source of every module timed out": NoSourceEnvelope,
 )]
 pub async fn get_search_all(
     State(state): State<SearchState>,

@@ -21,7 +21,7 @@ use crate::{
         extract::Identified,
     },
     error::{Error, Result},
-    http::envelope::{BodyRefusals, FailureEnvelope, Refusals},
+    http::envelope::BodyRefusals,
     platform::directory::AreaDirectory,
 };
 
@@ -29,15 +29,13 @@ use crate::{
 ///
 /// The audit log records each search as a person, without its keyword.
 #[operation(
-    tag = "admin", params(TermParameters, PlaceParameters, PersonParameter),
+    admin, params(TermParameters, PlaceParameters, PersonParameter),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
-    responses(
-        (status = 200, description = "A page of items", body = SearchEnvelope),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such module or person", body = FailureEnvelope),
-        (status = 502, description = "No source answered", body = NoSourceEnvelope),
-        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
-    )
+    200 = "A page of items": SearchEnvelope,
+    404 = "There is no such module or person",
+    502 = "No source answered": NoSourceEnvelope,
+    504 = "Every source timed out": NoSourceEnvelope,
+    BodyRefusals,
 )]
 pub async fn search_as_operator(
     State(state): State<SearchState>,

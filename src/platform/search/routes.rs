@@ -13,7 +13,7 @@ use trawl_search::{
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::Result,
-    http::envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals, json_text},
+    http::envelope::{BodyRefusals, Envelope, json_text},
     platform::search::{
         SearchState,
         page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
@@ -22,10 +22,7 @@ use crate::{
 };
 
 /// Lists the modules that the caller may search, by `orderNo`.
-#[operation(tag = "search", responses(
-    (status = 200, description = "The modules", body = Envelope<Vec<Module>>),
-    Refusals,
-))]
+#[operation(search, 200 = "The modules")]
 pub async fn list_modules(
     State(state): State<SearchState>,
     Identified(caller): Identified,
@@ -36,15 +33,13 @@ pub async fn list_modules(
 
 /// Searches all sources of one module.
 #[operation(
-    tag = "search", params(TermParameters, PlaceParameters),
+    search, params(TermParameters, PlaceParameters),
     request_body(content = Option<Object>, description = "The same names as the query parameters"),
-    responses(
-        (status = 200, description = "A page of items", body = SearchEnvelope),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-        (status = 502, description = "No source answered", body = NoSourceEnvelope),
-        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
-    )
+    200 = "A page of items": SearchEnvelope,
+    404 = "There is no such module",
+    502 = "No source answered": NoSourceEnvelope,
+    504 = "Every source timed out": NoSourceEnvelope,
+    BodyRefusals,
 )]
 pub async fn post_search(
     State(state): State<SearchState>,
@@ -56,14 +51,10 @@ pub async fn post_search(
 
 /// Searches one module, by GET.
 #[operation(
-    tag = "search", params(TermParameters, PlaceParameters),
-    responses(
-        (status = 200, description = "A page of items", body = SearchEnvelope),
-        Refusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-        (status = 502, description = "No source answered", body = NoSourceEnvelope),
-        (status = 504, description = "Every source timed out", body = NoSourceEnvelope),
-    )
+    search, params(TermParameters, PlaceParameters), 200 = "A page of items": SearchEnvelope,
+    404 = "There is no such module",
+    502 = "No source answered": NoSourceEnvelope,
+    504 = "Every source timed out": NoSourceEnvelope,
 )]
 pub async fn get_search(
     State(state): State<SearchState>,
@@ -75,15 +66,11 @@ pub async fn get_search(
 
 /// Completes the beginning of a title or name, by what the caller may see.
 #[operation(
-    tag = "search", params(SuggestionParameters),
-    responses(
-        (status = 200, description = "Titles, names and authors of built-in content, and modules: first those that begin with \
-            `prefix`, then those with a word that does. Each text once; people and departments also by pinyin. Recent \
-            keywords are not among them.",
-            body = Envelope<Vec<Suggestion>>),
-        Refusals,
-        (status = 404, description = "There is no such module", body = FailureEnvelope),
-    )
+    search, params(SuggestionParameters),
+    200 = "Titles, names and authors of built-in content, and modules: first those that begin with \
+        `prefix`, then those with a word that does. Each text once; people and departments also by pinyin. Recent \
+        keywords are not among them.",
+    404 = "There is no such module",
 )]
 pub async fn list_suggestions(
     State(state): State<SearchState>,

@@ -4,7 +4,6 @@
 
 mod handlings;
 pub(super) mod repo;
-pub mod routes;
 mod rules;
 
 use std::{

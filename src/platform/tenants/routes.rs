@@ -11,7 +11,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, QueryParameters},
     },
     platform::tenants::TenantsState,
@@ -27,14 +27,7 @@ pub struct EnterpriseQuery {
 }
 
 /// Registers an enterprise with built-in modules and returns its tenant code.
-#[operation(
-    tag = "tenants", request_body = EnterpriseForm,
-    responses(
-        (status = 200, description = "The new eCode", body = Envelope<String>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "The chosen eCode is taken", body = FailureEnvelope),
-    )
-)]
+#[operation(tenants, 200 = "The new eCode", 409 = "The chosen eCode is taken")]
 pub async fn register_enterprise(
     State(state): State<TenantsState>,
     Identified(caller): Identified,
@@ -45,13 +38,9 @@ pub async fn register_enterprise(
 
 /// Deletes an enterprise: tokens and code at once, data in the background.
 #[operation(
-    tag = "tenants", params(EnterpriseQuery),
-    responses(
-        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
-    )
+    tenants, 200 = "The enterprise's eCode",
+    404 = "There is no such tenant",
+    409 = "The operator is signed in to this tenant",
 )]
 pub async fn delete_enterprise(
     State(state): State<TenantsState>,
@@ -63,13 +52,9 @@ pub async fn delete_enterprise(
 
 /// Freezes an enterprise: its calls return 403 `tenant is frozen`.
 #[operation(
-    tag = "tenants", params(EnterpriseQuery),
-    responses(
-        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-        (status = 409, description = "The operator is signed in to this tenant", body = FailureEnvelope),
-    )
+    tenants, 200 = "The enterprise's eCode",
+    404 = "There is no such tenant",
+    409 = "The operator is signed in to this tenant",
 )]
 pub async fn freeze_enterprise(
     State(state): State<TenantsState>,
@@ -80,14 +65,7 @@ pub async fn freeze_enterprise(
 }
 
 /// Unfreezes an enterprise; its tokens work again.
-#[operation(
-    tag = "tenants", params(EnterpriseQuery),
-    responses(
-        (status = 200, description = "The enterprise's eCode", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such tenant", body = FailureEnvelope),
-    )
-)]
+#[operation(tenants, 200 = "The enterprise's eCode", 404 = "There is no such tenant")]
 pub async fn unfreeze_enterprise(
     State(state): State<TenantsState>,
     Identified(caller): Identified,

@@ -23,7 +23,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonBody, PathParameter, QueryParameters},
     },
     platform::{
@@ -37,12 +37,10 @@ use crate::{
 
 /// Synchronises users, each row on its own; unchanged rows keep `lastUpdatedDate`.
 #[operation(
-    tag = "directory", request_body = Vec<UserWrite>,
+    directory,
     params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
-    responses(
-        (status = 200, description = "Failed rows with reasons", body = Envelope<Vec<SyncFailure>>),
-        Refusals, BodyRefusals,
-    )
+    request_body = Vec<UserWrite>,
+    200 = "Failed rows with reasons",
 )]
 pub async fn sync_users(
     State(state): State<UsersState>,
@@ -75,9 +73,9 @@ pub struct UsersQuery {
 ///
 /// The last row's `lastUpdatedDate` is the next cursor.
 #[operation(
-    tag = "directory",
-    params(UsersQuery, ("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
-    responses((status = 200, description = "A page of users", body = Envelope<Vec<UserRead>>), Refusals)
+    directory,
+    params(("indicated-e-code" = Option<String>, Header, description = "The tenant, for domain and admin applications")),
+    200 = "A page of users",
 )]
 pub async fn list_users(
     State(state): State<UsersState>,
@@ -94,13 +92,10 @@ pub async fn list_users(
 
 /// Returns an avatar to anyone with its address.
 #[operation(
-    tag = "directory", security(()),
-    params(("id" = String, Path, description = "Last part of the address in `picture`")),
-    responses(
-        (status = 200, description = "The image", content_type = "image/*", body = Vec<u8>),
-        (status = 304, description = "The caller has the current image"),
-        (status = 404, description = "There is no such picture", body = FailureEnvelope),
-    )
+    directory, security(()), id = "Last part of the address in `picture`",
+    (status = 200, description = "The image", content_type = "image/*", body = Vec<u8>),
+    304 = "The caller has the current image",
+    404 = "There is no such picture",
 )]
 pub async fn show_picture(
     State(state): State<UsersState>,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use serde_json::{Map, Value, value::RawValue};
+use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
@@ -13,7 +13,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::{Empty, Envelope},
         extract::{JsonBody, PathParameter, QueryParameters},
     },
     platform::{
@@ -35,35 +35,24 @@ pub struct Code {
 
 /// Sets or clears one person's work status.
 #[operation(
-    tag = "directory",
-    params(("userId" = String, Path, description = "User id on the synchronising party's side"), Code),
-    responses(
-        (status = 200, description = "The status was set", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such user", body = FailureEnvelope),
-    )
+    directory, user_id = "User id on the synchronising party's side", 200 = "The status was set",
+    404 = "There is no such user",
 )]
 pub async fn update_work_status(
     State(state): State<WorkStatusState>,
     Identified(caller): Identified,
     PathParameter(user_id): PathParameter,
     QueryParameters(Code { code }): QueryParameters<Code>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let change = WorkStatus { code, user_id }.checked().map_err(Error::bad_request)?;
     match update(&state, &caller, vec![change]).await?.pop() {
-        None => Ok(Envelope::of(Map::new())),
+        None => Ok(Envelope::empty()),
         Some(failure) => Err(Error::not_found(failure.message)),
     }
 }
 
 /// Sets or clears many work statuses; each item succeeds or fails on its own.
-#[operation(
-    tag = "directory", request_body = Vec<WorkStatus>,
-    responses(
-        (status = 200, description = "Failed items with reasons", body = Envelope<WorkStatusOutcome>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(directory, request_body = Vec<WorkStatus>, 200 = "Failed items with reasons")]
 pub async fn update_work_statuses(
     State(state): State<WorkStatusState>,
     Identified(caller): Identified,

@@ -57,7 +57,7 @@ struct LoginForm {
 
 /// Shows the login page.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     params(
         ("response_type" = String, Query, description = "`code`"),
         ("client_id" = String, Query, description = "The application"),
@@ -70,11 +70,9 @@ struct LoginForm {
         ("login_hint" = Option<String>, Query, description = "Login account that the application expects"),
         ("device_id" = Option<String>, Query, description = "The person's device; unbinding it revokes the token"),
     ),
-    responses(
-        (status = 200, description = "The login page", content_type = "text/html"),
-        (status = 303, description = "Back to the application with `error`, `state` and `iss`"),
-        (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
-    )
+    (status = 200, description = "The login page", content_type = "text/html"),
+    303 = "Back to the application with `error`, `state` and `iss`",
+    (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
 )]
 pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Response {
     let language = Language::of(request.headers());
@@ -91,20 +89,18 @@ pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Resp
 
 /// Checks the login and redirects to the application with a code.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
-    responses(
-        (status = 303, description = "Back to the application with `code`, or with `error`; with `state` and `iss`"),
-        (status = 400, description = "The login page: the form has expired, or is of another browser", content_type = "text/html"),
-        (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
-        (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
-            content_type = "text/html"),
-        (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
-        (status = 413, description = "The login page: the form is larger than its limit", content_type = "text/html"),
-        (status = 415, description = "The login page: the body is not a form", content_type = "text/html"),
-        (status = 503, description = "The login page: the server is unavailable; `Retry-After` says when to come back",
-            content_type = "text/html"),
-    )
+    303 = "Back to the application with `code`, or with `error`; with `state` and `iss`",
+    (status = 400, description = "The login page: the form has expired, or is of another browser", content_type = "text/html"),
+    (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
+    (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
+        content_type = "text/html"),
+    (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
+    (status = 413, description = "The login page: the form is larger than its limit", content_type = "text/html"),
+    (status = 415, description = "The login page: the body is not a form", content_type = "text/html"),
+    (status = 503, description = "The login page: the server is unavailable; `Retry-After` says when to come back",
+        content_type = "text/html"),
 )]
 pub async fn log_in(State(auth): State<AuthState>, request: Request) -> Response {
     let language = Language::of(request.headers());

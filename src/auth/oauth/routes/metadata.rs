@@ -44,10 +44,7 @@ pub struct Metadata {
 }
 
 /// Returns the authorization server metadata (RFC 8414).
-#[operation(
-    tag = "identity", security(()),
-    responses((status = 200, description = "The metadata", body = Metadata))
-)]
+#[operation(identity, security(()), 200 = "The metadata": Metadata)]
 pub async fn show_metadata(State(auth): State<AuthState>) -> Response {
     let issuer = auth.authenticator.tokens().issuer();
     let at = |path: &str| format!("{issuer}{path}");
@@ -78,10 +75,7 @@ pub async fn show_metadata(State(auth): State<AuthState>) -> Response {
 }
 
 /// Returns the keys that verify tokens, by `kid`.
-#[operation(
-    tag = "identity", security(()),
-    responses((status = 200, description = "`{keys: [{kty, crv, x, y, kid, use, alg}]}`", body = serde_json::Value))
-)]
+#[operation(identity, security(()), 200 = "`{keys: [{kty, crv, x, y, kid, use, alg}]}`": serde_json::Value)]
 pub async fn show_keys(State(auth): State<AuthState>) -> crate::error::Result<Response> {
     let keys = auth.authenticator.tokens().public_keys().await?;
     Ok(cacheable(json(StatusCode::OK, &serde_json::json!({ "keys": keys }))))

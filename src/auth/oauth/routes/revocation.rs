@@ -28,18 +28,16 @@ struct RevocationRequest {
 
 /// Revokes a token; only its application may, and unknown tokens succeed.
 #[operation(
-    tag = "identity", security(()),
+    identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", description =
         "`token`. The client authenticates as at the token endpoint; a public one gives its `client_id`.", content = String),
-    responses(
-        (status = 200, description = "The token is revoked; the body is empty"),
-        (status = 400, description = "RFC 6749 §5.2: `token` is missing, or it was issued to another client", body = TokenFailure),
-        (status = 401, description = "The client is not known or its secret is wrong", body = TokenFailure),
-        (status = 408, description = "The form did not arrive in time", body = TokenFailure),
-        (status = 413, description = "The form is larger than its limit", body = TokenFailure),
-        (status = 429, description = "Too many failed authentications; `Retry-After` says when to come back", body = TokenFailure),
-        (status = 503, description = "The server is unavailable; `Retry-After` says when to come back", body = TokenFailure),
-    )
+    200 = "The token is revoked; the body is empty": (),
+    400 = "RFC 6749 §5.2: `token` is missing, or it was issued to another client": TokenFailure,
+    401 = "The client is not known or its secret is wrong": TokenFailure,
+    408 = "The form did not arrive in time": TokenFailure,
+    413 = "The form is larger than its limit": TokenFailure,
+    429 = "Too many failed authentications; `Retry-After` says when to come back": TokenFailure,
+    503 = "The server is unavailable; `Retry-After` says when to come back": TokenFailure,
 )]
 pub async fn revoke_token(State(auth): State<AuthState>, request: Request) -> Response {
     match revoke(&auth, request).await {

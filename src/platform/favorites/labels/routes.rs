@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use trawl_macros::operation;
 
 use super::{
@@ -13,7 +12,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Kind, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::{Empty, Envelope},
         extract::{JsonObject, QueryParameters},
         precondition::IfMatch,
     },
@@ -88,14 +87,7 @@ fn unknown() -> Error {
 }
 
 /// Creates a label of the caller.
-#[operation(
-    tag = "favorites", request_body = LabelForm,
-    responses(
-        (status = 200, description = "The label", body = Envelope<Label>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "Name taken, or maximum reached", body = FailureEnvelope),
-    )
-)]
+#[operation(favorites, 200 = "The label", 409 = "Name taken, or maximum reached")]
 pub async fn add_label(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
@@ -114,58 +106,44 @@ pub async fn add_label(
 }
 
 /// Deletes a label of the caller and removes it from their favorites.
-#[operation(
-    tag = "favorites", params(LabelSelector),
-    responses(
-        (status = 200, description = "The label was deleted", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such label", body = FailureEnvelope),
-    )
-)]
+#[operation(favorites, 200 = "The label was deleted", 404 = "There is no such label")]
 pub async fn delete_label(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<LabelSelector>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let (owner, id) = (Owner::of(&caller)?, checked_id(selector.id)?);
     let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { Ok(repo::delete(transaction, &owner, &id).await?) })
     });
-    if job.await? { Ok(Envelope::of(Map::new())) } else { Err(unknown()) }
+    if job.await? { Ok(Envelope::empty()) } else { Err(unknown()) }
 }
 
 /// Renames a label of the caller.
 #[operation(
-    tag = "favorites", params(LabelRenameQuery),
-    responses(
-        (status = 200, description = "The label was renamed", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such label", body = FailureEnvelope),
-        (status = 409, description = "Another label has this name", body = FailureEnvelope),
-    )
+    favorites, 200 = "The label was renamed",
+    404 = "There is no such label",
+    409 = "Another label has this name",
 )]
 pub async fn rename_label(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
     QueryParameters(LabelRenameQuery { id, name }): QueryParameters<LabelRenameQuery>,
-) -> Result<Envelope<Map<String, Value>>> {
+) -> Result<Envelope<Empty>> {
     let (owner, id, name) = (Owner::of(&caller)?, checked_id(id)?, name.unwrap_or_default());
     check_name(&name).map_err(Error::bad_request)?;
     let job = state.store.write_for(owner.tenant_id, move |transaction| {
         Box::pin(async move { Ok(repo::rename(transaction, &owner, &id, &name).await?) })
     });
     match job.await? {
-        LabelRename::Renamed => Ok(Envelope::of(Map::new())),
+        LabelRename::Renamed => Ok(Envelope::empty()),
         LabelRename::Taken => Err(taken()),
         LabelRename::Unknown => Err(unknown()),
     }
 }
 
 /// Lists the caller's labels, oldest first.
-#[operation(
-    tag = "favorites", params(LabelListQuery),
-    responses((status = 200, description = "The labels", body = Envelope<Vec<Label>>), Refusals)
-)]
+#[operation(favorites, 200 = "The labels")]
 pub async fn list_labels(
     State(state): State<FavoritesState>,
     Identified(caller): Identified,
@@ -178,10 +156,7 @@ pub async fn list_labels(
 }
 
 /// Sets or returns the tenant's maximum of labels per favorite. Existing favorites keep their labels until changed.
-#[operation(
-    tag = "favorites", params(LabelLimitQuery),
-    responses((status = 200, description = "The current limit", body = Envelope<LabelCountLimit>), Refusals)
-)]
+#[operation(favorites, 200 = "The current limit")]
 pub async fn set_label_limit(
     State(tenants): State<TenantsState>,
     Identified(caller): Identified,

@@ -21,10 +21,7 @@ use crate::{
         signing::{DownloadQuery, SignedFile},
     },
     error::{Error, Kind, Result},
-    http::{
-        envelope::FailureEnvelope,
-        extract::{PathParameters, QueryParameters},
-    },
+    http::extract::{PathParameter, QueryParameters},
     platform::files::{download, signed_urls::SignedUrlsState},
 };
 
@@ -42,30 +39,21 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
 /// The address comes from `POST /v1/stream/download` and needs no token. It is valid while its user may take the file.
 /// A request for several ranges gets the whole content.
 #[operation(
-    tag = "storage", security(()),
-    params(
-        ("fileId" = String, Path, description = "The file"),
-        ("version" = String, Path, description = "Version of the file"),
-        ("user" = Option<String>, Query, description = "User the address was made for"),
-        ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
-        ("signature" = Option<String>, Query, description = "Signature of the address"),
-    ),
-    responses(
-        (status = 200, description = "The content", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 206, description = "A range of it", content_type = "application/octet-stream", body = Vec<u8>),
-        (status = 304, description = "The caller has the current content"),
-        (status = 400, description = "The request is malformed", body = FailureEnvelope),
-        (status = 403, description = "The address is invalid or expired; the tenant is frozen; or the file is unsafe", body = FailureEnvelope),
-        (status = 404, description = "The file is gone, or may no longer be downloaded", body = FailureEnvelope),
-        (status = 412, description = "Its ETag differs from `If-Match`", body = FailureEnvelope),
-        (status = 416, description = "The range is beyond the end", body = FailureEnvelope),
-        (status = 503, description = "The content is unavailable at the moment", body = FailureEnvelope),
-    )
+    storage, security(()), file_id = "The file", version = "Version of the file",
+    200 = "The content": Vec<u8>,
+    206 = "A range of it": Vec<u8>,
+    304 = "The caller has the current content",
+    400 = "The request is malformed",
+    403 = "The address is invalid or expired; the tenant is frozen; or the file is unsafe",
+    404 = "The file is gone, or may no longer be downloaded",
+    412 = "Its ETag differs from `If-Match`",
+    416 = "The range is beyond the end",
+    503 = "The content is unavailable at the moment",
 )]
 pub async fn give_file(
     State(state): State<SignedUrlsState>,
     method: Method,
-    PathParameters((file_id, version)): PathParameters<(String, String)>,
+    PathParameter((file_id, version)): PathParameter<(String, String)>,
     QueryParameters(query): QueryParameters<DownloadQuery>,
     headers: HeaderMap,
 ) -> Result<Response> {

@@ -21,10 +21,7 @@ use crate::{
         signing::{SignedPart, UploadQuery},
     },
     error::{Error, Kind, Result},
-    http::{
-        envelope::FailureEnvelope,
-        extract::{PathParameters, QueryParameters, drain},
-    },
+    http::extract::{PathParameter, QueryParameters, drain},
     platform::files::signed_urls::SignedUrlsState,
 };
 
@@ -40,24 +37,20 @@ const ANNOUNCED_STEP: u64 = 64 << 20;
 /// part sent again replaces the earlier one. An aborted request leaves nothing. The answer has no body; its `ETag`
 /// names the part at the commit.
 #[operation(
-    tag = "storage", security(()),
+    storage, security(()),
     params(
         ("uploadId" = String, Path, description = "The upload"),
         ("partNumber" = String, Path, description = "The part's number"),
-        ("size" = Option<String>, Query, description = "Maximum size in bytes"),
-        ("expires" = Option<String>, Query, description = "Expiry, epoch seconds"),
-        ("signature" = Option<String>, Query, description = "Signature of the address"),
+        UploadQuery,
     ),
     request_body(content = Vec<u8>, content_type = "application/octet-stream"),
-    responses(
-        (status = 200, description = "The part is stored; `ETag` identifies it", headers(("etag" = String, description = "Its SHA-256"))),
-        (status = 400, description = "The request is malformed, or the content ended early", body = FailureEnvelope),
-        (status = 403, description = "The address is invalid or expired; or the tenant is frozen", body = FailureEnvelope),
-        (status = 404, description = "The upload was committed or cancelled", body = FailureEnvelope),
-        (status = 408, description = "No bytes arrived for too long", body = FailureEnvelope),
-        (status = 413, description = "It exceeds its maximum size, or a quota does not suffice", body = FailureEnvelope),
-        (status = 503, description = "The server has no room for it at the moment", body = FailureEnvelope),
-    )
+    (status = 200, description = "The part is stored; `ETag` identifies it", headers(("etag" = String, description = "Its SHA-256"))),
+    400 = "The request is malformed, or the content ended early",
+    403 = "The address is invalid or expired; or the tenant is frozen",
+    404 = "The upload was committed or cancelled",
+    408 = "No bytes arrived for too long",
+    413 = "It exceeds its maximum size, or a quota does not suffice",
+    503 = "The server has no room for it at the moment",
 )]
 pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request) -> Result<Response> {
     let (mut parts, body) = request.into_parts();
@@ -99,8 +92,8 @@ struct Admitted {
 /// Checks that a part may be received, before reading any of it.
 async fn admit(state: &SignedUrlsState, parts: &mut Parts) -> Result<Admitted> {
     let local = embedded(state)?;
-    let PathParameters((upload_id, part_number)) =
-        PathParameters::<(String, String)>::from_request_parts(parts, &()).await?;
+    let PathParameter((upload_id, part_number)) =
+        PathParameter::<(String, String)>::from_request_parts(parts, &()).await?;
     let QueryParameters(query) = QueryParameters::<UploadQuery>::from_request_parts(parts, &()).await?;
     let part = local.signer().check_upload(&upload_id, &part_number, &query, now())?;
     let announced = announced_bytes(&parts.headers);

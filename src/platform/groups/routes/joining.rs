@@ -4,13 +4,12 @@ use axum::extract::State;
 use serde::Deserialize;
 use trawl_macros::operation;
 
-use super::{EmptyAnswer, done};
 use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::{PathParameter, PathParameters, QueryParameters},
+        envelope::{Empty, Envelope},
+        extract::{PathParameter, QueryParameters},
     },
     platform::{
         groups::{
@@ -35,14 +34,7 @@ pub struct JoinCodeQuery {
 }
 
 /// Returns a join code valid for seven days; for the group's owner and administrators.
-#[operation(
-    tag = "groups", params(JoinCodeQuery),
-    responses(
-        (status = 200, description = "The code", body = Envelope<JoinCode>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The code", 404 = "There is no such group")]
 pub async fn make_join_code(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
@@ -57,51 +49,36 @@ pub async fn make_join_code(
 
 /// Returns the group that a code opens. Unknown codes are throttled per person (`limits.logins_per_minute`).
 #[operation(
-    tag = "groups",
-    params(("joincode" = String, Path, description = "Join code, case-insensitive")),
-    responses(
-        (status = 200, description = "The group", body = Envelope<Group>),
-        Refusals,
-        (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
-    )
+    groups, joincode = "Join code, case-insensitive", 200 = "The group",
+    404 = "Unknown or expired code",
 )]
 pub async fn show_group_of_code(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameter(code): PathParameter,
+    PathParameter(joincode): PathParameter,
 ) -> Result<Envelope<Group>> {
-    Ok(Envelope::of(join_codes::show(&state, &caller, &code).await?))
+    Ok(Envelope::of(join_codes::show(&state, &caller, &joincode).await?))
 }
 
 /// Joins the group that a code opens and returns it; members keep their role.
 #[operation(
-    tag = "groups",
-    params(("joincode" = String, Path, description = "Join code, case-insensitive")),
-    responses(
-        (status = 200, description = "The group", body = Envelope<Group>),
-        Refusals,
-        (status = 404, description = "Unknown or expired code", body = FailureEnvelope),
-        (status = 409, description = "The group or the caller has reached the maximum", body = FailureEnvelope),
-    )
+    groups, joincode = "Join code, case-insensitive", 200 = "The group",
+    404 = "Unknown or expired code",
+    409 = "The group or the caller has reached the maximum",
 )]
 pub async fn join_by_code(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameter(code): PathParameter,
+    PathParameter(joincode): PathParameter,
 ) -> Result<Envelope<Group>> {
-    Ok(Envelope::of(join_codes::join(&state, caller, &code).await?))
+    Ok(Envelope::of(join_codes::join(&state, caller, &joincode).await?))
 }
 
 /// Applies to an open group and returns the application's id. A refused applicant may apply again.
 #[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The application's id", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "Already a member or applicant, or nobody can decide", body = FailureEnvelope),
-    )
+    groups, 200 = "The application's id",
+    404 = "There is no such group",
+    409 = "Already a member or applicant, or nobody can decide",
 )]
 pub async fn apply(
     State(state): State<GroupsState>,
@@ -112,15 +89,7 @@ pub async fn apply(
 }
 
 /// Lists open applications, oldest first; for the group's owner and administrators.
-#[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The open applications", body = Envelope<Vec<GroupApplication>>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The open applications", 404 = "There is no such group")]
 pub async fn list_applications(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
@@ -136,46 +105,30 @@ pub async fn list_applications(
 
 /// Accepts an application; for the group's owner and administrators.
 #[operation(
-    tag = "groups",
-    params(
-        ("groupId" = String, Path, description = "Group id"),
-        ("applicationId" = String, Path, description = "Application id"),
-    ),
-    responses(
-        (status = 200, description = "The applicant is a member", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such group, or no such application", body = FailureEnvelope),
-        (status = 409, description = "Already decided, or the group is full", body = FailureEnvelope),
-    )
+    groups, 200 = "The applicant is a member",
+    404 = "There is no such group, or no such application",
+    409 = "Already decided, or the group is full",
 )]
 pub async fn accept_application(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, id)): PathParameters<(String, String)>,
-) -> Result<EmptyAnswer> {
-    applications::decide(&state, caller, group_id, id, ApplicationDecision::Accept).await?;
-    Ok(done())
+    PathParameter((group_id, application_id)): PathParameter<(String, String)>,
+) -> Result<Envelope<Empty>> {
+    applications::decide(&state, caller, group_id, application_id, ApplicationDecision::Accept).await?;
+    Ok(Envelope::empty())
 }
 
 /// Refuses an application; for the group's owner and administrators.
 #[operation(
-    tag = "groups",
-    params(
-        ("groupId" = String, Path, description = "Group id"),
-        ("applicationId" = String, Path, description = "Application id"),
-    ),
-    responses(
-        (status = 200, description = "The application was refused", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such group, or no such application", body = FailureEnvelope),
-        (status = 409, description = "Already decided", body = FailureEnvelope),
-    )
+    groups, 200 = "The application was refused",
+    404 = "There is no such group, or no such application",
+    409 = "Already decided",
 )]
 pub async fn refuse_application(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, id)): PathParameters<(String, String)>,
-) -> Result<EmptyAnswer> {
-    applications::decide(&state, caller, group_id, id, ApplicationDecision::Refuse).await?;
-    Ok(done())
+    PathParameter((group_id, application_id)): PathParameter<(String, String)>,
+) -> Result<Envelope<Empty>> {
+    applications::decide(&state, caller, group_id, application_id, ApplicationDecision::Refuse).await?;
+    Ok(Envelope::empty())
 }

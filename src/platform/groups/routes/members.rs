@@ -4,13 +4,12 @@ use axum::extract::State;
 use serde::Deserialize;
 use trawl_macros::operation;
 
-use super::{EmptyAnswer, done};
 use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{JsonObject, PathParameter, PathParameters, QueryParameters},
+        envelope::{Empty, Envelope},
+        extract::{JsonObject, PathParameter, QueryParameters},
     },
     platform::{
         groups::{
@@ -58,15 +57,7 @@ impl LoginIds {
 }
 
 /// Lists members: owner, administrators, others. Hidden and deleted people are left out.
-#[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id")),
-    responses(
-        (status = 200, description = "The members", body = Envelope<Vec<GroupMember>>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(groups, 200 = "The members", 404 = "There is no such group")]
 pub async fn list_members(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
@@ -85,37 +76,27 @@ pub async fn list_members(
 /// Adds people of the tenant, all or none; for the group's owner and administrators. Fails with 403 if a person has blacklisted
 /// the caller.
 #[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id"), UserIds),
-    responses(
-        (status = 200, description = "The members were added", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such group, or no such user", body = FailureEnvelope),
-        (status = 409, description = "The group or a person has reached the maximum", body = FailureEnvelope),
-    )
+    groups, 200 = "The members were added",
+    404 = "There is no such group, or no such user",
+    409 = "The group or a person has reached the maximum",
 )]
 pub async fn add_members(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
     QueryParameters(selection): QueryParameters<UserIds>,
-) -> Result<EmptyAnswer> {
+) -> Result<Envelope<Empty>> {
     let selection = selection.checked(&state)?;
     membership::add(&state, caller, group_id, selection).await?;
-    Ok(done())
+    Ok(Envelope::empty())
 }
 
 /// Removes members, all found or none, and returns them. Owners remove anyone, administrators ordinary members, and
 /// members themselves.
 #[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id"), UserIds),
-    responses(
-        (status = 200, description = "The removed members", body = Envelope<Vec<RemovedUser>>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "The owner must first transfer the group", body = FailureEnvelope),
-    )
+    groups, 200 = "The removed members",
+    404 = "There is no such group",
+    409 = "The owner must first transfer the group",
 )]
 pub async fn remove_members(
     State(state): State<GroupsState>,
@@ -131,36 +112,26 @@ pub async fn remove_members(
 /// Adds people by login, including `login@eCode` of allowing tenants. Outer members need a group of type 2 or 3, and
 /// see only its members and messages.
 #[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id"), LoginIds),
-    responses(
-        (status = 200, description = "The members were added", body = Envelope<Object>),
-        Refusals,
-        (status = 404, description = "There is no such group, or no such account", body = FailureEnvelope),
-        (status = 409, description = "The group allows no outer members, or is full", body = FailureEnvelope),
-    )
+    groups, 200 = "The members were added",
+    404 = "There is no such group, or no such account",
+    409 = "The group allows no outer members, or is full",
 )]
 pub async fn add_outer_members(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,
     QueryParameters(selection): QueryParameters<LoginIds>,
-) -> Result<EmptyAnswer> {
+) -> Result<Envelope<Empty>> {
     let selection = selection.checked(&state)?;
     membership::add(&state, caller, group_id, selection).await?;
-    Ok(done())
+    Ok(Envelope::empty())
 }
 
 /// Removes members by login, in the form used to add them.
 #[operation(
-    tag = "groups",
-    params(("groupId" = String, Path, description = "Group id"), LoginIds),
-    responses(
-        (status = 200, description = "The removed members", body = Envelope<Vec<RemovedLogin>>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "The group allows no outer members, or the owner must first transfer it", body = FailureEnvelope),
-    )
+    groups, 200 = "The removed members",
+    404 = "There is no such group",
+    409 = "The group allows no outer members, or the owner must first transfer it",
 )]
 pub async fn remove_outer_members(
     State(state): State<GroupsState>,
@@ -179,25 +150,17 @@ pub async fn remove_outer_members(
 /// role (also their own to 2) or removing an administrator makes them the owner. Otherwise the owner regains the role
 /// on return; the group cannot be ended until then.
 #[operation(
-    tag = "groups", request_body = RoleForm,
-    params(
-        ("groupId" = String, Path, description = "Group id"),
-        ("userId" = String, Path, description = "User id on the synchronising party's side"),
-    ),
-    responses(
-        (status = 200, description = "The role was changed", body = Envelope<Object>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such group, or no such member", body = FailureEnvelope),
-        (status = 409, description = "An outer member, a disabled one, or the owner's own role", body = FailureEnvelope),
-    )
+    groups, user_id = "User id on the synchronising party's side", 200 = "The role was changed",
+    404 = "There is no such group, or no such member",
+    409 = "An outer member, a disabled one, or the owner's own role",
 )]
 pub async fn change_role(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
-    PathParameters((group_id, user_id)): PathParameters<(String, String)>,
+    PathParameter((group_id, user_id)): PathParameter<(String, String)>,
     JsonObject(form): JsonObject<RoleForm>,
-) -> Result<EmptyAnswer> {
+) -> Result<Envelope<Empty>> {
     let role = form.checked()?;
     roles::change(&state, caller, group_id, user_id, role).await?;
-    Ok(done())
+    Ok(Envelope::empty())
 }

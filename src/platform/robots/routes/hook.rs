@@ -39,12 +39,11 @@ pub struct WebhookQuery {
 
 /// Sends a message to the robot's group; members can search it.
 #[operation(
-    tag = "robots", security(()), params(WebhookQuery),
+    robots, security(()),
     request_body(content = Message, example = json!({"msgType": "text", "content": {"text": "High water at 14:05"}})),
-    responses(
-        (status = 200, description = "The message", body = Envelope<SentMessage>),
-        Refusals, BodyRefusals,
-    )
+    200 = "The message",
+    Refusals,
+    BodyRefusals,
 )]
 pub async fn send_message(
     State(state): State<RobotsState>,

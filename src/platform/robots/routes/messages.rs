@@ -12,7 +12,7 @@ use crate::{
     auth::extract::Identified,
     error::{Error, Result},
     http::{
-        envelope::{Envelope, FailureEnvelope, Refusals, json},
+        envelope::{Envelope, json},
         extract::{PathParameter, QueryParameters},
     },
     platform::{
@@ -57,15 +57,7 @@ impl IntoResponse for MessagePage {
 /// Lists messages of a group, newest first; for its members.
 ///
 /// Pages hold at most 2 MiB of `content`; only a null `cursor` marks the end.
-#[operation(
-    tag = "robots",
-    params(("groupId" = String, Path, description = "The group's id"), MessageListQuery),
-    responses(
-        (status = 200, description = "The messages", body = MessagePage),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(robots, group_id = "The group's id", 200 = "The messages", 404 = "There is no such group")]
 pub async fn list_messages(
     State(state): State<RobotsState>,
     Identified(caller): Identified,

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use trawl_macros::operation;
 use uuid::Uuid;
 
@@ -11,8 +11,8 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
-        extract::{JsonObject, PathParameter, PathParameters},
+        envelope::Envelope,
+        extract::{JsonObject, PathParameter},
     },
     platform::{
         groups::{rules::GroupRole, service::SeenGroup},
@@ -46,24 +46,11 @@ impl RobotToken {
     }
 }
 
-/// Path parameters.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RobotPath {
-    group_id: String,
-    robot_id: String,
-}
-
 /// Creates a robot; for the group's owner and administrators.
 #[operation(
-    tag = "robots", request_body = RobotForm,
-    params(("groupId" = String, Path, description = "The group's id")),
-    responses(
-        (status = 200, description = "The robot and its token, shown once", body = Envelope<RobotToken>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-        (status = 409, description = "The group has the maximum of robots", body = FailureEnvelope),
-    )
+    robots, group_id = "The group's id", 200 = "The robot and its token, shown once",
+    404 = "There is no such group",
+    409 = "The group has the maximum of robots",
 )]
 pub async fn create_robot(
     State(state): State<RobotsState>,
@@ -92,15 +79,7 @@ pub async fn create_robot(
 }
 
 /// Lists a group's robots without tokens, oldest first; for its members.
-#[operation(
-    tag = "robots",
-    params(("groupId" = String, Path, description = "The group's id")),
-    responses(
-        (status = 200, description = "The robots", body = Envelope<Vec<Robot>>),
-        Refusals,
-        (status = 404, description = "There is no such group", body = FailureEnvelope),
-    )
-)]
+#[operation(robots, group_id = "The group's id", 200 = "The robots", 404 = "There is no such group")]
 pub async fn list_robots(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
@@ -113,21 +92,14 @@ pub async fn list_robots(
 
 /// Replaces a robot's token; the previous one is invalid at once.
 #[operation(
-    tag = "robots",
-    params(
-        ("groupId" = String, Path, description = "The group's id"),
-        ("robotId" = String, Path, description = "The robot's id"),
-    ),
-    responses(
-        (status = 200, description = "The robot and its new token, shown once", body = Envelope<RobotToken>),
-        Refusals,
-        (status = 404, description = "There is no such group or robot", body = FailureEnvelope),
-    )
+    robots, group_id = "The group's id", robot_id = "The robot's id",
+    200 = "The robot and its new token, shown once",
+    404 = "There is no such group or robot",
 )]
 pub async fn rotate_token(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameters(RobotPath { group_id, robot_id }): PathParameters<RobotPath>,
+    PathParameter((group_id, robot_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<RobotToken>> {
     let (token, digest) = token::generate()?;
     let rotated = robot_id.clone();
@@ -146,21 +118,13 @@ pub async fn rotate_token(
 
 /// Removes a robot and invalidates its token at once; messages stay.
 #[operation(
-    tag = "robots",
-    params(
-        ("groupId" = String, Path, description = "The group's id"),
-        ("robotId" = String, Path, description = "The robot's id"),
-    ),
-    responses(
-        (status = 200, description = "The robot was removed", body = Envelope<Option<String>>),
-        Refusals,
-        (status = 404, description = "There is no such group or robot", body = FailureEnvelope),
-    )
+    robots, group_id = "The group's id", robot_id = "The robot's id", 200 = "The robot was removed",
+    404 = "There is no such group or robot",
 )]
 pub async fn remove_robot(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameters(RobotPath { group_id, robot_id }): PathParameters<RobotPath>,
+    PathParameter((group_id, robot_id)): PathParameter<(String, String)>,
 ) -> Result<Envelope<()>> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {

@@ -8,7 +8,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, PathParameter},
     },
     platform::{
@@ -23,25 +23,18 @@ use crate::{
 };
 
 /// Creates or changes a template; sent cards keep their version.
-#[operation(
-    tag = "robots", request_body = TemplateForm,
-    params(("templateCode" = String, Path, description = "The template's code")),
-    responses(
-        (status = 200, description = "The template's newest id", body = Envelope<TemplateNames>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(robots, template_code = "The template's code", 200 = "The template's newest id")]
 pub async fn put_template(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameter(code): PathParameter,
+    PathParameter(template_code): PathParameter,
     JsonObject(form): JsonObject<TemplateForm>,
 ) -> Result<Envelope<TemplateNames>> {
-    check_id_of("templateCode", &code).map_err(Error::bad_request)?;
+    check_id_of("templateCode", &template_code).map_err(Error::bad_request)?;
     form.check().map_err(Error::bad_request)?;
-    let job = state
-        .store
-        .write(move |transaction| Box::pin(async move { put(transaction, &caller, code, form).await }));
+    let job = state.store.write(move |transaction| {
+        Box::pin(async move { put(transaction, &caller, template_code, form).await })
+    });
     Ok(Envelope::of(job.await?))
 }
 
@@ -66,20 +59,15 @@ async fn put(
 
 /// Returns the newest version of a template.
 #[operation(
-    tag = "robots",
-    params(("templateCode" = String, Path, description = "The template's code")),
-    responses(
-        (status = 200, description = "The template", body = Envelope<CardTemplate>),
-        Refusals,
-        (status = 404, description = "There is no such template", body = FailureEnvelope),
-    )
+    robots, template_code = "The template's code", 200 = "The template",
+    404 = "There is no such template",
 )]
 pub async fn find_template(
     State(state): State<RobotsState>,
     Identified(caller): Identified,
-    PathParameter(code): PathParameter,
+    PathParameter(template_code): PathParameter,
 ) -> Result<Envelope<CardTemplate>> {
-    let found = templates::newest(state.store.reader(), caller.tenant.id, &code).await?;
+    let found = templates::newest(state.store.reader(), caller.tenant.id, &template_code).await?;
     let found = found.ok_or_else(|| Error::not_found("templateCode: there is no such card template"))?;
     let names = TemplateNames { template_id: found.id, template_code: found.code, name: found.name };
     Ok(Envelope::of(CardTemplate { names, template: found.template.0, created_date: found.created_at }))

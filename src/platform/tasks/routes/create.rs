@@ -8,7 +8,7 @@ use crate::{
     auth::extract::Identified,
     error::Result,
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonBody, JsonObject},
     },
     platform::tasks::{
@@ -18,14 +18,7 @@ use crate::{
 };
 
 /// Creates a to-do item; repeated requests return the same id.
-#[operation(
-    tag = "tasks", request_body = Task,
-    responses(
-        (status = 200, description = "The item", body = Envelope<CreatedTask>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "The application has a different item with this appTaskId", body = FailureEnvelope),
-    )
-)]
+#[operation(tasks, 200 = "The item", 409 = "The application has a different item with this appTaskId")]
 pub async fn create_todo(
     State(state): State<TasksState>,
     Identified(caller): Identified,
@@ -35,14 +28,7 @@ pub async fn create_todo(
 }
 
 /// Creates a done item; repeated requests return the same id.
-#[operation(
-    tag = "tasks", request_body = Task,
-    responses(
-        (status = 200, description = "The item", body = Envelope<CreatedTask>),
-        Refusals, BodyRefusals,
-        (status = 409, description = "The application has a different item with this appTaskId", body = FailureEnvelope),
-    )
-)]
+#[operation(tasks, 200 = "The item", 409 = "The application has a different item with this appTaskId")]
 pub async fn create_done(
     State(state): State<TasksState>,
     Identified(caller): Identified,
@@ -52,13 +38,7 @@ pub async fn create_done(
 }
 
 /// Creates to-do items, each independent of failing ones.
-#[operation(
-    tag = "tasks", request_body = Vec<Task>,
-    responses(
-        (status = 200, description = "Result of each item", body = Envelope<BatchResult>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(tasks, request_body = Vec<Task>, 200 = "Result of each item")]
 pub async fn create_todos(
     State(state): State<TasksState>,
     Identified(caller): Identified,
@@ -68,13 +48,7 @@ pub async fn create_todos(
 }
 
 /// Creates done items, each independent of failing ones.
-#[operation(
-    tag = "tasks", request_body = Vec<Task>,
-    responses(
-        (status = 200, description = "Result of each item", body = Envelope<BatchResult>),
-        Refusals, BodyRefusals,
-    )
-)]
+#[operation(tasks, request_body = Vec<Task>, 200 = "Result of each item")]
 pub async fn create_dones(
     State(state): State<TasksState>,
     Identified(caller): Identified,

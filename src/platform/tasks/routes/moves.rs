@@ -8,7 +8,7 @@ use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
     http::{
-        envelope::{BodyRefusals, Envelope, FailureEnvelope, Refusals},
+        envelope::Envelope,
         extract::{JsonObject, QueryParameters},
     },
     platform::{
@@ -49,13 +49,9 @@ pub struct Completion {
 
 /// Ends a to-do or to-read item as done, read or withdrawn. The assignee may complete but not withdraw it.
 #[operation(
-    tag = "tasks", request_body = Completion,
-    responses(
-        (status = 200, description = "Id of the ended item", body = Envelope<String>),
-        Refusals, BodyRefusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the ended item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn complete_todo(
     State(state): State<TasksState>,
@@ -72,72 +68,77 @@ pub async fn complete_todo(
         }
     };
     let ending = Ending::checked(end_comment, end_result).map_err(Error::bad_request)?;
-    make(&state, &caller, todo_task_id, task_move, ending).await
+    make(&state, &caller, Some(todo_task_id), task_move, ending).await
 }
 
 /// Pauses a to-do or to-read item: until resumed, the assignee can neither see nor handle it.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the paused item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the paused item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn pause_todo(
     State(state): State<TasksState>,
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Pause, Ending::default()).await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Pause, Ending::default()).await
 }
 
 /// Resumes a paused item in its previous status.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the resumed item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the resumed item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn resume_todo(
     State(state): State<TasksState>,
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Resume, Ending::default())
-        .await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Resume, Ending::default()).await
 }
 
 /// Removes a done, read or withdrawn item for everyone. Its `appTaskId` stays taken.
 #[operation(
-    tag = "tasks", params(TaskQuery),
-    responses(
-        (status = 200, description = "Id of the removed item", body = Envelope<String>),
-        Refusals,
-        (status = 404, description = "There is no such task, or not for this caller", body = FailureEnvelope),
-        (status = 409, description = "Not allowed in the item's current state", body = FailureEnvelope),
-    )
+    tasks, 200 = "Id of the removed item",
+    404 = "There is no such task, or not for this caller",
+    409 = "Not allowed in the item's current state",
 )]
 pub async fn remove_done(
     State(state): State<TasksState>,
     Identified(caller): Identified,
     QueryParameters(selector): QueryParameters<TaskQuery>,
 ) -> Result<Envelope<String>> {
-    make(&state, &caller, selector.todo_task_id.unwrap_or_default(), TaskMove::Remove, Ending::default())
-        .await
+    make(&state, &caller, selector.todo_task_id, TaskMove::Remove, Ending::default()).await
+}
+
+/// Calls the task's `quickDealCallback` and marks it done or read on 2xx. Concurrent requests share one result.
+#[operation(
+    tasks, 200 = "Id of the task, now done or read",
+    404 = "There is no such task, or it is paused",
+    409 = "Neither to-do nor to-read, or without quick handling",
+    502 = "The callback failed, as the message says; nothing changed",
+)]
+pub async fn handle_quickly(
+    State(state): State<TasksState>,
+    Identified(caller): Identified,
+    QueryParameters(selector): QueryParameters<TaskQuery>,
+) -> Result<Envelope<String>> {
+    let task_id = selector.todo_task_id.unwrap_or_default();
+    check_id_of("todoTaskId", &task_id).map_err(Error::bad_request)?;
+    state.quick_deals.handle(&caller, &task_id).await?;
+    Ok(Envelope::of(task_id))
 }
 
 async fn make(
     state: &TasksState,
     caller: &Caller,
-    id: String,
+    id: Option<String>,
     task_move: TaskMove,
     ending: Ending,
 ) -> Result<Envelope<String>> {
+    let id = id.unwrap_or_default();
     check_id_of("todoTaskId", &id).map_err(Error::bad_request)?;
     let (tenant_id, actor) = (caller.tenant.id, Actor::of(caller));
     let job = state.store.write_for(tenant_id, move |transaction| {

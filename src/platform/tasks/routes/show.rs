@@ -6,10 +6,7 @@ use trawl_macros::operation;
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    http::{
-        envelope::{Envelope, FailureEnvelope, Refusals},
-        extract::PathParameter,
-    },
+    http::{envelope::Envelope, extract::PathParameter},
     platform::{
         shared::patch::check_id,
         tasks::{
@@ -22,12 +19,8 @@ use crate::{
 
 /// Returns an open or paused item to its application, assignee (unless paused) and creator.
 #[operation(
-    tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
-    responses(
-        (status = 200, description = "The item", body = Envelope<TaskDetails>),
-        Refusals,
-        (status = 404, description = "There is no such to-do item, or not for this caller", body = FailureEnvelope),
-    )
+    tasks, id = "The platform's to-do id", 200 = "The item",
+    404 = "There is no such to-do item, or not for this caller",
 )]
 pub async fn show_todo(
     State(state): State<TasksState>,
@@ -39,12 +32,8 @@ pub async fn show_todo(
 
 /// Returns a done, read or withdrawn item to its application, assignee and creator.
 #[operation(
-    tag = "tasks", params(("id" = String, Path, description = "The platform's to-do id")),
-    responses(
-        (status = 200, description = "The item", body = Envelope<TaskDetails>),
-        Refusals,
-        (status = 404, description = "There is no such done item, or not for this caller", body = FailureEnvelope),
-    )
+    tasks, id = "The platform's to-do id", 200 = "The item",
+    404 = "There is no such done item, or not for this caller",
 )]
 pub async fn show_done(
     State(state): State<TasksState>,
