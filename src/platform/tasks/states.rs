@@ -113,3 +113,45 @@ impl TaskStatus {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        TaskMove::{Complete, Pause, Remove, Resume, Withdraw},
+        *,
+    };
+
+    /// Permitted moves: state before, move, state after.
+    const MOVES: [(i64, TaskMove, i64); 9] = [
+        (0, Complete, 1),
+        (2, Complete, 4),
+        (0, Withdraw, 5),
+        (2, Withdraw, 5),
+        (0, Pause, 3),
+        (2, Pause, 3),
+        (1, Remove, 6),
+        (4, Remove, 6),
+        (5, Remove, 6),
+    ];
+
+    #[test]
+    fn every_move_of_every_state_is_permitted_or_refused_as_listed() {
+        for number in 0..7 {
+            let status = TaskStatus::from_number(number).unwrap();
+            assert_eq!(status.number(), number);
+            for task_move in TaskMove::ALL {
+                for paused_from in [0, 2].map(|from| TaskStatus::from_number(from).unwrap()) {
+                    let listed = MOVES.iter().find(|(from, made, _)| (*from, *made) == (number, task_move));
+                    let is_resumed = (number, task_move) == (3, Resume);
+                    let expected =
+                        listed.map(|(_, _, to)| *to).or(is_resumed.then_some(paused_from.number()));
+                    let paused_from = (number == 3).then_some(paused_from);
+                    let to = after(status, task_move, paused_from).map(TaskStatus::number);
+                    assert_eq!(to, expected, "{number} {task_move:?} {paused_from:?}");
+                    assert_eq!(task_move.starts_from().contains(&status), expected.is_some());
+                }
+            }
+        }
+        assert_eq!((TaskStatus::from_number(-1), TaskStatus::from_number(7)), (None, None));
+    }
+}
