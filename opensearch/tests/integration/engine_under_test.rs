@@ -2,12 +2,10 @@
 //!
 //! `TRAWL_TEST_OPENSEARCH` has to be the address of a node. `./tests/run` starts one where Maven and a JDK are at hand.
 
-use std::env;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
-use std::time::Duration;
 
 use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
@@ -31,26 +29,8 @@ const FEWER_CASES: u32 = 8;
 /// Id of the database.
 pub(crate) const STORE: &str = "store";
 
-const START_SECONDS: u32 = 180;
-
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// A node that answers; it may have been started a moment ago.
-static NODE: LazyLock<Url> = LazyLock::new(|| {
-    let node = env::var("TRAWL_TEST_OPENSEARCH").unwrap();
-    let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
-    let has_started = run_apart(async {
-        for _ in 0..START_SECONDS {
-            let answer = reqwest::get(&health).await;
-            if answer.is_ok_and(|answer| answer.status().is_success()) {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-        false
-    });
-    assert!(has_started, "{node} did not start within {START_SECONDS} s");
-    node.parse().unwrap()
-});
+static NODE: LazyLock<Url> = LazyLock::new(|| run_apart(crate::node::node()).unwrap());
 static INDEXES: AtomicU32 = AtomicU32::new(0);
 
 /// Deletes the indexes with the last handle.

@@ -9,7 +9,7 @@ use trawl_opensearch::{Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
 
 use crate::engine_under_test::{Handle, engine, layout, node};
-use crate::support::{NEWEST, checkpoint, document, ids, news, request};
+use crate::suite::support::{NEWEST, checkpoint, document, ids, news, request};
 
 /// The indexes of a prefix, deleted in the end.
 pub(crate) struct Installation {
