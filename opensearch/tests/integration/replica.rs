@@ -101,7 +101,9 @@ impl Leader {
     }
 
     pub(crate) async fn open_replacement(&mut self) -> Result<(), Failure> {
-        self.beside = Some(self.indexes.open_replacement(self.searched.take().unwrap()).await?);
+        let beside = self.beside.take().map(|beside| beside.searched);
+        let searched = beside.or_else(|| self.searched.take()).unwrap();
+        self.beside = Some(self.indexes.open_replacement(searched).await?);
         Ok(())
     }
 
