@@ -202,7 +202,7 @@ async fn documents(
     documents.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
 }
 
-/// The request with the parts of those whole tokens that the viewer finds in no scope.
+/// The request with the parts of whole tokens that the viewer lacks.
 async fn without_missing(
     indexes: &ServedIndexes,
     request: &Request,

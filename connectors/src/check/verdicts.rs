@@ -53,8 +53,8 @@ impl Verdicts {
             Err(seen) => (Verdict::Fail, seen),
         };
         let entry = &mut self.entries[clause as usize];
-        let stays = |entry: &Entry| entry.verdict == Verdict::Fail || entry.verdict == verdict;
-        if !entry.as_ref().is_some_and(stays) {
+        let yields = |entry: &Entry| entry.verdict != Verdict::Fail && entry.verdict != verdict;
+        if entry.as_ref().is_none_or(yields) {
             *entry = Some(Entry { verdict, seen, curl: Some(curl.to_owned()) });
         }
     }
