@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
 use crate::content_type::CONTRACT_TYPE;
-use crate::credentials::{FixedCredentials, SourceCredential};
+use crate::credentials::SourceCredential;
 use crate::error::{SourceError, refuses_the_call};
 use crate::identity::{IdentifiedPerson, KnownPerson};
 use crate::mapping::{MappedQuestion, MappingError};
@@ -82,8 +82,9 @@ impl SourceClient {
             }
             other => {
                 let fixed = other.fixed();
-                let secrets = fixed.map(FixedCredentials::secrets).unwrap_or_default();
-                Credentials::Fixed(fixed.map(|fixed| fixed.credential().clone()), secrets)
+                let (credential, secrets) =
+                    fixed.map(|fixed| (fixed.credential.clone(), fixed.secrets.clone())).unzip();
+                Credentials::Fixed(credential, secrets.unwrap_or_default())
             }
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));

@@ -14,36 +14,10 @@ const MAX_NAME_BYTES: usize = 64;
 /// Headers that trawl or the connection sets, or that change which answer is sent.
 ///
 /// `Cookie` is among them: a source changes a cookie by `Set-Cookie`, which trawl does not follow.
-const RESERVED_HEADERS: [&str; 28] = [
-    "accept",
-    "accept-charset",
-    "accept-encoding",
-    "connection",
-    "content-encoding",
-    "content-length",
-    "content-type",
-    "cookie",
-    "expect",
-    "forwarded",
-    "host",
-    "if-match",
-    "if-modified-since",
-    "if-none-match",
-    "if-range",
-    "if-unmodified-since",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "range",
-    "te",
-    "traceparent",
-    "tracestate",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "user-agent",
-];
+const RESERVED_HEADERS: &str = "accept accept-charset accept-encoding connection content-encoding \
+    content-length content-type cookie expect forwarded host if-match if-modified-since if-none-match \
+    if-range if-unmodified-since keep-alive proxy-authenticate proxy-authorization proxy-connection range \
+    te traceparent tracestate trailer transfer-encoding upgrade user-agent";
 
 /// Why credentials cannot be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -101,16 +75,23 @@ impl SourceCredential {
     }
 }
 
+/// Credentials that are equal in every call.
+#[derive(Clone, Debug)]
+pub(crate) struct FixedCredentials {
+    pub(crate) credential: SourceCredential,
+    /// Spellings to redact, besides the encodings that redaction knows.
+    pub(crate) secrets: Vec<SecretString>,
+    /// A value that no source accepts, for the same place.
+    pub(crate) wrong_value: &'static str,
+}
+
 /// API key in a header, or a query parameter, of the source's choice.
 #[derive(Clone, Debug)]
-pub struct ApiKey {
-    credential: SourceCredential,
-    key: SecretString,
-}
+pub struct ApiKey(pub(crate) FixedCredentials);
 
 /// Whether trawl or the connection sets this header.
 pub(crate) fn is_reserved_header(name: &str) -> bool {
-    RESERVED_HEADERS.iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
+    RESERVED_HEADERS.split(' ').any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
 /// # Errors
@@ -134,7 +115,7 @@ impl ApiKey {
     pub fn new(header: &str, key: SecretString) -> Result<Self, InvalidCredentials> {
         let name = check_header(header)?;
         let value = header_value("key", key.expose_secret(), "")?;
-        Ok(Self { credential: SourceCredential::header(name, value), key })
+        Ok(Self::at(SourceCredential::header(name, value), key))
     }
 
     /// A key that proxies and servers may write into their logs.
@@ -147,10 +128,11 @@ impl ApiKey {
             return Err(InvalidCredentials { setting: "parameter", reason });
         }
         header_value("key", key.expose_secret(), "")?;
-        Ok(Self {
-            credential: SourceCredential::Parameter { name: parameter.to_owned(), value: key.clone() },
-            key,
-        })
+        Ok(Self::at(SourceCredential::Parameter { name: parameter.to_owned(), value: key.clone() }, key))
+    }
+
+    fn at(credential: SourceCredential, key: SecretString) -> Self {
+        Self(FixedCredentials { credential, secrets: vec![key], wrong_value: "trawl-check-wrong-key" })
     }
 }
 
@@ -161,11 +143,7 @@ fn is_name(text: &str) -> bool {
 
 /// User name and password (RFC 7617), in UTF-8.
 #[derive(Clone, Debug)]
-pub struct BasicCredentials {
-    credential: SourceCredential,
-    pair: SecretString,
-    password: SecretString,
-}
+pub struct BasicCredentials(pub(crate) FixedCredentials);
 
 impl BasicCredentials {
     /// # Errors
@@ -184,75 +162,26 @@ impl BasicCredentials {
         }
         let pair = format!("{username}:{secret}");
         let value = header_value("password", &BASE64_STANDARD.encode(&pair), "Basic ")?;
-        Ok(Self { credential: SourceCredential::header(AUTHORIZATION, value), pair: pair.into(), password })
+        Ok(Self(FixedCredentials {
+            credential: SourceCredential::header(AUTHORIZATION, value),
+            secrets: vec![password, pair.into()],
+            // trawl-check:wrong
+            wrong_value: "Basic dHJhd2wtY2hlY2s6d3Jvbmc=",
+        }))
     }
 }
 
 /// Bearer token without a token endpoint (RFC 6750).
 #[derive(Clone, Debug)]
-pub struct BearerToken {
-    credential: SourceCredential,
-    token: SecretString,
-}
+pub struct BearerToken(pub(crate) FixedCredentials);
 
 impl BearerToken {
     /// # Errors
     /// A token that no header can hold.
     pub fn new(token: SecretString) -> Result<Self, InvalidCredentials> {
         let value = header_value("token", token.expose_secret(), "Bearer ")?;
-        Ok(Self { credential: SourceCredential::header(AUTHORIZATION, value), token })
-    }
-}
-
-/// Credentials that are equal in every call.
-pub(crate) trait FixedCredentials: Sync {
-    fn credential(&self) -> &SourceCredential;
-    /// Spellings to redact, besides the encodings that redaction knows.
-    fn secrets(&self) -> Vec<SecretString>;
-    /// A value that no source accepts, for the same place.
-    fn wrong_value(&self) -> &'static str;
-}
-
-impl FixedCredentials for ApiKey {
-    fn credential(&self) -> &SourceCredential {
-        &self.credential
-    }
-
-    fn secrets(&self) -> Vec<SecretString> {
-        vec![self.key.clone()]
-    }
-
-    fn wrong_value(&self) -> &'static str {
-        "trawl-check-wrong-key"
-    }
-}
-
-impl FixedCredentials for BasicCredentials {
-    fn credential(&self) -> &SourceCredential {
-        &self.credential
-    }
-
-    fn secrets(&self) -> Vec<SecretString> {
-        vec![self.password.clone(), self.pair.clone()]
-    }
-
-    fn wrong_value(&self) -> &'static str {
-        // trawl-check:wrong
-        "Basic dHJhd2wtY2hlY2s6d3Jvbmc="
-    }
-}
-
-impl FixedCredentials for BearerToken {
-    fn credential(&self) -> &SourceCredential {
-        &self.credential
-    }
-
-    fn secrets(&self) -> Vec<SecretString> {
-        vec![self.token.clone()]
-    }
-
-    fn wrong_value(&self) -> &'static str {
-        WRONG_BEARER
+        let credential = SourceCredential::header(AUTHORIZATION, value);
+        Ok(Self(FixedCredentials { credential, secrets: vec![token], wrong_value: WRONG_BEARER }))
     }
 }
 

@@ -55,18 +55,17 @@ impl SourceError {
         Self::PersonRefused("the source answers people alone: search with the token of a person".to_owned())
     }
 
-    pub(crate) fn redacted(self, secret: &str) -> Self {
-        match self {
-            Self::Timeout => Self::Timeout,
-            Self::Unavailable { reason, retry_after } => {
-                Self::Unavailable { reason: redact(reason, secret), retry_after }
-            }
-            Self::Unauthorized(text) => Self::Unauthorized(redact(text, secret)),
-            Self::Invalid(text) => Self::Invalid(redact(text, secret)),
-            Self::Forbidden(text) => Self::Forbidden(redact(text, secret)),
-            Self::Failed(text) => Self::Failed(redact(text, secret)),
-            Self::PersonRefused(text) => Self::PersonRefused(redact(text, secret)),
-            Self::CursorRefused(text) => Self::CursorRefused(redact(text, secret)),
+    pub(crate) fn redacted(mut self, secret: &str) -> Self {
+        match &mut self {
+            Self::Timeout => {}
+            Self::Unavailable { reason: text, .. }
+            | Self::Unauthorized(text)
+            | Self::Invalid(text)
+            | Self::Forbidden(text)
+            | Self::Failed(text)
+            | Self::PersonRefused(text)
+            | Self::CursorRefused(text) => *text = redact(std::mem::take(text), secret),
         }
+        self
     }
 }

@@ -1,50 +1,11 @@
 //! Plain text of HTML: pages, excerpts with marked matches, entries of feeds.
 
 /// Tags that begin a line or a cell.
-const BREAKING: [&str; 40] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "br",
-    "caption",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "legend",
-    "li",
-    "main",
-    "nav",
-    "ol",
-    "option",
-    "p",
-    "pre",
-    "section",
-    "summary",
-    "table",
-    "td",
-    "th",
-    "title",
-    "tr",
-    "ul",
-];
+const BREAKING: &str = "address article aside blockquote body br caption dd details div dl dt figcaption \
+    figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table \
+    td th title tr ul";
 /// Elements whose content is no text.
-const HIDDEN: [&str; 2] = ["script", "style"];
+const HIDDEN: &str = "script style";
 
 /// Makes plain text of HTML.
 ///
@@ -72,11 +33,11 @@ pub fn html_to_text(html: &str) -> String {
         let name = tag[1..].trim_start_matches('/');
         let name =
             name.split(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
-        let is_one_of = |names: &[&str]| names.iter().any(|other| name.eq_ignore_ascii_case(other));
-        if is_one_of(&BREAKING) {
+        let is_one_of = |names: &str| names.split(' ').any(|other| name.eq_ignore_ascii_case(other));
+        if is_one_of(BREAKING) {
             text.push(' ');
         }
-        if is_one_of(&HIDDEN) && !tag.starts_with("</") {
+        if is_one_of(HIDDEN) && !tag.starts_with("</") {
             rest = find_end(rest, name);
         }
     }

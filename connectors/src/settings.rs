@@ -57,12 +57,12 @@ pub enum Authentication {
 
 impl Authentication {
     /// Those that need no token endpoint.
-    pub(crate) fn fixed(&self) -> Option<&dyn FixedCredentials> {
+    pub(crate) fn fixed(&self) -> Option<&FixedCredentials> {
         match self {
             Self::None | Self::OAuth2Client(_) => None,
-            Self::ApiKey(credentials) => Some(credentials),
-            Self::Basic(credentials) => Some(credentials),
-            Self::Bearer(credentials) => Some(credentials),
+            Self::ApiKey(ApiKey(fixed))
+            | Self::Basic(BasicCredentials(fixed))
+            | Self::Bearer(BearerToken(fixed)) => Some(fixed),
         }
     }
 }

@@ -7,7 +7,7 @@ pub const MAX_ID_BYTES: usize = 1_024;
 pub const SCOPE_END: char = '\0';
 
 /// Module of a tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
     /// Tenant's row id.
     pub tenant: i64,
@@ -49,8 +49,15 @@ pub enum Audience {
     Principals(Vec<String>),
 }
 
+impl Default for Audience {
+    /// Nobody, so that a forgotten audience shows nothing.
+    fn default() -> Self {
+        Self::Principals(Vec::new())
+    }
+}
+
 /// A document to index.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Document {
     /// Its tenant and module.
     pub scope: Scope,

@@ -4,7 +4,6 @@
 //! indexer fills an [`Engine`]; a search asks its last [`View`].
 
 mod analysis;
-mod checkpoint;
 mod completion;
 pub mod correction;
 mod document;
@@ -20,7 +19,6 @@ mod sink;
 pub mod text;
 
 pub use analysis::{AnalysedDocument, Half, principal_term};
-pub use checkpoint::Checkpoint;
 pub use completion::{CompletedPart, PrefixPlace, TypedPrefix};
 pub use document::{Audience, Change, Document, MAX_ID_BYTES, SCOPE_END, Scope, tenant_range};
 pub use engine::{Engine, Failure, Health, View, next_generation};
@@ -30,5 +28,5 @@ pub use item::{Text, Texts};
 pub use page::{Hit, Page};
 pub use query::Query;
 pub use request::{RankedScope, Request, Start, TimePosition};
-pub use sink::{BesideIndexes, Indexes, OpenedIndex, Sink};
+pub use sink::{BesideIndexes, Checkpoint, Indexes, OpenedIndex, Sink};
 pub use text::fold;

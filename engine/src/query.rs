@@ -14,7 +14,6 @@
 
 mod clauses;
 mod expansion;
-mod item;
 mod relaxation;
 mod replacement;
 mod synonyms;
@@ -213,6 +212,21 @@ impl Query {
             rest = after.trim_start();
         }
         Self { clauses, words, ..Self::default() }
+    }
+
+    /// Finds the items whose author holds the words of a name.
+    pub fn of_author(name: &str) -> Self {
+        let mut query = Target::Author.query(author_pieces(name));
+        query.clauses.retain(|clause| !clause.pieces.is_empty());
+        query
+    }
+
+    /// The same query, which finds at most the item with this id.
+    #[must_use]
+    pub fn for_item(&self, id: &str) -> Self {
+        let mut query = self.clone();
+        query.clauses.extend(Target::Item.query(vec![Piece::Term(id.to_owned())]).clauses);
+        query
     }
 
     /// Drops unquoted stop words, unless nothing remains.

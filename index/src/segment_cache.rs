@@ -36,16 +36,17 @@ pub(crate) struct SegmentCache {
     totals: WeightedCache<TotalKey, Arc<CachedTotal>>,
     /// Frequencies of single words, whose query is empty.
     frequencies: WeightedCache<TotalKey, Arc<CachedTotal>>,
-    sets: WeightedCache<SetKey, Arc<DocumentSet>>,
-    term_infos: WeightedCache<Term, Arc<TermInfos>>,
-    prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
+    pub(crate) sets: WeightedCache<SetKey, Arc<DocumentSet>>,
+    /// Postings as cached in any view.
+    pub(crate) term_infos: WeightedCache<Term, Arc<TermInfos>>,
+    pub(crate) prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
     viewers: WeightedCache<Arc<[String]>, Viewer>,
-    lengths: WeightedCache<ScopeLengthsKey, ScopeLengths>,
-    rows: WeightedCache<RowKey, Arc<StoredRow>>,
+    pub(crate) lengths: WeightedCache<ScopeLengthsKey, ScopeLengths>,
+    pub(crate) rows: WeightedCache<RowKey, Arc<StoredRow>>,
     next_viewer: AtomicU64,
 }
 
-type WeightedCache<K, V> = Cache<K, V, EntryWeight>;
+pub(crate) type WeightedCache<K, V> = Cache<K, V, EntryWeight>;
 
 /// All that a total depends on besides segments.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -210,32 +211,11 @@ impl SegmentCache {
         if key.query.is_empty() { &self.frequencies } else { &self.totals }
     }
 
-    pub(crate) fn set(&self, key: &SetKey) -> Option<Arc<DocumentSet>> {
-        self.sets.get(key)
-    }
-
     /// Caches a set, unless it is large.
     pub(crate) fn insert_set(&self, key: SetKey, set: &Arc<DocumentSet>) {
         if set.bytes() as u64 <= MAX_SETS_BYTES / MAX_SET_SHARE {
             self.sets.insert(key, Arc::clone(set));
         }
-    }
-
-    /// Postings as cached in any view.
-    pub(crate) fn term_infos(&self, term: &Term) -> Option<Arc<TermInfos>> {
-        self.term_infos.get(term)
-    }
-
-    pub(crate) fn insert_term_infos(&self, term: Term, term_infos: &Arc<TermInfos>) {
-        self.term_infos.insert(term, Arc::clone(term_infos));
-    }
-
-    pub(crate) fn prefix(&self, key: &PrefixKey) -> Option<Arc<Vec<DictionaryTerm>>> {
-        self.prefixes.get(key)
-    }
-
-    pub(crate) fn insert_prefix(&self, key: PrefixKey, terms: &Arc<Vec<DictionaryTerm>>) {
-        self.prefixes.insert(key, Arc::clone(terms));
     }
 
     pub(crate) fn viewer(&self, principals: &[String]) -> Viewer {
@@ -250,18 +230,6 @@ impl SegmentCache {
         let viewer = Viewer { number, principals: sorted.into() };
         self.viewers.insert(principals.into(), viewer.clone());
         viewer
-    }
-
-    pub(crate) fn lengths(&self, key: &ScopeLengthsKey) -> Option<ScopeLengths> {
-        self.lengths.get(key)
-    }
-
-    pub(crate) fn insert_lengths(&self, key: ScopeLengthsKey, lengths: ScopeLengths) {
-        self.lengths.insert(key, lengths);
-    }
-
-    pub(crate) fn row(&self, key: &RowKey) -> Option<Arc<StoredRow>> {
-        self.rows.get(key)
     }
 
     /// Caches a row, unless it is large.
@@ -298,7 +266,7 @@ where
 }
 
 #[derive(Clone)]
-struct EntryWeight;
+pub(crate) struct EntryWeight;
 
 impl Weighter<TotalKey, Arc<CachedTotal>> for EntryWeight {
     fn weight(&self, key: &TotalKey, total: &Arc<CachedTotal>) -> u64 {

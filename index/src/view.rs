@@ -158,7 +158,7 @@ impl IndexView {
 
     /// Only new segments are looked up.
     pub(crate) fn term_infos(&self, term: &Term) -> io::Result<Arc<TermInfos>> {
-        let cached = self.cache.term_infos(term);
+        let cached = self.cache.term_infos.get(term);
         let generation = self.generation;
         if let Some(cached) = &cached
             && cached.generation == generation
@@ -179,7 +179,7 @@ impl IndexView {
             })
             .collect::<io::Result<_>>()?;
         let term_infos = Arc::new(TermInfos { generation, by_segment });
-        self.cache.insert_term_infos(term.clone(), &term_infos);
+        self.cache.term_infos.insert(term.clone(), Arc::clone(&term_infos));
         Ok(term_infos)
     }
 

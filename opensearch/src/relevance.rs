@@ -4,7 +4,6 @@
 //! computed from their counts and lengths alone, so that no other tenant's texts change their order.
 
 mod clauses;
-mod missing;
 mod ranked_document;
 mod ranking;
 mod statistics;
@@ -22,10 +21,10 @@ use trawl_engine::relevance::{
 use trawl_engine::{Failure, Hit, Page, RankedScope, Request, Scope};
 
 use self::clauses::{NamedClauses, Part};
-use self::missing::without_missing;
 use self::ranked_document::RankedDocument;
 use self::ranking::{RankedModule, Ranking};
 use self::statistics::{Statistics, VisibleDocuments};
+use crate::counting::Searched;
 use crate::document::{document_id, read_hit};
 use crate::layout::halves;
 use crate::query::matches;
@@ -201,6 +200,24 @@ async fn documents(
     let found = hits_of(indexes.search_with_scores(&module.request, search).await?)?;
     let documents = found.iter().map(|hit| RankedDocument::read(number, hit, named)).collect::<Option<_>>();
     documents.ok_or_else(|| Failure::Failed("OpenSearch answered a hit without its document".to_owned()))
+}
+
+/// The request with the parts of whole tokens that the viewer lacks.
+async fn without_missing(
+    indexes: &ServedIndexes,
+    request: &Request,
+    beside: &[RankedScope],
+) -> Result<Request, Failure> {
+    let mut wholes = request.query.whole_token_queries();
+    if wholes.is_empty() {
+        return Ok(request.clone());
+    }
+    let beside = beside.iter().map(|beside| &beside.scope);
+    let scopes: Vec<Arc<Scope>> = std::iter::once(&request.scope).chain(beside).map(Arc::clone).collect();
+    let searched = Searched { indexes, scopes: &scopes, principals: &request.principals };
+    let mut found = searched.count(wholes.iter().map(|whole| vec![whole.clone()]), 1).await?.into_iter();
+    wholes.retain(|_| found.next() == Some(0));
+    Ok(Request { query: Arc::new(request.query.with_parts_of(&wholes)), ..request.clone() })
 }
 
 /// Merges matches of modules, and keeps the order within each.

@@ -94,10 +94,10 @@ fn describe_credentials(
                 }
                 Authentication::Bearer(_) => "Bearer $TOKEN",
             };
-            (authentication.fixed()?.credential().clone(), value)
+            (authentication.fixed()?.credential.clone(), value)
         }
         CallCredentials::Wrong => match authentication.fixed() {
-            Some(fixed) => (fixed.credential().clone(), fixed.wrong_value()),
+            Some(fixed) => (fixed.credential.clone(), fixed.wrong_value),
             None => return Some(ShownCredential::Option(format!("-H \"authorization: {WRONG_BEARER}\""))),
         },
     };

@@ -14,7 +14,7 @@ use super::report::Finding;
 use crate::addresses::AddressRules;
 use crate::client::{PreparedSearch, identify, prepare};
 use crate::content_type::CONTRACT_TYPE;
-use crate::credentials::{FixedCredentials, SourceCredential, WRONG_BEARER};
+use crate::credentials::{SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
 use crate::mapping::{FieldFault, MappingError};
@@ -88,7 +88,7 @@ impl Probe {
         let record = Mutex::new(Record::default());
         let secrets = match &settings.authentication {
             Authentication::OAuth2Client(client) => vec![client.client_secret.clone(), client.pair().into()],
-            other => other.fixed().map(FixedCredentials::secrets).unwrap_or_default(),
+            other => other.fixed().map(|fixed| fixed.secrets.clone()).unwrap_or_default(),
         };
         lock(&record).secrets.extend(secrets);
         let person = person.map(str::to_owned);
@@ -226,9 +226,9 @@ impl Probe {
         let credential = match credentials {
             CallCredentials::None => None,
             CallCredentials::Token(token) => Some(token.credential.clone()),
-            CallCredentials::Fixed => fixed.map(|fixed| fixed.credential().clone()),
+            CallCredentials::Fixed => fixed.map(|fixed| fixed.credential.clone()),
             CallCredentials::Wrong => Some(match fixed {
-                Some(fixed) => fixed.credential().with_value(fixed.wrong_value()),
+                Some(fixed) => fixed.credential.with_value(fixed.wrong_value),
                 None => SourceCredential::header(AUTHORIZATION, HeaderValue::from_static(WRONG_BEARER)),
             }),
         };

@@ -36,30 +36,26 @@ impl Verdicts {
 
     /// An earlier failure stays.
     pub(super) fn pass(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
-        let entry = &mut self.entries[clause as usize];
-        if entry.as_ref().is_none_or(|entry| entry.verdict == Verdict::Unknown) {
-            *entry = Some(Entry { verdict: Verdict::Pass, seen: seen.into(), curl: Some(curl.to_owned()) });
-        }
+        self.enter(clause, Ok(seen.into()), curl);
     }
 
     pub(super) fn fail(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
-        let entry = &mut self.entries[clause as usize];
-        if entry.as_ref().is_none_or(|entry| entry.verdict != Verdict::Fail) {
-            *entry = Some(Entry { verdict: Verdict::Fail, seen: seen.into(), curl: Some(curl.to_owned()) });
-        }
+        self.enter(clause, Err(seen.into()), curl);
     }
 
     pub(super) fn judge(&mut self, clause: Clause, fault: Option<String>, curl: &str) {
-        match fault {
-            None => self.pass(clause, "kept", curl),
-            Some(seen) => self.fail(clause, seen, curl),
-        }
+        self.enter(clause, fault.map_or_else(|| Ok("kept".to_owned()), Err), curl);
     }
 
     pub(super) fn enter(&mut self, clause: Clause, outcome: Result<String, String>, curl: &str) {
-        match outcome {
-            Ok(seen) => self.pass(clause, seen, curl),
-            Err(seen) => self.fail(clause, seen, curl),
+        let (verdict, seen) = match outcome {
+            Ok(seen) => (Verdict::Pass, seen),
+            Err(seen) => (Verdict::Fail, seen),
+        };
+        let entry = &mut self.entries[clause as usize];
+        let yields = |entry: &Entry| entry.verdict != Verdict::Fail && entry.verdict != verdict;
+        if entry.as_ref().is_none_or(yields) {
+            *entry = Some(Entry { verdict, seen, curl: Some(curl.to_owned()) });
         }
     }
 

@@ -10,56 +10,12 @@ use crate::zoo::{self, Fault, Rows};
 
 const AT_ONCE: usize = 4;
 
-const CLAUSES: [&str; 48] = [
-    "http",
-    "in-time",
-    "complete",
-    "redirect",
-    "method",
-    "status",
-    "content-encoding",
-    "size",
-    "content-type",
-    "charset",
-    "utf-8",
-    "json",
-    "envelope",
-    "code",
-    "message",
-    "data",
-    "count",
-    "total",
-    "cursor",
-    "item-id",
-    "item-id-unique",
-    "item-id-stable",
-    "item-title",
-    "item-text",
-    "item-bounds",
-    "item-display-time",
-    "item-display-time-plausible",
-    "item-action",
-    "limit",
-    "limit-default",
-    "cursor-advances",
-    "cursor-ends",
-    "cursor-unique",
-    "cursor-complete",
-    "cursor-repeatable",
-    "order",
-    "keyword-required",
-    "keyword-unknown",
-    "keyword-chinese",
-    "keyword-emoji",
-    "keyword-specials",
-    "keyword-spaces",
-    "keyword-long",
-    "token",
-    "auth-required",
-    "auth-wrong-token",
-    "auth-scope",
-    "concurrency",
-];
+const CLAUSES: &str = "http in-time complete redirect method status content-encoding size content-type \
+    charset utf-8 json envelope code message data count total cursor item-id item-id-unique item-id-stable \
+    item-title item-text item-bounds item-display-time item-display-time-plausible item-action limit \
+    limit-default cursor-advances cursor-ends cursor-unique cursor-complete cursor-repeatable order \
+    keyword-required keyword-unknown keyword-chinese keyword-emoji keyword-specials keyword-spaces \
+    keyword-long token auth-required auth-wrong-token auth-scope concurrency";
 
 #[test]
 fn fault_names_differ_and_cover_every_clause() {
@@ -67,7 +23,7 @@ fn fault_names_differ_and_cover_every_clause() {
     let names: HashSet<&str> = faults.iter().map(|fault| fault.name).collect();
     assert_eq!(names.len(), faults.len());
     let broken: HashSet<&str> = faults.iter().map(|fault| fault.clause).collect();
-    assert_eq!(broken, HashSet::from(CLAUSES));
+    assert_eq!(broken, CLAUSES.split(' ').collect());
 }
 
 async fn said_of_first_page(fault: &Fault) -> Option<String> {

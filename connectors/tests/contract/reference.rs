@@ -1,42 +1,8 @@
-use std::cmp::Reverse;
-
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use trawl_connectors::{Method, Question};
 
-use crate::support::{HttpCaller, client, settings_of};
-use crate::zoo::{self, KEYWORD};
-
-#[tokio::test]
-async fn page_chain_equals_one_large_page() {
-    let running = zoo::start_healthy().await;
-    for method in [Method::Get, Method::Post] {
-        let client = client(&running, settings_of(&running, method));
-        let page = async |limit, cursor: Option<&str>| {
-            let answer =
-                client.search(&Question { keyword: KEYWORD, limit, cursor, person: None }).await.unwrap();
-            assert_eq!((&answer.notes, &answer.broken, answer.total), (&Vec::new(), &None, Some(57)));
-            answer
-        };
-        let whole = page(100, None).await;
-        assert_eq!((whole.items.len(), &whole.cursor), (57, &None));
-        assert!(whole.items.is_sorted_by_key(|item| (Reverse(item.display_time), item.id.clone())));
-        for limit in [1, 10, 19, 57] {
-            let (mut items, mut cursor) = (Vec::new(), None);
-            loop {
-                let answer = page(limit, cursor.as_deref()).await;
-                assert!(answer.items.len() <= limit);
-                assert_eq!(answer, page(limit, cursor.as_deref()).await, "a cursor asked twice");
-                items.extend(answer.items);
-                cursor = answer.cursor;
-                if cursor.is_none() {
-                    break;
-                }
-            }
-            assert_eq!(items, whole.items, "pages of {limit}");
-        }
-    }
-}
+use crate::support::HttpCaller;
+use crate::zoo::KEYWORD;
 
 #[tokio::test]
 async fn cursor_outlives_its_item() {

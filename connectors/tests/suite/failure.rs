@@ -8,10 +8,9 @@ use axum::response::IntoResponse;
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use trawl_connectors::{Method, Question, SourceClient, SourceError, SourceSettings};
+use trawl_connectors::{Method, Question, SourceError, SourceSettings};
 use url::Url;
 
 use crate::support::{
@@ -77,33 +76,6 @@ async fn retry_after_is_read_in_both_forms_and_bounded() {
 }
 
 #[tokio::test]
-async fn silent_source_times_out() {
-    let server = Server::start(|_| std::future::pending()).await;
-    let settings = SourceSettings { timeout: Duration::from_millis(50), ..server.settings(Method::Get) };
-
-    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
-
-    assert_eq!(error, SourceError::Timeout);
-}
-
-#[tokio::test]
-async fn dripping_body_times_out() {
-    let server = Server::start(|_| async {
-        let ticks = futures::stream::unfold((), |()| async {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            Some((Ok::<_, std::convert::Infallible>(" "), ()))
-        });
-        Body::from_stream(ticks).into_response()
-    })
-    .await;
-    let settings = SourceSettings { timeout: Duration::from_millis(100), ..server.settings(Method::Get) };
-
-    let error = connect(settings).unwrap().search(&QUESTION).await.unwrap_err();
-
-    assert_eq!(error, SourceError::Timeout);
-}
-
-#[tokio::test]
 async fn searches_in_flight_are_limited() {
     let under_way = Arc::new(AtomicUsize::new(0));
     let most = Arc::new(AtomicUsize::new(0));
@@ -159,35 +131,6 @@ async fn endless_body_is_read_up_to_the_bound() {
     let error = server.client().search(&QUESTION).await.unwrap_err();
 
     assert_eq!(error, SourceError::Invalid("the source sent a body of more than 2097152 bytes".into()));
-}
-
-async fn client_of_bytes(bytes: &'static [u8]) -> SourceClient {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
-    tokio::spawn(async move {
-        let (mut connection, _) = listener.accept().await.unwrap();
-        let mut request = [0; 4096];
-        let _ = connection.read(&mut request).await.unwrap();
-        connection.write_all(bytes).await.unwrap();
-        connection.shutdown().await.unwrap();
-    });
-    let server = Server::start(|_| async { good_answer() }).await;
-    connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap()
-}
-
-#[tokio::test]
-async fn broken_connection_differs_from_another_protocol() {
-    let cut = client_of_bytes(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{").await;
-    let error = cut.search(&QUESTION).await.unwrap_err();
-    assert!(matches!(error, SourceError::Unavailable { .. }), "{error:?}");
-
-    let silent = client_of_bytes(b"").await;
-    let error = silent.search(&QUESTION).await.unwrap_err();
-    assert!(matches!(error, SourceError::Unavailable { .. }), "{error:?}");
-
-    let other = client_of_bytes(b"220 mail.example ESMTP ready\r\n").await;
-    let error = other.search(&QUESTION).await.unwrap_err();
-    assert_eq!(error, SourceError::Invalid("the source did not answer in HTTP".into()));
 }
 
 #[tokio::test]

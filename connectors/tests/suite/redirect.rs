@@ -14,13 +14,6 @@ fn redirect(status: u16, location: &str) -> Response {
     (StatusCode::from_u16(status).unwrap(), [(header::LOCATION, location)]).into_response()
 }
 
-async fn refusal(location: &'static str) -> String {
-    match search_error(move || redirect(302, location)).await {
-        SourceError::Invalid(text) => text.strip_prefix(SHOWN).unwrap().to_owned(),
-        other => panic!("{location}: {other:?}"),
-    }
-}
-
 /// `/search` moved to `/new/search` in steps, and `/token` to `/new/token`.
 async fn start(status: u16) -> Server {
     Server::start(move |request: Received| async move {
@@ -111,45 +104,15 @@ async fn redirect_loop_ends_after_three() {
 }
 
 #[tokio::test]
-async fn redirect_to_another_origin_is_refused_with_origin_only() {
-    for (location, shown) in [
-        ("https://other.example/secret?key=1", "to https://other.example"),
-        ("//other.example:8443/secret", "to http://other.example:8443"),
-        ("http://169.254.169.254/latest/meta-data/", "to http://169.254.169.254"),
-        ("http://name:word@[fe80::1]/", "to http://[fe80::1]"),
-        // Another spelling of 127.0.0.1, at another port.
-        ("http://2130706433/", "to http://127.0.0.1"),
-        ("file:///etc/passwd", "to a file: address"),
-        ("javascript:alert(1)", "to a javascript: address"),
-    ] {
-        let expected = format!("HTTP 302 {shown}, which is not its own scheme, host and port");
-        assert_eq!(refusal(location).await, expected, "{location}");
-    }
-}
-
-#[tokio::test]
 async fn missing_or_unreadable_location_is_reported() {
     let missing = search_error(|| StatusCode::FOUND.into_response()).await;
     assert_eq!(missing, SourceError::Invalid(format!("{SHOWN}HTTP 302 without a readable Location")));
-    assert_eq!(refusal("http://[broken/").await, "HTTP 302 without a readable Location");
-    let bytes = search_error(|| {
-        (StatusCode::FOUND, [(header::LOCATION, HeaderValue::from_bytes(b"/\xff").unwrap())]).into_response()
-    })
-    .await;
-    assert_eq!(bytes, missing);
-}
-
-#[tokio::test]
-async fn user_name_in_a_redirect_is_refused() {
-    let server = Server::start(|request: Received| async move {
-        redirect(302, &format!("http://name:word@{}/new", request.header("host")))
-    })
-    .await;
-
-    let error = server.client().search(&QUESTION).await.unwrap_err();
-
-    let what = "HTTP 302 to an address that must not hold a user name or password";
-    assert_eq!(error, SourceError::Invalid(format!("{SHOWN}{what}")));
+    for location in [&b"/\xff"[..], b"http://[broken/"] {
+        let location = HeaderValue::from_bytes(location).unwrap();
+        let unreadable =
+            search_error(move || (StatusCode::FOUND, [(header::LOCATION, location.clone())]).into_response());
+        assert_eq!(unreadable.await, missing);
+    }
 }
 
 #[tokio::test]

@@ -8,88 +8,43 @@ use axum::response::{Html, IntoResponse, Response};
 use futures::FutureExt;
 use serde_json::json;
 
-use super::fault::{Act, Fault};
+use super::fault::Fault;
 use super::layer::{Call, SourceRequest};
 use super::reference::source;
 
 pub(super) fn faults() -> Vec<Fault> {
-    let mut faults = token_endpoints();
-    faults.extend(sources());
-    faults
-}
-
-fn token_endpoints() -> Vec<Fault> {
     vec![
-        Fault::failing(
-            "token-endpoint-500",
-            "token",
-            ("error", "the token endpoint"),
-            Act::Token(|| answer(StatusCode::INTERNAL_SERVER_ERROR)),
-        ),
-        Fault::failing(
-            "token-endpoint-refuses-the-client",
-            "token",
-            ("unauthorized", "invalid_client"),
-            Act::Token(|| answer((StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_client"}))))),
-        ),
-        Fault::failing(
-            "token-endpoint-refuses-the-scope",
-            "token",
-            ("unauthorized", "invalid_scope"),
-            Act::Token(|| answer((StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_scope"}))))),
-        ),
-        Fault::unusable(
-            "token-endpoint-is-a-page",
-            "token",
-            "the token endpoint",
-            Act::Token(|| answer(Html("<html><form>Log in</form></html>"))),
-        ),
-        Fault::unusable(
-            "token-empty",
-            "token",
-            "the token endpoint",
-            Act::Token(|| answer(Json(json!({"access_token": "", "token_type": "Bearer"})))),
-        ),
-        Fault::unusable(
-            "token-of-another-type",
-            "token",
-            "the token endpoint",
-            Act::Token(|| answer(Json(json!({"access_token": "a", "token_type": "mac"})))),
-        ),
-        Fault::failing(
-            "token-endpoint-never-answers",
-            "token",
-            ("timeout", "answer"),
-            Act::Token(|| std::future::pending().boxed()),
-        ),
+        Fault::token("token-endpoint-500", || answer(StatusCode::INTERNAL_SERVER_ERROR))
+            .failing("error", "the token endpoint"),
+        Fault::token("token-endpoint-refuses-the-client", || {
+            answer((StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_client"}))))
+        })
+        .failing("unauthorized", "invalid_client"),
+        Fault::token("token-endpoint-refuses-the-scope", || {
+            answer((StatusCode::BAD_REQUEST, Json(json!({"error": "invalid_scope"}))))
+        })
+        .failing("unauthorized", "invalid_scope"),
+        Fault::token("token-endpoint-is-a-page", || answer(Html("<html><form>Log in</form></html>")))
+            .unusable("the token endpoint"),
+        Fault::token("token-empty", || answer(Json(json!({"access_token": "", "token_type": "Bearer"}))))
+            .unusable("the token endpoint"),
+        Fault::token("token-of-another-type", || {
+            answer(Json(json!({"access_token": "a", "token_type": "mac"})))
+        })
+        .unusable("the token endpoint"),
+        Fault::token("token-endpoint-never-answers", || std::future::pending().boxed())
+            .failing("timeout", "answer"),
+        Fault::search("no-token-needed", "auth-required", |call| need_no_token(call).boxed()),
+        Fault::search("no-token-200", "auth-required", |call| refuse_in_the_envelope_only(call).boxed()),
+        Fault::search("any-token-will-do", "auth-wrong-token", |call| take_any_token(call).boxed()),
+        Fault::search("wrong-token-403", "auth-wrong-token", |call| forbid_wrong_tokens(call).boxed()),
+        Fault::search("any-scope-will-do", "auth-scope", |call| take_any_scope(call).boxed()),
+        Fault::search("four-at-once", "concurrency", |call| serve_four_at_once(call).boxed()),
     ]
 }
 
 fn answer(response: impl IntoResponse) -> futures::future::BoxFuture<'static, Response> {
     std::future::ready(response.into_response()).boxed()
-}
-
-fn sources() -> Vec<Fault> {
-    vec![
-        Fault::unseen("no-token-needed", "auth-required", Act::Search(|call| need_no_token(call).boxed())),
-        Fault::unseen(
-            "no-token-200",
-            "auth-required",
-            Act::Search(|call| refuse_in_the_envelope_only(call).boxed()),
-        ),
-        Fault::unseen(
-            "any-token-will-do",
-            "auth-wrong-token",
-            Act::Search(|call| take_any_token(call).boxed()),
-        ),
-        Fault::unseen(
-            "wrong-token-403",
-            "auth-wrong-token",
-            Act::Search(|call| forbid_wrong_tokens(call).boxed()),
-        ),
-        Fault::unseen("any-scope-will-do", "auth-scope", Act::Search(|call| take_any_scope(call).boxed())),
-        Fault::unseen("four-at-once", "concurrency", Act::Search(|call| serve_four_at_once(call).boxed())),
-    ]
 }
 
 fn with_good_token(call: &Call) -> SourceRequest {

@@ -5,7 +5,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures::{FutureExt, StreamExt, stream};
 
-use super::fault::{Act, Fault};
+use super::fault::Fault;
 use super::layer::{SourceRequest, send_json};
 
 /// Fewer bytes than announced.
@@ -16,45 +16,46 @@ const BREAKS_OFF: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-type: application/json;ch
     transfer-encoding: chunked\r\n\r\n10\r\n{\"code\":200,\"mes\r\n";
 
 pub(super) fn faults() -> Vec<Fault> {
-    let mut faults = lateness();
-    faults.extend(redirects());
-    faults.extend(statuses());
-    faults
-}
-
-fn lateness() -> Vec<Fault> {
     vec![
-        Fault::failing(
-            "closes-the-connection",
-            "http",
-            ("unavailable", "closed the connection"),
-            Act::Bytes(b""),
-        ),
-        Fault::unusable("greets-by-smtp", "http", "HTTP", Act::Bytes(b"220 mail.example ESMTP ready\r\n")),
-        Fault::failing(
-            "never-answers",
-            "in-time",
-            ("timeout", "answer"),
-            Act::Search(|_| std::future::pending().boxed()),
-        ),
-        Fault::failing(
-            "drips-without-end",
-            "in-time",
-            ("timeout", "answer"),
-            Act::Send(|_, text| drip(&text)),
-        ),
-        Fault::failing(
-            "ends-before-its-content-length",
-            "complete",
-            ("unavailable", "before its answer was complete"),
-            Act::Bytes(ENDS_EARLY),
-        ),
-        Fault::failing(
-            "breaks-off-between-chunks",
-            "complete",
-            ("unavailable", "before its answer was complete"),
-            Act::Bytes(BREAKS_OFF),
-        ),
+        Fault::bytes("closes-the-connection", "http", b"").failing("unavailable", "closed the connection"),
+        Fault::bytes("greets-by-smtp", "http", b"220 mail.example ESMTP ready\r\n").unusable("HTTP"),
+        Fault::search("never-answers", "in-time", |_| std::future::pending().boxed())
+            .failing("timeout", "answer"),
+        Fault::send("drips-without-end", "in-time", |_, text| drip(&text)).failing("timeout", "answer"),
+        Fault::bytes("ends-before-its-content-length", "complete", ENDS_EARLY)
+            .failing("unavailable", "before its answer was complete"),
+        Fault::bytes("breaks-off-between-chunks", "complete", BREAKS_OFF)
+            .failing("unavailable", "before its answer was complete"),
+        Fault::send("redirects-to-another-host", "redirect", |request, _| {
+            redirect(StatusCode::FOUND, &format!("https://search.example{}?{}", request.path, request.query))
+        })
+        .unusable("redirect"),
+        Fault::send("redirects-to-itself", "redirect", |request, _| {
+            redirect(StatusCode::FOUND, &format!("{}?{}", request.path, request.query))
+        })
+        .unusable("redirect"),
+        Fault::send("redirects-four-times", "redirect", redirect_four_times).unusable("redirect"),
+        Fault::send("redirects-nowhere", "redirect", |_, _| StatusCode::TEMPORARY_REDIRECT.into_response())
+            .unusable("redirect"),
+        Fault::send("refuses-the-method", "method", |_, _| {
+            (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "QUERY")]).into_response()
+        })
+        .failing("error", "405"),
+        Fault::send("status-500", "status", |_, _| StatusCode::INTERNAL_SERVER_ERROR.into_response())
+            .failing("error", "500"),
+        Fault::send("status-503", "status", |_, _| {
+            (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response()
+        })
+        .failing("unavailable", "503"),
+        Fault::send("status-403-for-everyone", "status", |_, _| StatusCode::FORBIDDEN.into_response())
+            .failing("unauthorized", "403"),
+        Fault::send("status-204", "status", |_, _| StatusCode::NO_CONTENT.into_response()).unusable("204"),
+        Fault::send("status-201", "status", |_, text| {
+            let mut response = super::layer::send_json(text);
+            *response.status_mut() = StatusCode::CREATED;
+            response
+        })
+        .unusable("201"),
     ]
 }
 
@@ -68,37 +69,6 @@ fn drip(text: &str) -> Response {
     send_json(Body::from_stream(pieces))
 }
 
-fn redirects() -> Vec<Fault> {
-    vec![
-        Fault::unusable(
-            "redirects-to-another-host",
-            "redirect",
-            "redirect",
-            Act::Send(|request, _| {
-                redirect(
-                    StatusCode::FOUND,
-                    &format!("https://search.example{}?{}", request.path, request.query),
-                )
-            }),
-        ),
-        Fault::unusable(
-            "redirects-to-itself",
-            "redirect",
-            "redirect",
-            Act::Send(|request, _| {
-                redirect(StatusCode::FOUND, &format!("{}?{}", request.path, request.query))
-            }),
-        ),
-        Fault::unusable("redirects-four-times", "redirect", "redirect", Act::Send(redirect_four_times)),
-        Fault::unusable(
-            "redirects-nowhere",
-            "redirect",
-            "redirect",
-            Act::Send(|_, _| StatusCode::TEMPORARY_REDIRECT.into_response()),
-        ),
-    ]
-}
-
 fn redirect_four_times(request: &SourceRequest, text: String) -> Response {
     let hop: usize = request.path.strip_prefix("/hop/").map_or(0, |hop| hop.parse().unwrap());
     if hop == 4 {
@@ -109,49 +79,4 @@ fn redirect_four_times(request: &SourceRequest, text: String) -> Response {
 
 fn redirect(status: StatusCode, location: &str) -> Response {
     (status, [(header::LOCATION, location.to_owned())]).into_response()
-}
-
-fn statuses() -> Vec<Fault> {
-    vec![
-        Fault::failing(
-            "refuses-the-method",
-            "method",
-            ("error", "405"),
-            Act::Send(|_, _| (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "QUERY")]).into_response()),
-        ),
-        Fault::failing(
-            "status-500",
-            "status",
-            ("error", "500"),
-            Act::Send(|_, _| StatusCode::INTERNAL_SERVER_ERROR.into_response()),
-        ),
-        Fault::failing(
-            "status-503",
-            "status",
-            ("unavailable", "503"),
-            Act::Send(|_, _| (StatusCode::SERVICE_UNAVAILABLE, [(header::RETRY_AFTER, "1")]).into_response()),
-        ),
-        Fault::failing(
-            "status-403-for-everyone",
-            "status",
-            ("unauthorized", "403"),
-            Act::Send(|_, _| StatusCode::FORBIDDEN.into_response()),
-        ),
-        Fault::unusable(
-            "status-204",
-            "status",
-            "204",
-            Act::Send(|_, _| StatusCode::NO_CONTENT.into_response()),
-        ),
-        Fault::unusable(
-            "status-201",
-            "status",
-            "201",
-            Act::Send(|_, text| {
-                let mut response = super::layer::send_json(text);
-                *response.status_mut() = StatusCode::CREATED;
-                response
-            }),
-        ),
-    ]
 }

@@ -32,53 +32,72 @@ pub(crate) enum Rows {
 pub(super) enum Act {
     /// Sent on the bare connection, which then closes.
     Bytes(&'static [u8]),
-    Page(fn(&SourceRequest, &mut Value)),
+    Page(ChangePage),
     Item(fn(&mut Value)),
     /// The contract's page, sent in another way.
-    Send(fn(&SourceRequest, String) -> Response),
-    Search(fn(Call) -> BoxFuture<'static, Response>),
-    Token(fn() -> BoxFuture<'static, Response>),
+    Send(SendPage),
+    Search(AnswerSearch),
+    Token(AnswerToken),
 }
+
+type ChangePage = fn(&SourceRequest, &mut Value);
+type SendPage = fn(&SourceRequest, String) -> Response;
+type AnswerSearch = fn(Call) -> BoxFuture<'static, Response>;
+type AnswerToken = fn() -> BoxFuture<'static, Response>;
 
 impl Fault {
     /// Only the check sees it; the server reports `ok`.
-    pub(super) fn unseen(name: &'static str, clause: &'static str, act: Act) -> Self {
+    fn new(name: &'static str, clause: &'static str, act: Act) -> Self {
         let keyword = KEYWORD.to_owned();
         Self { name, clause, keyword, status: "ok", message: None, rows: Rows::All, act }
     }
 
+    pub(super) fn bytes(name: &'static str, clause: &'static str, bytes: &'static [u8]) -> Self {
+        Self::new(name, clause, Act::Bytes(bytes))
+    }
+
+    pub(super) fn page(name: &'static str, clause: &'static str, change: ChangePage) -> Self {
+        Self::new(name, clause, Act::Page(change))
+    }
+
+    pub(super) fn item(name: &'static str, clause: &'static str, change: fn(&mut Value)) -> Self {
+        Self::new(name, clause, Act::Item(change))
+    }
+
+    pub(super) fn send(name: &'static str, clause: &'static str, send: SendPage) -> Self {
+        Self::new(name, clause, Act::Send(send))
+    }
+
+    pub(super) fn search(name: &'static str, clause: &'static str, answer: AnswerSearch) -> Self {
+        Self::new(name, clause, Act::Search(answer))
+    }
+
+    pub(super) fn token(name: &'static str, answer: AnswerToken) -> Self {
+        Self::new(name, "token", Act::Token(answer))
+    }
+
     /// Harms no row: `ok` with a message.
-    pub(super) fn slip(name: &'static str, clause: &'static str, message: &'static str, act: Act) -> Self {
-        Self { message: Some(message), ..Self::unseen(name, clause, act) }
+    pub(super) fn slip(self, message: &'static str) -> Self {
+        Self { message: Some(message), ..self }
     }
 
     /// Leaves all rows usable: `invalid`.
-    pub(super) fn used(name: &'static str, clause: &'static str, message: &'static str, act: Act) -> Self {
-        Self { status: "invalid", ..Self::slip(name, clause, message, act) }
+    pub(super) fn used(self, message: &'static str) -> Self {
+        Self { status: "invalid", ..self.slip(message) }
     }
 
     /// Leaves some rows usable: `invalid`.
-    pub(super) fn partly(name: &'static str, clause: &'static str, message: &'static str, act: Act) -> Self {
-        Self { rows: Rows::Some, ..Self::used(name, clause, message, act) }
+    pub(super) fn partly(self, message: &'static str) -> Self {
+        Self { rows: Rows::Some, ..self.used(message) }
     }
 
     /// Leaves no row usable: `invalid`.
-    pub(super) fn unusable(
-        name: &'static str,
-        clause: &'static str,
-        message: &'static str,
-        act: Act,
-    ) -> Self {
-        Self { rows: Rows::None, ..Self::used(name, clause, message, act) }
+    pub(super) fn unusable(self, message: &'static str) -> Self {
+        Self { rows: Rows::None, ..self.used(message) }
     }
 
-    pub(super) fn failing(
-        name: &'static str,
-        clause: &'static str,
-        (status, message): (&'static str, &'static str),
-        act: Act,
-    ) -> Self {
-        Self { status, ..Self::unusable(name, clause, message, act) }
+    pub(super) fn failing(self, status: &'static str, message: &'static str) -> Self {
+        Self { status, ..self.unusable(message) }
     }
 
     pub(super) fn met_by(self, keyword: impl Into<String>) -> Self {

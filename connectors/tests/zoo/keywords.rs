@@ -3,59 +3,71 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::fault::{Act, Fault};
+use super::fault::Fault;
 use super::layer::{Call, SourceRequest, send_json};
 use super::running::KEYWORD;
 
 const UNKNOWN: &str = "zyzzyva";
 
 pub(super) fn faults() -> Vec<Fault> {
-    let mut faults = missing_and_unknown();
-    faults.extend(characters());
-    faults
-}
-
-fn missing_and_unknown() -> Vec<Fault> {
+    const BROKEN: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
     vec![
-        Fault::unseen(
-            "keyword-not-required",
-            "keyword-required",
-            Act::Search(|call| take_no_keyword(call).boxed()),
-        ),
-        Fault::failing(
-            "unknown-word-404",
-            "keyword-unknown",
-            ("error", "404"),
-            Act::Send(|_, text| answer_nothing(text, || StatusCode::NOT_FOUND.into_response())),
-        )
+        Fault::search("keyword-not-required", "keyword-required", |call| take_no_keyword(call).boxed()),
+        Fault::send("unknown-word-404", "keyword-unknown", |_, text| {
+            answer_nothing(text, || StatusCode::NOT_FOUND.into_response())
+        })
+        .failing("error", "404")
         .met_by(UNKNOWN),
-        Fault::failing(
-            "unknown-word-code-404",
-            "keyword-unknown",
-            ("error", "no results"),
-            Act::Send(|_, text| {
-                let failure = json!({"code": 404, "message": "no results", "data": null});
-                answer_nothing(text, || send_json(failure.to_string()))
-            }),
-        )
+        Fault::send("unknown-word-code-404", "keyword-unknown", |_, text| {
+            let failure = json!({"code": 404, "message": "no results", "data": null});
+            answer_nothing(text, || send_json(failure.to_string()))
+        })
+        .failing("error", "no results")
         .met_by(UNKNOWN),
-        Fault::unusable(
-            "unknown-word-data-null",
-            "keyword-unknown",
-            "`data` is null",
-            Act::Page(|_, page| {
-                if page["total"] == 0 {
-                    page["data"] = json!(null);
-                }
-            }),
-        )
+        Fault::page("unknown-word-data-null", "keyword-unknown", |_, page| {
+            if page["total"] == 0 {
+                page["data"] = json!(null);
+            }
+        })
+        .unusable("`data` is null")
         .met_by(UNKNOWN),
-        Fault::unseen(
-            "unknown-word-finds-everything",
-            "keyword-unknown",
-            Act::Search(|call| find_everything(call).boxed()),
-        )
+        Fault::search("unknown-word-finds-everything", "keyword-unknown", |call| {
+            find_everything(call).boxed()
+        })
         .met_by(UNKNOWN),
+        Fault::send("chinese-500", "keyword-chinese", |request, text| {
+            fail_where(request, text, BROKEN, |keyword| {
+                keyword.contains(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+            })
+        })
+        .failing("error", "500")
+        .met_by("港口"),
+        // A column of three-byte UTF-8 takes no emoji.
+        Fault::send("emoji-500", "keyword-emoji", |request, text| {
+            fail_where(request, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
+        })
+        .failing("error", "500")
+        .met_by("🏗️"),
+        Fault::send("percent-500", "keyword-specials", |request, text| {
+            fail_where(request, text, BROKEN, |keyword| keyword.contains('%'))
+        })
+        .failing("error", "500")
+        .met_by("100%"),
+        Fault::send("quotation-mark-500", "keyword-specials", |request, text| {
+            fail_where(request, text, BROKEN, |keyword| keyword.contains('"'))
+        })
+        .failing("error", "500")
+        .met_by("\"surcharge\""),
+        Fault::send("spaces-400", "keyword-spaces", |request, text| {
+            fail_where(request, text, StatusCode::BAD_REQUEST, |keyword| keyword.contains(' '))
+        })
+        .failing("error", "400")
+        .met_by("harbour budget"),
+        Fault::send("long-keyword-414", "keyword-long", |request, text| {
+            fail_where(request, text, StatusCode::URI_TOO_LONG, |keyword| keyword.chars().count() > 200)
+        })
+        .failing("error", "414")
+        .met_by("harbour ".repeat(32).trim()),
     ]
 }
 
@@ -88,63 +100,4 @@ fn fail_where(
     such: impl Fn(&str) -> bool,
 ) -> Response {
     if request.keyword.as_deref().is_some_and(such) { status.into_response() } else { send_json(text) }
-}
-
-fn characters() -> Vec<Fault> {
-    const BROKEN: StatusCode = StatusCode::INTERNAL_SERVER_ERROR;
-    vec![
-        Fault::failing(
-            "chinese-500",
-            "keyword-chinese",
-            ("error", "500"),
-            Act::Send(|request, text| {
-                fail_where(request, text, BROKEN, |keyword| {
-                    keyword.contains(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
-                })
-            }),
-        )
-        .met_by("港口"),
-        Fault::failing(
-            "emoji-500",
-            "keyword-emoji",
-            ("error", "500"),
-            // A column of three-byte UTF-8 takes no emoji.
-            Act::Send(|request, text| {
-                fail_where(request, text, BROKEN, |keyword| keyword.contains(|c| c > '\u{ffff}'))
-            }),
-        )
-        .met_by("🏗️"),
-        Fault::failing(
-            "percent-500",
-            "keyword-specials",
-            ("error", "500"),
-            Act::Send(|request, text| fail_where(request, text, BROKEN, |keyword| keyword.contains('%'))),
-        )
-        .met_by("100%"),
-        Fault::failing(
-            "quotation-mark-500",
-            "keyword-specials",
-            ("error", "500"),
-            Act::Send(|request, text| fail_where(request, text, BROKEN, |keyword| keyword.contains('"'))),
-        )
-        .met_by("\"surcharge\""),
-        Fault::failing(
-            "spaces-400",
-            "keyword-spaces",
-            ("error", "400"),
-            Act::Send(|request, text| {
-                fail_where(request, text, StatusCode::BAD_REQUEST, |keyword| keyword.contains(' '))
-            }),
-        )
-        .met_by("harbour budget"),
-        Fault::failing(
-            "long-keyword-414",
-            "keyword-long",
-            ("error", "414"),
-            Act::Send(|request, text| {
-                fail_where(request, text, StatusCode::URI_TOO_LONG, |keyword| keyword.chars().count() > 200)
-            }),
-        )
-        .met_by("harbour ".repeat(32).trim()),
-    ]
 }

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use serde_json::{Value, json};
 
-use super::fault::{Act, Fault, Rows};
+use super::fault::{Fault, Rows};
 use super::layer::{Call, Reference, SourceRequest, send_json};
 
 type Paged = Result<Value, Response>;
@@ -15,25 +15,50 @@ fn send(page: Paged) -> Response {
 }
 
 pub(super) fn faults() -> Vec<Fault> {
-    let mut faults = limits();
-    faults.extend(cursors());
-    faults.extend(rows());
-    faults
-}
-
-fn limits() -> Vec<Fault> {
     vec![
-        Fault::used(
-            "limit-exceeded",
-            "limit",
-            "were asked for",
-            Act::Search(|call| exceed_the_limit(call).map(send).boxed()),
-        ),
-        Fault::unseen(
-            "twenty-without-limit",
-            "limit-default",
-            Act::Search(|call| send_twenty_without_limit(call).map(send).boxed()),
-        ),
+        Fault::search("limit-exceeded", "limit", |call| exceed_the_limit(call).map(send).boxed())
+            .used("were asked for"),
+        Fault::search("twenty-without-limit", "limit-default", |call| {
+            send_twenty_without_limit(call).map(send).boxed()
+        }),
+        Fault::search("cursor-a-number", "cursor", |call| count_in_the_cursor(call).map(send).boxed())
+            .slip("`cursor` is a number"),
+        Fault::search("cursor-of-5000-bytes", "cursor", |call| lengthen_the_cursor(call).map(send).boxed())
+            .partly("`cursor` is longer"),
+        Fault::search("cursor-stands-still", "cursor-advances", |call| stand_still(call).map(send).boxed())
+            .partly("cursor"),
+        Fault::search("cursors-in-a-circle", "cursor-ends", |call| lead_in_a_circle(call).map(send).boxed())
+            .partly("loop"),
+        Fault::search("cursor-without-end", "cursor-ends", |call| go_on_without_end(call).map(send).boxed())
+            .slip("pages without"),
+        Fault::search("cursor-that-works-once", "cursor-repeatable", |call| work_once(call).boxed())
+            .failing("error", "400")
+            .with_rows(Rows::Some),
+        Fault::search("cursor-shifts-when-repeated", "cursor-repeatable", |call| {
+            shift_when_repeated(call).map(send).boxed()
+        }),
+        Fault::search("row-twice-in-a-page", "item-id-unique", |call| {
+            repeat_within_a_page(call).map(send).boxed()
+        })
+        .used("repeat an id"),
+        Fault::search("row-twice-in-the-chain", "cursor-unique", |call| repeat_a_row(call).map(send).boxed())
+            .used("repeat an id"),
+        Fault::search("row-lost-between-pages", "cursor-complete", |call| lose_a_row(call).map(send).boxed())
+            .with_rows(Rows::Some),
+        Fault::page("cursor-lost-on-large-pages", "cursor-complete", |request, page| {
+            if request.limit_or_default() > MAX_ROWS {
+                cut(page, MAX_ROWS);
+            }
+        }),
+        Fault::search("ends-before-its-total", "total", |call| end_early(call).map(send).boxed())
+            .with_rows(Rows::Some),
+        Fault::search("total-of-what-is-left", "total", |call| count_what_is_left(call).map(send).boxed()),
+        Fault::page("page-upside-down", "order", |_, page| page["data"].as_array_mut().unwrap().reverse())
+            .used("order"),
+        Fault::search("pages-in-the-wrong-order", "order", |call| {
+            exchange_the_first_pages(call).map(send).boxed()
+        })
+        .used("order"),
     ]
 }
 
@@ -47,53 +72,6 @@ async fn exceed_the_limit(Call { request, reference, .. }: Call) -> Paged {
 async fn send_twenty_without_limit(Call { request, reference, .. }: Call) -> Paged {
     let request = if request.limit.is_none() { request.with_limit(20) } else { request };
     reference.page(&request).await
-}
-
-fn cursors() -> Vec<Fault> {
-    vec![
-        Fault::slip(
-            "cursor-a-number",
-            "cursor",
-            "`cursor` is a number",
-            Act::Search(|call| count_in_the_cursor(call).map(send).boxed()),
-        ),
-        Fault::partly(
-            "cursor-of-5000-bytes",
-            "cursor",
-            "`cursor` is longer",
-            Act::Search(|call| lengthen_the_cursor(call).map(send).boxed()),
-        ),
-        Fault::partly(
-            "cursor-stands-still",
-            "cursor-advances",
-            "cursor",
-            Act::Search(|call| stand_still(call).map(send).boxed()),
-        ),
-        Fault::partly(
-            "cursors-in-a-circle",
-            "cursor-ends",
-            "loop",
-            Act::Search(|call| lead_in_a_circle(call).map(send).boxed()),
-        ),
-        Fault::slip(
-            "cursor-without-end",
-            "cursor-ends",
-            "pages without",
-            Act::Search(|call| go_on_without_end(call).map(send).boxed()),
-        ),
-        Fault::failing(
-            "cursor-that-works-once",
-            "cursor-repeatable",
-            ("error", "400"),
-            Act::Search(|call| work_once(call).boxed()),
-        )
-        .with_rows(Rows::Some),
-        Fault::unseen(
-            "cursor-shifts-when-repeated",
-            "cursor-repeatable",
-            Act::Search(|call| shift_when_repeated(call).map(send).boxed()),
-        ),
-    ]
 }
 
 /// Offset as a JSON number.
@@ -182,61 +160,6 @@ async fn shift_when_repeated(Call { request, reference, state, .. }: Call) -> Pa
         Some(after_the_first) => reference.page(&request.after(Some(after_the_first.to_owned()))).await,
         None => Ok(page),
     }
-}
-
-fn rows() -> Vec<Fault> {
-    vec![
-        Fault::used(
-            "row-twice-in-a-page",
-            "item-id-unique",
-            "repeat an id",
-            Act::Search(|call| repeat_within_a_page(call).map(send).boxed()),
-        ),
-        Fault::used(
-            "row-twice-in-the-chain",
-            "cursor-unique",
-            "repeat an id",
-            Act::Search(|call| repeat_a_row(call).map(send).boxed()),
-        ),
-        Fault::unseen(
-            "row-lost-between-pages",
-            "cursor-complete",
-            Act::Search(|call| lose_a_row(call).map(send).boxed()),
-        )
-        .with_rows(Rows::Some),
-        Fault::unseen(
-            "cursor-lost-on-large-pages",
-            "cursor-complete",
-            Act::Page(|request, page| {
-                if request.limit_or_default() > MAX_ROWS {
-                    cut(page, MAX_ROWS);
-                }
-            }),
-        ),
-        Fault::unseen(
-            "ends-before-its-total",
-            "total",
-            Act::Search(|call| end_early(call).map(send).boxed()),
-        )
-        .with_rows(Rows::Some),
-        Fault::unseen(
-            "total-of-what-is-left",
-            "total",
-            Act::Search(|call| count_what_is_left(call).map(send).boxed()),
-        ),
-        Fault::used(
-            "page-upside-down",
-            "order",
-            "order",
-            Act::Page(|_, page| page["data"].as_array_mut().unwrap().reverse()),
-        ),
-        Fault::used(
-            "pages-in-the-wrong-order",
-            "order",
-            "order",
-            Act::Search(|call| exchange_the_first_pages(call).map(send).boxed()),
-        ),
-    ]
 }
 
 const MAX_ROWS: usize = 50;

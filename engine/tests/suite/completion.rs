@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use trawl_engine::{CompletedPart, Document, Request, TypedPrefix};
 
+use super::support::{document, index_of, news, owned, restricted_to};
 use crate::engine_under_test::Index;
-use crate::support::{document, index_of, news, owned, restricted_to};
 
 const LIMIT: usize = 10;
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use trawl_engine::correction::CorrectedWord;
 use trawl_engine::{Document, Scope};
 
-use crate::support::{document, index_of, news, owned, restricted_to};
+use super::support::{document, index_of, news, owned, restricted_to};
 
 #[test]
 fn unknown_word_is_corrected_by_one_edit() {

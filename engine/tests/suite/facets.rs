@@ -6,8 +6,8 @@ use trawl_engine::{
     Audience, Change, Document, FacetFields, FieldCounts, Query, RankedScope, Request, Scope, Start, day_of,
 };
 
+use super::support::{BEST, NEWEST, commit, document, index_of, news, owned, remove, restricted_to};
 use crate::engine_under_test::{Index, cases};
-use crate::support::{BEST, NEWEST, commit, document, index_of, news, owned, remove, restricted_to};
 
 const ALL: FacetFields = FacetFields { author: true, time: true };
 const DAY: i64 = 86_400_000;

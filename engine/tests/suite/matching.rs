@@ -3,10 +3,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use trawl_engine::{Document, Query, Request, Scope};
 
-use crate::engine_under_test::cases;
-use crate::support::{
+use super::support::{
     BEST, NEWEST, commit, document, found, ids, index_of, news, owned, page, remove, request, restricted_to,
 };
+use crate::engine_under_test::cases;
 
 #[test]
 fn words_match_by_stem_width_case_and_accent() {

@@ -162,13 +162,12 @@ fn document() -> impl Strategy<Value = Document> {
             id,
             display_time,
             title,
-            title_is_name: false,
-            other_names: Vec::new(),
             text: text.map(Into::into),
             sub_title,
             brief,
             author: author.to_owned(),
             audience,
+            ..Document::default()
         },
     )
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use trawl_engine::Document;
 
+use super::support::{document, found, index_of, news, ranked};
 use crate::engine_under_test::Index;
-use crate::support::{document, found, index_of, news, ranked};
 
 fn person(id: &str, name: &str) -> Document {
     Document { title_is_name: true, ..document(id, name) }

@@ -1,6 +1,6 @@
 use trawl_engine::{Document, Query, Request, Start, TimePosition};
 
-use crate::support::{BEST, NEWEST, commit, document, index_of, news, page, put, remove, request};
+use super::support::{BEST, NEWEST, commit, document, index_of, news, page, put, remove, request};
 
 #[test]
 fn zero_limit_returns_the_total_only() {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use trawl_engine::relevance::Recency;
 use trawl_engine::{Change, Document, Page, RankedScope, Scope, Start};
 
+use super::support::{BEST, commit, document, found, ids, index_of, news, page, put, ranked, remove};
 use crate::engine_under_test::{Index, Snapshot};
-use crate::support::{BEST, commit, document, found, ids, index_of, news, page, put, ranked, remove};
 
 fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {
     Document { brief: brief.to_owned(), display_time, ..document(id, "") }

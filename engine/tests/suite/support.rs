@@ -18,16 +18,10 @@ pub(crate) fn document(id: &str, title: &str) -> Document {
     Document {
         scope: news(),
         id: id.to_owned(),
-        display_time: 0,
         title: title.to_owned(),
-        title_is_name: false,
-        other_names: Vec::new(),
-        text: None,
-        sub_title: String::new(),
-        brief: String::new(),
-        author: String::new(),
         audience: Audience::Tenant,
         item: "{}".to_owned(),
+        ..Document::default()
     }
 }
 
@@ -64,8 +58,8 @@ pub(crate) fn index_of(documents: Vec<Document>) -> (Index, Writer) {
 
 /// Makes a request without filters and principals.
 pub(crate) fn request(scope: &Scope, query: &Query, start: Start, limit: usize) -> Request {
-    let (scope, query) = (Arc::new(scope.clone()), Arc::new(query.clone()));
-    Request { scope, query, principals: Arc::default(), from: None, to: None, author: None, start, limit }
+    let all = Request::total_of(&Arc::new(scope.clone()), &Arc::default(), Arc::new(query.clone()));
+    Request { start, limit, ..all }
 }
 
 pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> Page {

@@ -3,8 +3,8 @@
 use trawl_engine::query::Synonyms;
 use trawl_engine::{Document, Query};
 
+use super::support::{BEST, NEWEST, document, found, ids, index_of, news, owned, ranked, request};
 use crate::engine_under_test::Index;
-use crate::support::{BEST, NEWEST, document, found, ids, index_of, news, owned, ranked, request};
 
 fn synonyms() -> Synonyms {
     let groups = [

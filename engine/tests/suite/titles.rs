@@ -2,8 +2,8 @@
 
 use trawl_engine::{Document, Query, RankedScope, Request, Scope, Start};
 
+use super::support::{BEST, document, found, ids, index_of, news, owned, ranked, request, restricted_to};
 use crate::engine_under_test::Index;
-use crate::support::{BEST, document, found, ids, index_of, news, owned, ranked, request, restricted_to};
 
 fn with_brief(id: &str, title: &str, brief: &str) -> Document {
     Document { brief: brief.to_owned(), ..document(id, title) }

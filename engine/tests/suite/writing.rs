@@ -1,10 +1,10 @@
 use trawl_engine::{Change, Document, Query, Request, Scope};
 
-use crate::engine_under_test::{Index, empty_index};
-use crate::support::{
+use super::support::{
     NEWEST, checkpoint, commit, document, found, ids, index_of, news, owned, put, remove, request,
     restricted_to,
 };
+use crate::engine_under_test::{Index, empty_index};
 
 #[test]
 fn last_change_to_a_document_wins() {

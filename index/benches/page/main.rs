@@ -123,17 +123,9 @@ fn search(
     after: Option<&TimePosition>,
     limit: usize,
 ) -> Page {
-    let request = Request {
-        scope: Arc::clone(scope),
-        query: Arc::new(query),
-        principals: Arc::default(),
-        from: None,
-        to: None,
-        author: None,
-        start: Start::Time { after: after.cloned(), whole_ties: None },
-        limit,
-    };
-    snapshot.search(&request).unwrap()
+    let start = Start::Time { after: after.cloned(), whole_ties: None };
+    let all = Request::total_of(scope, &Arc::default(), Arc::new(query));
+    snapshot.search(&Request { start, limit, ..all }).unwrap()
 }
 
 /// Measures works by turns, so that disturbances hit all alike.

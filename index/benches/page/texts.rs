@@ -23,13 +23,9 @@ pub(crate) fn documents(texts: &[String], scope: &Scope, count: usize) -> Vec<Do
                 id,
                 display_time: time,
                 title: text.clone(),
-                title_is_name: false,
-                other_names: Vec::new(),
-                text: None,
-                sub_title: String::new(),
-                brief: String::new(),
                 author: "微博热搜".to_owned(),
                 audience: Audience::Tenant,
+                ..Document::default()
             }
         })
         .collect()

@@ -130,14 +130,11 @@ impl Mixer {
             id,
             display_time: i64::try_from(time).unwrap(),
             title,
-            title_is_name: false,
-            other_names: Vec::new(),
-            text: None,
-            sub_title: String::new(),
             brief: text,
             author,
             audience,
             item: item.to_string(),
+            ..Document::default()
         }
     }
 }

@@ -97,7 +97,7 @@ fn segment_terms(
     budget: &mut StepBudget,
 ) -> Result<Arc<Vec<DictionaryTerm>>, SearchError> {
     let key = (segment.reader.segment_id(), Arc::clone(beginning));
-    if let Some(words) = view.cache.prefix(&key) {
+    if let Some(words) = view.cache.prefixes.get(&key) {
         return Ok(words);
     }
     if segment.reader.max_doc() > MAX_BOUNDED_SEGMENT && !budget.is_unbounded() {
@@ -117,6 +117,6 @@ fn segment_terms(
     }
     budget.take(words.len() as u64 * 8)?;
     let words = Arc::new(words);
-    view.cache.insert_prefix(key, &words);
+    view.cache.prefixes.insert(key, Arc::clone(&words));
     Ok(words)
 }

@@ -39,7 +39,7 @@ pub(super) fn cached_term_set(
     if info.doc_freq <= segment.reader.max_doc() / SPARSE_SHARE {
         return None;
     }
-    view.cache.set(&(segment.reader.segment_id(), SetSource::Term(term.clone())))
+    view.cache.sets.get(&(segment.reader.segment_id(), SetSource::Term(term.clone())))
 }
 
 pub(super) fn cached_phrase_set(
@@ -47,7 +47,7 @@ pub(super) fn cached_phrase_set(
     segment: &Segment,
     terms: &Arc<[(usize, Term)]>,
 ) -> Option<Arc<DocumentSet>> {
-    view.cache.set(&(segment.reader.segment_id(), SetSource::Phrase(Arc::clone(terms))))
+    view.cache.sets.get(&(segment.reader.segment_id(), SetSource::Phrase(Arc::clone(terms))))
 }
 
 /// Large segments are searched by all cores.
@@ -138,7 +138,7 @@ fn cached_or(
     key: SetKey,
     gather: impl FnOnce() -> Result<DocumentSet, SearchError>,
 ) -> Result<Arc<DocumentSet>, SearchError> {
-    if let Some(set) = view.cache.set(&key) {
+    if let Some(set) = view.cache.sets.get(&key) {
         return Ok(set);
     }
     let set = Arc::new(gather()?);

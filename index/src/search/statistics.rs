@@ -95,11 +95,11 @@ impl ScopeStatistics {
             return Ok(());
         }
         let key = (segment.reader.segment_id(), marker.clone(), viewer);
-        let lengths = if let Some(cached) = view.cache.lengths(&key) {
+        let lengths = if let Some(cached) = view.cache.lengths.get(&key) {
             cached
         } else {
             let measured = measure(segment, texts, count, documents()?)?;
-            view.cache.insert_lengths(key, measured);
+            view.cache.lengths.insert(key, measured);
             measured
         };
         self.documents += u64::from(count);

@@ -34,7 +34,7 @@ pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
 fn stored_row(view: &IndexView, found: Match) -> Result<Arc<StoredRow>, Error> {
     let segment = &view.segments[found.segment];
     let key = (segment.reader.segment_id(), found.document);
-    if let Some(row) = view.cache.row(&key) {
+    if let Some(row) = view.cache.rows.get(&key) {
         return Ok(row);
     }
     let stored: StoredFields = segment.opened.store.get(found.document)?;

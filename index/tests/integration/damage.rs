@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use trawl_engine::{Change, Document};
 use trawl_index::{Error, Index, Options, Writer};
 
-use crate::support::{checkpoint, document, restricted_to};
+use crate::suite::support::{checkpoint, document, restricted_to};
 
 const CHECKPOINT: i64 = 4_711;
 

@@ -1,7 +1,7 @@
 use trawl_engine::{Change, Checkpoint};
 use trawl_index::{Error, Index, Options};
 
-use crate::support::{checkpoint, commit, document, found, put, remove};
+use crate::suite::support::{checkpoint, commit, document, found, put, remove};
 
 #[test]
 fn committed_documents_survive_reopening() {

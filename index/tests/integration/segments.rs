@@ -1,7 +1,7 @@
 use trawl_engine::{Change, MAX_ID_BYTES};
 use trawl_index::{Error, Index, Options};
 
-use crate::support::{NEWEST, document, ids, index_of, page, put};
+use crate::suite::support::{NEWEST, document, ids, index_of, page, put};
 
 #[test]
 fn too_long_id_rejects_the_whole_batch() {

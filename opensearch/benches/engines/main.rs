@@ -14,6 +14,8 @@ mod corpus;
 #[allow(dead_code, reason = "the tests use more of it")]
 #[path = "../../tests/texts/engines.rs"]
 mod engines;
+#[path = "../../tests/node/mod.rs"]
+mod node;
 mod plain;
 
 use std::cell::Cell;
@@ -55,7 +57,7 @@ struct Bench {
 
 fn main() {
     let runtime = Arc::new(Runtime::new().unwrap());
-    let (Some(data), Some(node)) = (corpus::data(), engines::node(&runtime)) else {
+    let (Some(data), Some(node)) = (corpus::data(), runtime.block_on(node::node())) else {
         println!("skipped: TRAWL_TEST_OPENSEARCH names no node, or the texts are missing");
         return;
     };
@@ -168,16 +170,8 @@ impl Bench {
     }
 
     fn request(&self, keyword: &str, start: Start, limit: usize, from: Option<i64>) -> Arc<Request> {
-        Arc::new(Request {
-            scope: Arc::clone(&self.scope),
-            query: Arc::new(Query::parse(keyword)),
-            principals: Arc::default(),
-            from,
-            to: None,
-            author: None,
-            start,
-            limit,
-        })
+        let all = Request::total_of(&self.scope, &Arc::default(), Arc::new(Query::parse(keyword)));
+        Arc::new(Request { from, start, limit, ..all })
     }
 
     fn measure<const COUNT: usize>(&self, works: &[Work<'_>; COUNT], rounds: usize) -> [Percentiles; COUNT] {
@@ -222,14 +216,9 @@ fn document(scope: &Scope, number: usize, row: &str) -> Document {
         id: id.to_owned(),
         display_time,
         title: title.to_owned(),
-        title_is_name: false,
-        other_names: Vec::new(),
-        sub_title: String::new(),
-        brief: String::new(),
-        text: None,
-        author: String::new(),
         audience: Audience::Tenant,
         item: json!({"itemId": id, "title": title, "displayTime": display_time}).to_string(),
+        ..Document::default()
     }
 }
 

@@ -2,22 +2,21 @@
 //!
 //! `TRAWL_TEST_OPENSEARCH` has to be the address of a node. `./tests/run` starts one where Maven and a JDK are at hand.
 
-use std::env;
 use std::process;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::thread;
-use std::time::Duration;
 
 use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
 use trawl_engine::correction::UnknownWords;
 use trawl_engine::{
-    BesideIndexes, Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, Indexes, Page,
-    Request, Scope, Sink, View,
+    Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, Sink, View,
 };
 use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
+
+use crate::replica::Leader;
 
 /// Whether small searches need no thread.
 pub(crate) const ANSWERS_AT_ONCE: bool = false;
@@ -31,26 +30,8 @@ const FEWER_CASES: u32 = 8;
 /// Id of the database.
 pub(crate) const STORE: &str = "store";
 
-const START_SECONDS: u32 = 180;
-
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
-/// A node that answers; it may have been started a moment ago.
-static NODE: LazyLock<Url> = LazyLock::new(|| {
-    let node = env::var("TRAWL_TEST_OPENSEARCH").unwrap();
-    let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
-    let has_started = run_apart(async {
-        for _ in 0..START_SECONDS {
-            let answer = reqwest::get(&health).await;
-            if answer.is_ok_and(|answer| answer.status().is_success()) {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-        false
-    });
-    assert!(has_started, "{node} did not start within {START_SECONDS} s");
-    node.parse().unwrap()
-});
+static NODE: LazyLock<Url> = LazyLock::new(|| run_apart(crate::node::node()).unwrap());
 static INDEXES: AtomicU32 = AtomicU32::new(0);
 
 /// Deletes the indexes with the last handle.
@@ -66,15 +47,8 @@ pub(crate) struct Snapshot(Arc<Handle>, Arc<dyn View>);
 
 pub(crate) struct Writer {
     _handle: Arc<Handle>,
-    indexes: OpenSearchIndexes,
-    /// `None` during an exchange.
-    open: Option<Open>,
-}
-
-enum Open {
-    Searched(Box<dyn Sink>),
-    /// The fresh index takes the other's place at the commit.
-    Beside(BesideIndexes),
+    /// A fresh index beside the other takes its place at the commit.
+    leader: Leader,
 }
 
 impl Drop for Handle {
@@ -128,9 +102,9 @@ pub(crate) fn engine_of(store: &str, nodes: Vec<Url>, layout: &Layout) -> OpenSe
 
 pub(crate) fn empty_index() -> (Index, Writer) {
     let handle = Arc::new(Handle::new(&layout()));
-    let mut indexes = OpenSearchIndexes::new(handle.engine.clone());
-    let sink = run(indexes.open()).unwrap().sink;
-    let writer = Writer { _handle: Arc::clone(&handle), indexes, open: Some(Open::Searched(sink)) };
+    let mut leader = Leader::of(OpenSearchIndexes::new(handle.engine.clone()));
+    run(leader.open()).unwrap();
+    let writer = Writer { _handle: Arc::clone(&handle), leader };
     (Index(handle), writer)
 }
 
@@ -187,23 +161,16 @@ impl Writer {
     pub(crate) fn commit(&mut self, checkpoint: &Checkpoint) -> Result<(), Failure> {
         run(async {
             self.sink().commit(checkpoint, None).await?;
-            let open = match self.open.take().unwrap() {
-                Open::Beside(beside) => {
-                    self.indexes.swap(beside).await?;
-                    Open::Searched(self.indexes.open().await?.sink)
-                }
-                searched @ Open::Searched(_) => searched,
-            };
-            self.open = Some(open);
+            if self.leader.beside.is_some() {
+                self.leader.swap().await?;
+                self.leader.open().await?;
+            }
             Ok(())
         })
     }
 
     pub(crate) fn clear(&mut self) -> Result<(), Failure> {
-        let (Open::Searched(sink) | Open::Beside(BesideIndexes { searched: sink, .. })) =
-            self.open.take().unwrap();
-        self.open = Some(Open::Beside(run(self.indexes.open_replacement(sink))?));
-        Ok(())
+        run(self.leader.open_replacement())
     }
 
     /// Segments are OpenSearch's own affair.
@@ -212,9 +179,7 @@ impl Writer {
         Ok(())
     }
 
-    fn sink(&mut self) -> &mut Box<dyn Sink> {
-        match self.open.as_mut().unwrap() {
-            Open::Searched(sink) | Open::Beside(BesideIndexes { fresh: sink, .. }) => sink,
-        }
+    fn sink(&mut self) -> &mut dyn Sink {
+        if self.leader.beside.is_some() { self.leader.fresh() } else { self.leader.sink() }
     }
 }

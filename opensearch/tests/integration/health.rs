@@ -8,7 +8,7 @@ use trawl_opensearch::Layout;
 use crate::engine_under_test::{layout, run};
 use crate::proxy::Proxy;
 use crate::replica::{Installation, harbour, search, write};
-use crate::support::news;
+use crate::suite::support::news;
 
 fn unavailable(text: &str) -> Health {
     Health::Unavailable(text.to_owned())

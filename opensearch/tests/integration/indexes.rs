@@ -10,7 +10,7 @@ use trawl_opensearch::{GenerationProgress, OpenSearch, OpenSearchIndexes, Shared
 use crate::engine_under_test::{engine_of, node, run};
 use crate::proxy::{Hold, Proxy, Stage};
 use crate::replica::{Installation, Leader, ages, harbour, search, write};
-use crate::support::{checkpoint, document, news, remove};
+use crate::suite::support::{checkpoint, document, news, remove};
 
 fn is_unavailable<T>(result: Result<T, Failure>, text: &str) -> bool {
     matches!(result, Err(Failure::Unavailable(found)) if found == text)

@@ -7,7 +7,7 @@ use trawl_opensearch::OpenSearchIndexes;
 use crate::engine_under_test::{node, run};
 use crate::proxy::{Hold, Proxy, Stage};
 use crate::replica::{Installation, Leader, ages, harbour, search, write};
-use crate::support::{checkpoint, document, news, remove};
+use crate::suite::support::{checkpoint, document, news, remove};
 
 fn is_replaced(result: Result<(), Failure>) -> bool {
     matches!(result, Err(Failure::Failed(text)) if text == "another replica writes the index")

@@ -9,7 +9,7 @@ use trawl_opensearch::{Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
 
 use crate::engine_under_test::{Handle, engine, layout, node};
-use crate::support::{NEWEST, checkpoint, document, ids, news, request};
+use crate::suite::support::{NEWEST, checkpoint, document, ids, news, request};
 
 /// The indexes of a prefix, deleted in the end.
 pub(crate) struct Installation {
@@ -101,7 +101,9 @@ impl Leader {
     }
 
     pub(crate) async fn open_replacement(&mut self) -> Result<(), Failure> {
-        self.beside = Some(self.indexes.open_replacement(self.searched.take().unwrap()).await?);
+        let beside = self.beside.take().map(|beside| beside.searched);
+        let searched = beside.or_else(|| self.searched.take()).unwrap();
+        self.beside = Some(self.indexes.open_replacement(searched).await?);
         Ok(())
     }
 

@@ -123,13 +123,11 @@ impl Part {
             id,
             display_time,
             title,
-            title_is_name: false,
-            other_names: Vec::new(),
-            sub_title: String::new(),
             brief,
             text,
             author,
             audience: audience(number),
+            ..Document::default()
         }
     }
 }
@@ -138,16 +136,12 @@ fn person(number: usize, name: &str) -> Document {
     Document {
         scope: Scope::new(1, "people"),
         id: format!("p{number}"),
-        display_time: 0,
         title: name.to_owned(),
         title_is_name: true,
         other_names: vec![format!("u{number}")],
-        sub_title: String::new(),
-        brief: String::new(),
-        text: None,
-        author: String::new(),
         audience: audience(number),
         item: json!({"itemId": format!("p{number}"), "title": name}).to_string(),
+        ..Document::default()
     }
 }
 

@@ -1,6 +1,5 @@
 //! Both engines over the same documents.
 
-use std::env;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -10,10 +9,10 @@ use tokio::runtime::Runtime;
 use trawl_engine::{Change, Checkpoint, Document, Engine, Indexes, View};
 use trawl_index::{EmbeddedEngine, Index, Options};
 use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
-use url::Url;
+
+use crate::node::node;
 
 const DOCUMENTS_AT_A_TIME: usize = 2_000;
-const START_SECONDS: u32 = 180;
 pub(crate) const STORE: &str = "texts";
 
 static INDEXES: AtomicU32 = AtomicU32::new(0);
@@ -37,7 +36,7 @@ pub(crate) struct Loading {
 impl Engines {
     /// Loads the documents into a fresh index of each engine; `None` without a node of OpenSearch.
     pub(crate) fn load(runtime: &Arc<Runtime>, documents: &[Document]) -> Option<Self> {
-        let Some(node) = node(runtime) else {
+        let Some(node) = runtime.block_on(node()) else {
             println!("skipped: TRAWL_TEST_OPENSEARCH names no node");
             return None;
         };
@@ -94,21 +93,4 @@ fn layout() -> Layout {
         shards: 1,
         replicas: 0,
     }
-}
-
-/// The node, which may have been started a moment ago.
-pub(crate) fn node(runtime: &Runtime) -> Option<Url> {
-    let node = env::var("TRAWL_TEST_OPENSEARCH").ok()?;
-    let health = format!("{node}/_cluster/health?wait_for_status=yellow&timeout=60s");
-    let has_started = runtime.block_on(async {
-        for _ in 0..START_SECONDS {
-            if reqwest::get(&health).await.is_ok_and(|answer| answer.status().is_success()) {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-        false
-    });
-    assert!(has_started, "{node} did not start within {START_SECONDS} s");
-    Some(node.parse().unwrap())
 }

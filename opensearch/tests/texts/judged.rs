@@ -75,16 +75,8 @@ async fn quality(
     judgements: &Judgements,
 ) -> Quality {
     let of_question = async |question: &Row| {
-        let request = Request {
-            scope: Arc::clone(scope),
-            query: Arc::new(Query::parse(&question.text)),
-            principals: Arc::default(),
-            from: None,
-            to: None,
-            author: None,
-            start: Start::relevance(0, 0),
-            limit: DEPTH,
-        };
+        let all = Request::total_of(scope, &Arc::default(), Arc::new(Query::parse(&question.text)));
+        let request = Request { start: Start::relevance(0, 0), limit: DEPTH, ..all };
         let page = view.search(&Arc::new(request)).await?;
         let ranked: Vec<String> = page.hits.into_iter().map(|hit| hit.id).collect();
         let judged = &judgements[&question.id];
@@ -101,15 +93,10 @@ fn document(scope: &Scope, Row { id, title, text }: Row) -> Document {
         scope: scope.clone(),
         item: json!({"itemId": id, "title": title, "brief": text}).to_string(),
         id,
-        display_time: 0,
         title,
-        title_is_name: false,
-        other_names: Vec::new(),
-        sub_title: String::new(),
         brief: text,
-        text: None,
-        author: String::new(),
         audience: Audience::Tenant,
+        ..Document::default()
     }
 }
 

@@ -7,6 +7,8 @@ mod corpus;
 mod differences;
 mod engines;
 mod judged;
+#[path = "../node/mod.rs"]
+mod node;
 #[path = "../../../engine/tests/suite/quality.rs"]
 mod quality;
 mod questions;

@@ -103,16 +103,9 @@ fn question(number: usize, scope: &Scope, keyword: String, start: Start) -> Ques
         1 => vec!["u:1".to_owned()],
         _ => vec![format!("g:{}", number % GROUPS), format!("g:{}", (number + 3) % GROUPS)],
     };
-    let request = Request {
-        scope: Arc::new(scope.clone()),
-        query: Arc::new(Query::parse(&keyword)),
-        principals: principals.into(),
-        from: None,
-        to: None,
-        author: None,
-        start,
-        limit: LIMIT,
-    };
+    let query = Arc::new(Query::parse(&keyword));
+    let all = Request::total_of(&Arc::new(scope.clone()), &principals.into(), query);
+    let request = Request { start, limit: LIMIT, ..all };
     Question { keyword, request, goes_on: false }
 }
 

@@ -1,4 +1,4 @@
-//! One seed for all property tests of a process.
+//! One seed for all property tests of a process, and texts to draw.
 //!
 //! `PROPTEST_RNG_SEED` sets the seed and thereby the cases, `PROPTEST_CASES` their number. `PROPTEST_TIMES` multiplies
 //! the default numbers.
@@ -6,10 +6,16 @@
 use std::{
     env,
     io::{self, Write},
+    ops::Range,
     sync::LazyLock,
 };
 
-use proptest::test_runner::{Config, RngSeed};
+use proptest::{
+    collection::vec,
+    sample::select,
+    strategy::Strategy,
+    test_runner::{Config, RngSeed},
+};
 
 const SEED: &str = "PROPTEST_RNG_SEED";
 const CASES: &str = "PROPTEST_CASES";
@@ -51,6 +57,16 @@ pub fn cases(cases: u32) -> Config {
         failure_persistence: None,
         ..Config::default()
     }
+}
+
+/// Draws one of these words; a bar separates two.
+pub fn one_of(words: &'static str) -> impl Strategy<Value = String> {
+    select(words.split('|').collect::<Vec<_>>()).prop_map(str::to_owned)
+}
+
+/// Draws a number of these parts, side by side; a bar separates two.
+pub fn concatenated(parts: &'static str, number: Range<usize>) -> impl Strategy<Value = String> {
+    vec(one_of(parts), number).prop_map(|drawn| drawn.concat())
 }
 
 #[cfg(test)]
