@@ -26,6 +26,9 @@ mod page;
 mod site;
 #[path = "http/texts.rs"]
 mod texts;
+#[allow(dead_code, reason = "the tests use more of it")]
+#[path = "../tests/integration/util/webdriver.rs"]
+mod webdriver;
 #[path = "web/words.rs"]
 mod words;
 

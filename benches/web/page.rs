@@ -2,14 +2,9 @@
 
 use std::time::Duration;
 
-use fantoccini::{
-    Locator,
-    actions::{InputSource, KeyAction, KeyActions},
-    key::Key,
-};
 use serde::Deserialize;
 
-use crate::{browser::Browser, site::Site};
+use crate::{browser::Browser, site::Site, webdriver::Key};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -126,10 +121,10 @@ impl Page {
         let client = &browser.client;
         client.goto(&format!("http://{}/session/start?to=/", site.server.address)).await.unwrap();
         for (field, text) in [("login", &site.login), ("password", &site.password)] {
-            client.find(Locator::Id(field)).await.unwrap().send_keys(text).await.unwrap();
+            client.find(&format!("#{field}")).await.unwrap().send_keys(text).await.unwrap();
         }
-        client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
-        client.wait().at_most(TIMEOUT).for_element(Locator::Css(BOX)).await.unwrap();
+        client.find("button[type=submit]").await.unwrap().click().await.unwrap();
+        client.find(BOX).await.unwrap();
         let page = Self { browser };
         page.until("return document.querySelector('main[aria-busy]') ? null : true").await;
         page
@@ -167,11 +162,7 @@ impl Page {
     }
 
     async fn press(&self, keys: &[char]) {
-        let mut actions = KeyActions::new("keyboard".to_owned());
-        for value in keys.iter().copied() {
-            actions = actions.then(KeyAction::Down { value }).then(KeyAction::Up { value });
-        }
-        self.browser.client.perform_actions(actions).await.unwrap();
+        self.browser.client.press(keys.iter().copied()).await.unwrap();
     }
 
     async fn until(&self, script: &str) -> serde_json::Value {

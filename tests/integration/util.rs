@@ -53,6 +53,7 @@ pub(crate) mod systems;
 pub(crate) mod tasks;
 pub(crate) mod usable;
 pub(crate) mod web;
+pub(crate) mod webdriver;
 #[path = "../../connectors/tests/zoo/mod.rs"]
 pub(crate) mod zoo;
 

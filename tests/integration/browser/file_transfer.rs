@@ -7,7 +7,6 @@ use axum::{
     response::Html,
     routing::{get, post},
 };
-use fantoccini::Locator;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -46,10 +45,10 @@ async fn browser_uploads_and_downloads_a_file() {
     let browser = Browser::start().await;
     let client = &browser.client;
     client.goto(&page).await.unwrap();
-    let input = client.find(Locator::Id("file")).await.unwrap();
+    let input = client.find("#file").await.unwrap();
     input.send_keys(file.to_str().unwrap()).await.unwrap();
     let said = eventually("the page's result", async || {
-        let said = client.find(Locator::Id("said")).await.unwrap().text().await.unwrap();
+        let said = client.find("#said").await.unwrap().text().await.unwrap();
         (!said.is_empty()).then_some(said)
     })
     .await;

@@ -1,7 +1,8 @@
-use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
-use crate::util::{app::TestApp, browser::Browser, eventually, items::item, login::LoginSetup};
+use crate::util::{
+    app::TestApp, browser::Browser, eventually, items::item, login::LoginSetup, webdriver::Client,
+};
 
 async fn at(client: &Client, start: &str) -> String {
     eventually(start, async || {
@@ -30,9 +31,9 @@ async fn person_signs_in_and_out_by_the_login_page() {
     let browser = Browser::start().await;
     let client = &browser.client;
     start(app, client, "/healthz%3Fq=harbour").await;
-    assert_eq!(client.title().await.unwrap(), "Sign in · trawl");
+    assert_eq!(browser.ask("return document.title").await, "Sign in · trawl");
     browser.fill_in_login("mei", "wrong").await;
-    let message = client.wait().for_element(Locator::Css("[role=alert]")).await.unwrap();
+    let message = client.find("[role=alert]").await.unwrap();
     assert!(message.text().await.unwrap().contains("do not belong together"));
     browser.fill_in_login("mei", "correct horse").await;
     assert_eq!(at(client, &format!("{}/healthz", app.base)).await, format!("{}/healthz?q=harbour", app.base));
@@ -45,8 +46,10 @@ async fn person_signs_in_and_out_by_the_login_page() {
     let read = client.execute("return document.cookie", Vec::new()).await.unwrap();
     assert_eq!(read, "", "a script reads a cookie");
     let held = client.get_named_cookie("trawl-session").await.unwrap();
-    assert_eq!((held.http_only(), held.path()), (Some(true), Some("/")));
-    assert_eq!(held.same_site(), Some(cookie::SameSite::Strict));
+    assert_eq!(
+        (&held["httpOnly"], &held["path"], &held["sameSite"]),
+        (&json!(true), &json!("/"), &json!("Strict"))
+    );
 
     // A fetch from another origin sends no session and reads no response.
     let elsewhere = TestApp::start().await;
@@ -80,7 +83,7 @@ async fn sign_in_moves_to_the_public_url() {
     // The test's own sign-in sets the same cookie.
     browser.hold(&session).await;
     let held = client.get_named_cookie("trawl-session").await.unwrap();
-    assert!(session.cookie.ends_with(held.value()), "{held}");
+    assert!(session.cookie.ends_with(held["value"].as_str().unwrap()), "{held}");
     assert_eq!(ask(client, "GET", "/session", true).await["body"]["data"]["signedIn"], true);
     browser.close().await;
 }

@@ -1,11 +1,10 @@
 //! Sign-in to the pages by a real `OpenID` provider.
 
-use fantoccini::{Client, Locator};
 use serde_json::{Value, json};
 
 use crate::util::{
     app::TestApp, browser::Browser, eventually, fake_issuer::FakeIssuer, internals::Issuer, issuer::people,
-    items::user, login::location, openid::Provider, program::own_address,
+    items::user, login::location, openid::Provider, program::own_address, webdriver::Client,
 };
 
 const NAME: &str = "Staff login";
@@ -70,14 +69,14 @@ async fn browser_returns_from_a_provider_signed_in() {
     client.goto(&format!("{}/healthz", app.base)).await.unwrap();
     let click = "const link = document.createElement('a'); link.href = arguments[0]; document.body.append(link); link.click();";
     client.execute(click, vec![json!(start_address(&app).await)]).await.unwrap();
-    let field = client.wait().for_element(Locator::Css("input[name=login]")).await.unwrap();
+    let field = client.find("input[name=login]").await.unwrap();
     assert!(client.current_url().await.unwrap().as_str().starts_with(&provider.issuer));
     field.send_keys("mei").await.unwrap();
-    client.find(Locator::Css("input[name=password]")).await.unwrap().send_keys("any").await.unwrap();
-    client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
-    let consent = client.wait().for_element(Locator::Css("input[name=prompt][value=consent]")).await;
+    client.find("input[name=password]").await.unwrap().send_keys("any").await.unwrap();
+    client.find("button[type=submit]").await.unwrap().click().await.unwrap();
+    let consent = client.find("input[name=prompt][value=consent]").await;
     consent.unwrap();
-    client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
+    client.find("button[type=submit]").await.unwrap().click().await.unwrap();
     let page = format!("{}/healthz", app.base);
     eventually("the page", async || (client.current_url().await.unwrap().as_str() == page).then_some(()))
         .await;
@@ -104,7 +103,7 @@ async fn browser_returns_from_another_site_signed_in() {
     let browser = Browser::start().await;
     let client = &browser.client;
     client.goto(&format!("{}/session/start?to=/healthz&issuer={id}", app.base)).await.unwrap();
-    let back = client.wait().for_element(Locator::Id("back")).await.unwrap();
+    let back = client.find("#back").await.unwrap();
     assert!(client.current_url().await.unwrap().as_str().starts_with(&elsewhere));
     back.click().await.unwrap();
     let page = format!("{}/healthz", app.base);

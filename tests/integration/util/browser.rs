@@ -6,14 +6,13 @@ use std::{
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
     sync::{LazyLock, Mutex, PoisonError},
+    time::Duration,
 };
 
-use fantoccini::{Client, ClientBuilder, wd::WindowHandle};
 use serde_json::{Value, json};
-use tokio::{runtime::Runtime, sync::OnceCell};
 use tungstenite::{Message, WebSocket, stream::MaybeTlsStream};
 
-use super::devtools::TakeLog;
+use super::webdriver::Client;
 
 /// No display, no sandbox (tests may run as root), no network traffic of its own.
 const ARGUMENTS: [&str; 8] = [
@@ -27,6 +26,9 @@ const ARGUMENTS: [&str; 8] = [
     "--disable-sync",
 ];
 
+/// Limit of the wait for an element.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
 const STARTED: &str = "was started successfully on port ";
 
 /// A driver fails when the IPv6 port of its free IPv4 port is taken.
@@ -36,10 +38,9 @@ const MAX_STARTS: usize = 10;
 const RUN_DRIVER: &str = "profiles=$(mktemp -d) && export TMPDIR=$profiles; setsid chromedriver --port=0 & driver=$!; \
     cat; env kill -KILL -- -$driver; rm -rf $profiles";
 
-/// Outlives the tests, each of which has a runtime of its own.
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
-});
+/// The driver of all browsers.
+static DRIVER: LazyLock<Driver> =
+    LazyLock::new(|| (0..MAX_STARTS).find_map(|_| start_driver()).expect("chromedriver says its port"));
 
 /// Browsers that no test uses.
 static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
@@ -62,13 +63,6 @@ pub(crate) struct Browser {
     pub(crate) client: Client,
     chromium: Chromium,
     context: Value,
-}
-
-/// The driver of all browsers.
-async fn driver() -> &'static Driver {
-    static DRIVER: OnceCell<Driver> = OnceCell::const_new();
-    let start = async || (0..MAX_STARTS).find_map(|_| start_driver()).expect("chromedriver says its port");
-    DRIVER.get_or_init(start).await
 }
 
 /// Starts a driver, or returns none if it failed.
@@ -95,25 +89,23 @@ impl Chromium {
         let capabilities = json!({
             "goog:chromeOptions": { "args": ARGUMENTS },
             "goog:loggingPrefs": { "browser": "ALL" },
+            "timeouts": { "implicit": TIMEOUT.as_millis() },
         });
-        let mut builder = ClientBuilder::new(hyper_util::client::legacy::connect::HttpConnector::new());
-        builder.capabilities(capabilities.as_object().unwrap().clone());
-        let client = builder.connect(&driver().await.address).await.unwrap();
-        let address = &client.capabilities().unwrap()["goog:chromeOptions"]["debuggerAddress"];
-        let version = format!("http://{}/json/version", address.as_str().unwrap());
+        let (client, capabilities) = Client::start(&DRIVER.address, capabilities).await.unwrap();
+        let address = capabilities["goog:chromeOptions"]["debuggerAddress"].as_str().unwrap();
+        let version = format!("http://{address}/json/version");
         let version: Value = reqwest::get(version).await.unwrap().json().await.unwrap();
         let (devtools, _) = tungstenite::connect(version["webSocketDebuggerUrl"].as_str().unwrap()).unwrap();
         Self { client, devtools: Mutex::new(devtools) }
     }
 
     /// Opens a window, in a context or in none of them.
-    fn open_window(&self, context: Option<&Value>) -> WindowHandle {
+    fn open_window(&self, context: Option<&Value>) -> String {
         let mut target = json!({ "url": "about:blank" });
         if let Some(context) = context {
             target["browserContextId"] = context.clone();
         }
-        let id = self.tell("Target.createTarget", &target)["targetId"].clone();
-        WindowHandle::try_from(id.as_str().unwrap().to_owned()).unwrap()
+        self.tell("Target.createTarget", &target)["targetId"].as_str().unwrap().to_owned()
     }
 
     /// Answers a command to the browser, which takes milliseconds.
@@ -131,6 +123,13 @@ impl Chromium {
     }
 }
 
+impl Drop for Chromium {
+    fn drop(&mut self) {
+        let devtools = self.devtools.get_mut().unwrap_or_else(PoisonError::into_inner);
+        _ = devtools.send(Message::text(r#"{ "id": 0, "method": "Browser.close" }"#));
+    }
+}
+
 impl Browser {
     pub(crate) async fn start() -> Self {
         Self::start_in("en-US").await
@@ -140,7 +139,7 @@ impl Browser {
         let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let chromium = match idle {
             Some(chromium) => chromium,
-            None => RUNTIME.spawn(Chromium::start()).await.unwrap(),
+            None => Chromium::start().await,
         };
         let context = chromium.tell("Target.createBrowserContext", &json!({}))["browserContextId"].clone();
         let client = chromium.client.clone();
@@ -153,17 +152,16 @@ impl Browser {
     }
 
     /// Opens another window in the context.
-    pub(crate) fn open_window(&self) -> WindowHandle {
+    pub(crate) fn open_window(&self) -> String {
         self.chromium.open_window(Some(&self.context))
     }
 
     /// Ends the context; the next test has another. A test that failed does not get here, and its browser is not used again.
     pub(crate) async fn close(self) {
-        let Self { client, chromium, context } = self;
-        let window = chromium.open_window(None);
-        client.switch_to_window(window).await.unwrap();
-        chromium.tell("Target.disposeBrowserContext", &json!({ "browserContextId": context }));
-        client.issue_cmd(TakeLog).await.unwrap();
-        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(chromium);
+        let window = self.chromium.open_window(None);
+        self.client.switch_to_window(window).await.unwrap();
+        self.chromium.tell("Target.disposeBrowserContext", &json!({ "browserContextId": self.context }));
+        self.take_log().await;
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).push(self.chromium);
     }
 }

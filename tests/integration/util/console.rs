@@ -33,8 +33,10 @@ impl Page {
     }
 
     pub(crate) async fn choose(&self, name: &str, value: &str) {
-        let field = self.find(&format!("[name=\"{name}\"]")).await;
-        field.select_by_value(value).await.unwrap();
+        let field = format!("[name=\"{name}\"]");
+        self.find(&field).await;
+        let option = self.browser.client.find(&format!("{field} option[value='{value}']")).await.unwrap();
+        option.click().await.unwrap();
     }
 
     pub(crate) async fn submit(&self) {

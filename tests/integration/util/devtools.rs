@@ -1,38 +1,8 @@
 //! Chromium's protocol, for emulation beyond `WebDriver`.
 
-use fantoccini::{Locator, wd::WebDriverCompatibleCommand};
-use reqwest::Method;
 use serde_json::{Value, json};
-use url::{ParseError, Url};
 
 use super::browser::Browser;
-
-#[derive(Debug)]
-struct Command(Value);
-
-impl WebDriverCompatibleCommand for Command {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
-    }
-
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(self.0.to_string()))
-    }
-}
-
-/// Reads and clears the browser's log; not a standard command.
-#[derive(Debug)]
-pub(crate) struct TakeLog;
-
-impl WebDriverCompatibleCommand for TakeLog {
-    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
-        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
-    }
-
-    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
-        (Method::POST, Some(json!({"type": "browser"}).to_string()))
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
@@ -50,16 +20,21 @@ const AT_REST: &str = include_str!("scripts/at_rest.js");
 impl Browser {
     /// Waits until the element rests outside the sticky header.
     pub(crate) async fn click(&self, selector: &str) {
-        let found = self.client.find(Locator::Css(selector)).await;
+        let found = self.client.find(selector).await;
         let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
-        let argument = serde_json::to_value(&element).unwrap();
-        self.client.execute_async(AT_REST, vec![argument]).await.unwrap();
+        self.client.execute_async(AT_REST, vec![element.reference.clone()]).await.unwrap();
         element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
     }
 
     pub(crate) async fn tell(&self, command: &str, parameters: Value) -> Value {
-        let body = Command(json!({ "cmd": command, "params": parameters }));
-        self.client.issue_cmd(body).await.unwrap_or_else(|error| panic!("{command}: {error}"))
+        let body = json!({ "cmd": command, "params": parameters });
+        let answer = self.client.post("/goog/cdp/execute", body).await;
+        answer.unwrap_or_else(|error| panic!("{command}: {error}"))
+    }
+
+    /// Reads and clears the browser's log; not a standard command.
+    pub(crate) async fn take_log(&self) -> Value {
+        self.client.post("/se/log", json!({ "type": "browser" })).await.unwrap()
     }
 
     /// Sets the language from the next page on, others at once; turns animations off.

@@ -1,9 +1,7 @@
 //! A browser session of the pages.
 
-use cookie::SameSite;
-use fantoccini::{Locator, cookies::Cookie};
 use reqwest::{Method, RequestBuilder};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{
     answer::Answer,
@@ -118,21 +116,20 @@ impl WebSession {
 }
 
 impl Browser {
-    /// The browser must be at a page of the server.
     pub(crate) async fn hold(&self, session: &WebSession) {
-        self.client.goto(&format!("{}/healthz", session.base)).await.unwrap();
         let (name, value) = session.cookie.split_once('=').unwrap();
-        let cookie = Cookie::build((name.to_owned(), value.to_owned())).domain("127.0.0.1").path("/");
-        let cookie = cookie.http_only(true).same_site(SameSite::Strict);
-        self.client.add_cookie(cookie.build()).await.unwrap();
+        let cookie = json!({
+            "url": session.base, "name": name, "value": value, "path": "/", "httpOnly": true, "sameSite": "Strict",
+        });
+        assert_eq!(self.tell("Network.setCookie", cookie).await["success"], true);
     }
 
     pub(crate) async fn fill_in_login(&self, login: &str, password: &str) {
         for (field, text) in [("login", login), ("password", password)] {
-            let field = self.client.find(Locator::Id(field)).await.unwrap();
+            let field = self.client.find(&format!("#{field}")).await.unwrap();
             field.clear().await.unwrap();
             field.send_keys(text).await.unwrap();
         }
-        self.client.find(Locator::Css("button[type=submit]")).await.unwrap().click().await.unwrap();
+        self.client.find("button[type=submit]").await.unwrap().click().await.unwrap();
     }
 }

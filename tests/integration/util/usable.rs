@@ -1,14 +1,10 @@
 //! Accessibility of a page.
 
-use std::{fs, path::Path};
+use std::{fs, iter, path::Path};
 
-use fantoccini::{
-    actions::{InputSource, KeyAction, KeyActions},
-    key::Key,
-};
 use serde_json::Value;
 
-use super::browser::Browser;
+use super::{browser::Browser, webdriver::Key};
 
 const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/axe/node_modules/axe-core/axe.min.js");
 
@@ -51,21 +47,14 @@ impl Browser {
         assert!(stops <= MAX_STOPS, "{stops} stops exceed the limit");
         let mut missed = Vec::new();
         for _ in 0..ROUNDS {
-            self.press_tab(stops + STOPS_OUTSIDE).await;
+            let tabs = iter::repeat_n(Key::Tab.into(), stops + STOPS_OUTSIDE);
+            self.client.press(tabs).await.unwrap();
             missed = texts(&self.ask("return window.__reached()").await);
             if missed.is_empty() {
                 break;
             }
         }
         missed
-    }
-
-    async fn press_tab(&self, times: usize) {
-        let value = char::from(Key::Tab);
-        let keys = (0..times).fold(KeyActions::new("keyboard".to_owned()), |keys, _| {
-            keys.then(KeyAction::Down { value }).then(KeyAction::Up { value })
-        });
-        self.client.perform_actions(keys).await.unwrap();
     }
 }
 

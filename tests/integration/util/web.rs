@@ -5,15 +5,15 @@ use std::{
 };
 
 use base64::{Engine, prelude::BASE64_STANDARD};
-use fantoccini::{
-    Locator,
-    actions::{InputSource, KeyAction, KeyActions},
-    elements::Element,
-    key::Key,
-};
 use serde_json::{Value, json};
 
-use super::{TIMEOUT, app::TestApp, browser::Browser, devtools::TakeLog, session::WebSession};
+use super::{
+    TIMEOUT,
+    app::TestApp,
+    browser::Browser,
+    session::WebSession,
+    webdriver::{Element, Key},
+};
 
 const PAGE: &str = include_str!("scripts/page.js");
 /// After some frames nothing is pending.
@@ -104,7 +104,7 @@ impl Page {
 
     pub(crate) async fn find(&self, selector: &str) -> Element {
         self.wait_until(&format!("document.querySelector({})?.checkVisibility()", json!(selector))).await;
-        self.browser.client.find(Locator::Css(selector)).await.unwrap()
+        self.browser.client.find(selector).await.unwrap()
     }
 
     pub(crate) async fn click(&self, selector: &str) {
@@ -113,14 +113,11 @@ impl Page {
     }
 
     pub(crate) async fn press(&self, text: &str) {
-        let keys = text.chars().fold(KeyActions::new("keyboard".to_owned()), |keys, value| {
-            keys.then(KeyAction::Down { value }).then(KeyAction::Up { value })
-        });
-        self.browser.client.perform_actions(keys).await.unwrap();
+        self.browser.client.press(text.chars()).await.unwrap();
     }
 
     pub(crate) async fn press_key(&self, key: Key) {
-        self.press(&char::from(key).to_string()).await;
+        self.browser.client.press([key.into()]).await.unwrap();
     }
 
     pub(crate) async fn address(&self) -> String {
@@ -158,7 +155,7 @@ impl Page {
 
     /// Except failed requests.
     pub(crate) async fn console_errors(&self) -> Vec<String> {
-        let log = self.browser.client.issue_cmd(TakeLog).await.unwrap();
+        let log = self.browser.take_log().await;
         let entries = log.as_array().unwrap().iter();
         let texts = entries.map(|entry| entry["message"].as_str().unwrap().to_owned());
         texts.filter(|text| !text.contains("Failed to load resource")).collect()

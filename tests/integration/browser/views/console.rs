@@ -1,4 +1,3 @@
-use fantoccini::Locator;
 use serde_json::json;
 
 use super::Judge;
@@ -248,7 +247,7 @@ async fn click(stage: &Stage, selector: &str) {
 }
 
 async fn fill_in(stage: &Stage, name: &str, text: &str) {
-    let field = stage.browser.client.find(Locator::Css(&format!("[name='{name}']"))).await.unwrap();
+    let field = stage.browser.client.find(&format!("[name='{name}']")).await.unwrap();
     field.clear().await.unwrap();
     field.send_keys(text).await.unwrap();
 }

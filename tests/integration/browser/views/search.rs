@@ -1,4 +1,3 @@
-use fantoccini::{Locator, key::Key};
 use serde_json::Value;
 
 use super::Judge;
@@ -6,6 +5,7 @@ use crate::util::{
     external::Reply,
     items::many,
     stage::{PERSON, Stage, TENANT, seen},
+    webdriver::Key,
 };
 
 const BOX: &str = "#box";
@@ -110,6 +110,6 @@ async fn in_the_way(stage: &Stage, judge: &mut impl Judge) {
 }
 
 async fn type_more(stage: &Stage, text: &str) {
-    let input = stage.browser.client.find(Locator::Css(BOX)).await.unwrap();
+    let input = stage.browser.client.find(BOX).await.unwrap();
     input.send_keys(&format!("{}{text}", char::from(Key::End))).await.unwrap();
 }

@@ -1,9 +1,8 @@
 //! Contents and the import of files in the console.
 
-use fantoccini::key::Key;
 use serde_json::{Value, json};
 
-use crate::util::{console::Operated, external::with, items::item, web::Page};
+use crate::util::{console::Operated, external::with, items::item, web::Page, webdriver::Key};
 
 /// Drops a file on an element.
 const DROP: &str = "

@@ -1,12 +1,10 @@
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::{
-    util::console::Operated,
-    util::{
-        external::{ExternalSystem, with},
-        web::Page,
-    },
+use crate::util::{
+    console::Operated,
+    external::{ExternalSystem, with},
+    web::Page,
+    webdriver::Key,
 };
 
 async fn with_sources() -> (Operated, ExternalSystem) {
@@ -257,9 +255,9 @@ async fn draft_belongs_to_one_tenant_and_session() {
     page.submit().await;
     page.find("[name='auth.type']").await;
     page.go("/console?view=add-source&tenant=beta").await;
-    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap().unwrap(), "");
+    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap(), "");
     page.go("/console?view=add-source").await;
-    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap().unwrap(), "Half");
+    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap(), "Half");
     page.click_text("Sign out").await;
     page.wait_for_text("Sign in as an operator").await;
     assert_eq!(page.run("return sessionStorage.length", &[]).await, 0);
@@ -277,7 +275,7 @@ async fn draft_belongs_to_one_person() {
     page.find("[name='auth.type']").await;
     page.browser.hold(&tom).await;
     page.go("/console?view=add-source").await;
-    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap().unwrap(), "");
+    assert_eq!(page.find("[name=name]").await.prop("value").await.unwrap(), "");
     assert_eq!(page.run("return sessionStorage.length", &[]).await, 1);
     page.close().await;
 }
@@ -291,7 +289,7 @@ async fn enterprise_code_is_typed_beyond_the_list_limit() {
     page.run_on_load(few).await;
     page.go("/console?view=sources").await;
     let field = page.find("input#acting-on").await;
-    assert_eq!(field.prop("value").await.unwrap().unwrap(), "acme");
+    assert_eq!(field.prop("value").await.unwrap(), "acme");
     field.clear().await.unwrap();
     field.send_keys("beta").await.unwrap();
     page.press_key(Key::Enter).await;

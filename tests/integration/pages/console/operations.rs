@@ -1,14 +1,12 @@
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::{
-    util::console::Operated,
-    util::{
-        external::{ExternalSystem, Reply},
-        items::many,
-        session::WebSession,
-        web::Page,
-    },
+use crate::util::{
+    console::Operated,
+    external::{ExternalSystem, Reply},
+    items::many,
+    session::WebSession,
+    web::Page,
+    webdriver::Key,
 };
 
 async fn codes(mei: &WebSession) -> Vec<String> {

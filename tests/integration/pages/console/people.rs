@@ -1,9 +1,8 @@
 //! People and their sessions in the console.
 
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::util::{console::Operated, external::with, items::user, web::Page};
+use crate::util::{console::Operated, external::with, items::user, web::Page, webdriver::Key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn person_is_found_by_keyboard_and_signed_out_everywhere() {

@@ -1,6 +1,5 @@
 use std::time::Duration;
 
-use fantoccini::{Locator, key::Key};
 use serde_json::json;
 
 use crate::util::{
@@ -10,6 +9,7 @@ use crate::util::{
     internals::now_millis,
     items::{NEW_YEAR, many},
     web::Page,
+    webdriver::Key,
 };
 
 fn set_clock(app: &TestApp) {
@@ -149,7 +149,7 @@ async fn session_end_keeps_the_draft() {
     })
     .await;
     client.switch_to_window(opened).await.unwrap();
-    client.wait().for_element(Locator::Id("password")).await.unwrap();
+    client.find("#password").await.unwrap();
     page.browser.fill_in_login("mei", "correct horse").await;
     page.wait_for_text("You are signed in").await;
     client.close_window().await.unwrap();

@@ -1,12 +1,12 @@
 //! Addresses that a person writes or shares.
 
-use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::util::{
     items::{item, todo},
     search_page::{SearchPage, with_articles},
     web::Page,
+    webdriver::Key,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

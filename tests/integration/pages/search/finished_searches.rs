@@ -6,6 +6,7 @@ use crate::util::{
     items::{item, user},
     search_page::SearchPage,
     web::Page,
+    webdriver::Key,
 };
 
 /// Keeps the reports that the page sends; answered words rest no time.
@@ -49,7 +50,7 @@ async fn finished_searches_are_reported_once_and_typed_through_ones_never() {
     page.click(".row a.open").await;
     page.wait_until("reports.length === 1").await;
     page.wait_until("document.querySelector('.look:not([aria-busy]) h2')").await;
-    page.press_key(fantoccini::key::Key::Escape).await;
+    page.press_key(Key::Escape).await;
     page.wait_until("document.querySelector('.look').hidden").await;
     let opened = json!({"keyword": "harbour", "found": true, "opened": {"module": "article", "id": "a"}});
     assert_eq!(reports(&page).await, json!([opened]));
@@ -57,7 +58,7 @@ async fn finished_searches_are_reported_once_and_typed_through_ones_never() {
     // Entered words without results are reported when others replace them.
     page.run("document.querySelector('#box').select()", &[]).await;
     page.press("zzzz").await;
-    page.press_key(fantoccini::key::Key::Enter).await;
+    page.press_key(Key::Enter).await;
     page.wait_for_text("Nothing found").await;
     page.run("document.querySelector('#box').select()", &[]).await;
     page.press("quay").await;
@@ -85,7 +86,7 @@ async fn finished_searches_are_reported_once_and_typed_through_ones_never() {
 async fn page_reports_nothing_unless_the_tenant_agreed() {
     let (_all, page) = with_insights(false).await;
     page.press("harbour").await;
-    page.press_key(fantoccini::key::Key::Enter).await;
+    page.press_key(Key::Enter).await;
     page.wait_until("document.querySelector('.row a.open')").await;
     page.click(".row a.open").await;
     page.wait_until("document.querySelector('.look:not([aria-busy]) h2')").await;

@@ -2,16 +2,14 @@
 
 use std::collections::HashSet;
 
-use fantoccini::{Locator, key::Key};
 use serde_json::json;
 
-use crate::{
-    util::search_page::SearchPage,
-    util::{
-        external::{ExternalSystem, Reply},
-        items::{NEW_YEAR, item, many},
-        web::Page,
-    },
+use crate::util::{
+    external::{ExternalSystem, Reply},
+    items::{NEW_YEAR, item, many},
+    search_page::SearchPage,
+    web::Page,
+    webdriver::Key,
 };
 
 fn named(prefix: &str, count: usize, ties: usize) -> Vec<serde_json::Value> {
@@ -191,8 +189,7 @@ async fn filters_narrow_the_list() {
     assert_eq!(page.texts(".list h3").await, ["harbour three", "harbour two"]);
     page.click(".fields .link").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 4").await;
-    let source = page.browser.client.find(Locator::Css("[name=source]")).await.unwrap();
-    source.select_by_label("System x").await.unwrap();
+    page.choose("source", "x").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
     assert_eq!(page.texts(".list h3").await, ["harbour four"]);
     assert_eq!(page.address().await, "/?q=harbour&module=both&source=x");

@@ -1,13 +1,12 @@
 //! The page while its server is away.
 
-use fantoccini::key::Key;
-
 use crate::util::{
     gate::Gate,
     items::{item, many, todo},
     relay::Relay,
     search_page::{SearchPage, with_articles},
     web::Page,
+    webdriver::Key,
 };
 
 /// A page whose connections can be cut.

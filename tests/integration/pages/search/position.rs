@@ -1,12 +1,12 @@
 //! The position within results, after reload, Back and Forward.
 
-use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::util::{
     items::item,
     search_page::{LIST_ANSWERS, SearchPage},
     web::Page,
+    webdriver::Key,
 };
 
 /// The position that reload, Back or Forward finds in the entry of the history.

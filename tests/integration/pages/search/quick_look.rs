@@ -1,12 +1,12 @@
 //! An item beside the list: by mouse, keyboard and address, on desktops and phones.
 
-use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::util::{
     items::{NEW_YEAR, item, user},
     search_page::SearchPage,
     web::Page,
+    webdriver::Key,
 };
 
 const SHOWN: &str = "document.querySelector('.look:not([hidden], [aria-busy])')";

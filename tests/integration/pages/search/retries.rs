@@ -1,10 +1,10 @@
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::{
-    util::search_page::SearchPage,
-    util::search_page::{LIST_ANSWERS, with_articles, with_beta_away},
-    util::{external::Reply, web::Page},
+use crate::util::{
+    external::Reply,
+    search_page::{LIST_ANSWERS, SearchPage, with_articles, with_beta_away},
+    web::Page,
+    webdriver::Key,
 };
 
 const FOCUSED: &str = "return document.activeElement.id || document.activeElement.textContent";

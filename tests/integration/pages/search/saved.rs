@@ -1,12 +1,12 @@
 //! Searches that a person keeps under a name.
 
-use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::util::{
     items::{NEW_YEAR, item, user},
     search_page::{SearchPage, with_articles},
     web::Page,
+    webdriver::Key,
 };
 
 const KEY: &str = "trawl.saved.[\"acme\",\"mei\"]";

@@ -1,12 +1,10 @@
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::{
-    util::search_page::SearchPage,
-    util::{
-        items::{item, user},
-        web::Page,
-    },
+use crate::util::{
+    items::{item, user},
+    search_page::SearchPage,
+    web::Page,
+    webdriver::Key,
 };
 
 const RECENT: &str =

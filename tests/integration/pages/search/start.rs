@@ -1,6 +1,5 @@
 //! The search page before a search.
 
-use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::util::{
@@ -8,6 +7,7 @@ use crate::util::{
     items::{item, todo},
     search_page::SearchPage,
     web::Page,
+    webdriver::Key,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

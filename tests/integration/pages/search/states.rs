@@ -1,16 +1,14 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::{
-    util::search_page::{SearchPage, with_articles},
-    util::{
-        app::{TestApp, disable_suspension},
-        external::{ExternalSystem, Reply, with},
-        items::{NEW_YEAR, item, many},
-        web::Page,
-    },
+use crate::util::{
+    app::{TestApp, disable_suspension},
+    external::{ExternalSystem, Reply, with},
+    items::{NEW_YEAR, item, many},
+    search_page::{SearchPage, with_articles},
+    web::Page,
+    webdriver::Key,
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -195,7 +193,7 @@ async fn sign_in_asks_for_the_enterprise() {
         ("failed", "Signing in failed"),
         ("anything", "Signing in failed"),
     ] {
-        page.browser.client.delete_all_cookies().await.unwrap();
+        page.tell("Network.clearBrowserCookies", json!({})).await;
         page.go(&format!("/?signin={failure}")).await;
         page.wait_for_text(said).await;
     }

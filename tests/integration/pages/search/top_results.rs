@@ -1,6 +1,5 @@
 //! The best results of all modules, above their sections.
 
-use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::util::{
@@ -10,6 +9,7 @@ use crate::util::{
     items::{NEW_YEAR, item, many},
     search_page::SearchPage,
     web::Page,
+    webdriver::Key,
 };
 
 const NAMES: &str = "return [...document.querySelectorAll('.top .row')].map((row) => \

@@ -1,4 +1,3 @@
-use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -6,6 +5,7 @@ use crate::util::{
     items::{NEW_YEAR, item, many},
     search_page::SearchPage,
     web::Page,
+    webdriver::Key,
 };
 
 /// Requests for the page, its assets and its first answers.
