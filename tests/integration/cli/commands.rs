@@ -5,14 +5,11 @@ use std::{fs, process::Output};
 use crate::util::{
     database::write,
     items::{NEW_YEAR, item},
-    paging::walk_by_cursor,
     postgres::open_store,
     program::{Server, create_application, run, text, trawl, trawl_over},
     raw::Connection,
 };
 use serde_json::json;
-
-const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
 
 #[track_caller]
 fn ended_with(output: &Output, code: i32, said: &str) {
@@ -321,44 +318,4 @@ async fn sigterm_completes_the_write_in_flight() {
 
     let server = Server::start(directory.path()).await;
     assert_eq!(server.caller(&application).await.find("article", "harbour").await, ["1"]);
-}
-
-#[tokio::test]
-async fn sigterm_under_write_load_loses_no_acknowledged_write() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut server = Server::start(directory.path()).await;
-    let application = create_application(directory.path(), "acme").await;
-    let caller = server.caller(&application).await;
-    let writers = (0..6).map(|writer| {
-        let caller = caller.clone();
-        tokio::spawn(async move {
-            let mut acknowledged: Vec<String> = Vec::new();
-            for number in 0.. {
-                let id = format!("{writer}-{number}");
-                let request = caller.request(reqwest::Method::PUT, "/v1/contents/article");
-                match request.json(&json!([item(&id, "harbour", NEW_YEAR)])).send().await {
-                    Ok(response) if response.status() == 200 => acknowledged.push(id),
-                    _ => return acknowledged,
-                }
-            }
-            acknowledged
-        })
-    });
-    let writers: Vec<_> = writers.collect();
-    crate::util::eventually("some writes", async || {
-        (server.readyz().await?.body["storePosition"].as_i64()? > 30).then_some(())
-    })
-    .await;
-    server.terminate();
-    assert_eq!(server.wait_for_end().await.code(), Some(0), "{}", server.log());
-    let mut acknowledged = Vec::new();
-    for writer in writers {
-        acknowledged.extend(writer.await.unwrap());
-    }
-    assert!(acknowledged.len() >= 24, "only {} were acknowledged", acknowledged.len());
-
-    let server = Server::start(directory.path()).await;
-    let walk = walk_by_cursor(&server.caller(&application).await, &ARTICLES, 1_000).await;
-    let lost: Vec<&String> = acknowledged.iter().filter(|id| !walk.ids.contains(id)).collect();
-    assert!(lost.is_empty(), "{lost:?}");
 }

@@ -1,78 +1,17 @@
-//! Kills during writes, rebuilds and imports.
+//! Kills during rebuilds and imports, and an index that is missing or damaged at the start.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
 
 use crate::util::{
-    caller::Caller,
     eventually,
     items::{NEW_YEAR, item, lines, many},
-    paging::{Walk, ids_of, walk_by_cursor},
+    paging::{ids_of, walk_by_cursor},
     program::{Server, create_application, create_operator, own_address, text, trawl, trawl_over},
 };
 
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
-
-const BATCH: usize = 7;
-
-async fn writes_until_killed(caller: Caller, name: String) -> Vec<String> {
-    let mut acknowledged = Vec::new();
-    for number in 0.. {
-        let batch = format!("{name}-{number:04}");
-        let items: Vec<Value> =
-            (0..BATCH).map(|place| item(&format!("{batch}.{place}"), "harbour", NEW_YEAR)).collect();
-        let request = caller.request(reqwest::Method::PUT, "/v1/contents/article").json(&items);
-        match request.send().await {
-            Ok(response) if response.status() == 200 => acknowledged.push(batch),
-            _ => break,
-        }
-    }
-    acknowledged
-}
-
-fn batches_of(walk: &Walk) -> BTreeMap<&str, usize> {
-    let mut batches = BTreeMap::new();
-    for id in &walk.ids {
-        *batches.entry(id.split_once('.').unwrap().0).or_default() += 1;
-    }
-    walk.assert_met(walk.ids.iter().cloned());
-    batches
-}
-
-#[tokio::test]
-async fn kill_9_under_writes_keeps_acknowledged_batches_whole() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut server = Server::start(directory.path()).await;
-    let application = create_application(directory.path(), "acme").await;
-    let mut acknowledged: Vec<String> = Vec::new();
-    let mut position = 0;
-    for round in 0..6_i64 {
-        let caller = server.caller(&application).await;
-        let writers: Vec<_> = (0..4)
-            .map(|writer| tokio::spawn(writes_until_killed(caller.clone(), format!("{round}-{writer}"))))
-            .collect();
-        let until = position + 40 + 97 * round;
-        position = eventually("some writes", async || {
-            server.readyz().await?.body["storePosition"].as_i64().filter(|position| *position > until)
-        })
-        .await;
-        server.kill();
-        for writer in writers {
-            acknowledged.extend(writer.await.unwrap());
-        }
-
-        server = Server::start(directory.path()).await;
-        let caller = server.caller(&application).await;
-        let walk = walk_by_cursor(&caller, &ARTICLES, 1_000).await;
-        let found = batches_of(&walk);
-        assert!(found.values().all(|count| *count == BATCH), "a batch is there in part: {found:?}");
-        let lost: Vec<&String> =
-            acknowledged.iter().filter(|batch| !found.contains_key(batch.as_str())).collect();
-        assert!(lost.is_empty(), "acknowledged and lost: {lost:?}");
-    }
-    assert!(acknowledged.len() > 100, "{}", acknowledged.len());
-}
 
 #[tokio::test]
 async fn kill_9_during_a_requested_rebuild_resumes_it() {
@@ -201,15 +140,6 @@ async fn all_there(server: &Server, application: &Value, expected: &[String]) {
     caller.put("/v1/contents/news", &json!([item("new", "harbour", 1)])).await.ok();
     server.wait_for_index().await;
     assert_eq!(caller.find("news", "harbour").await, ["new"]);
-}
-
-#[tokio::test]
-async fn index_is_rebuilt_on_request() {
-    let directory = tempfile::tempdir().unwrap();
-    let (application, expected) = filled(directory.path()).await;
-    let server = Server::start_at(directory.path(), "127.0.0.1:0", &["--rebuild-index"]).await;
-    assert!(server.log().contains("starting to rebuild the full-text index"), "{}", server.log());
-    all_there(&server, &application, &expected).await;
 }
 
 #[tokio::test]
