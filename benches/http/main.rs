@@ -1,6 +1,6 @@
 //! Load over HTTP, beside the least that the same work can cost. See `benches/README.md`.
 //!
-//! `cargo bench --bench http [-- quick] [-- large] [-- pages|clients|footprint|freshness|import|replicas …]`
+//! `cargo bench --bench http [-- quick] [-- pages|clients|footprint|freshness|import|replicas …]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -53,19 +53,13 @@ const QUICK: Scale = Scale {
     import: 20_000,
 };
 
-/// Documents of the large index, if `large` is given.
-const LARGE: usize = 10_000_000;
-
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     if peers::run_if_asked(&arguments) {
         return;
     }
     let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    let mut scale = if has("quick") { QUICK } else { FULL };
-    if has("large") {
-        scale.documents[1] = LARGE;
-    }
+    let scale = if has("quick") { QUICK } else { FULL };
     let sections: [Section; 6] = [
         ("pages", pages::run),
         ("clients", pages::by_clients),

@@ -41,7 +41,7 @@ mod cli {
     mod commands;
     mod connector;
     mod demo;
-    pub(crate) mod demo_questions;
+    mod demo_questions;
     mod import;
     mod templates;
 }
@@ -169,7 +169,6 @@ mod pages {
     mod delivery;
     mod search {
         mod addresses;
-        mod demo_questions;
         mod finished_searches;
         mod hostile_content;
         mod list;

@@ -105,19 +105,6 @@ async fn invalid_enterprise_fields_are_refused_by_name() {
     }
 }
 
-#[tokio::test]
-async fn only_applications_with_the_scope_manage_tenants() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
-    for path in ["register", "delete?eCode=acme", "freeze?eCode=acme", "unfreeze?eCode=acme"] {
-        let path = format!("/v1/enterprises/{path}");
-        app.caller("nonsense").post_empty(&path).await.fails(401, "token");
-        acme.caller.post_empty(&path).await.fails(403, "tenants");
-        mei.post_empty(&path).await.fails(403, "application token");
-    }
-}
-
 /// Decisions 3.6.
 #[tokio::test]
 async fn domain_application_manages_its_own_set() {

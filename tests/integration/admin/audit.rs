@@ -228,7 +228,7 @@ async fn exported_table_is_quoted_and_runs_no_formula() {
 async fn entries_belong_to_a_tenant_and_outlive_it() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
-    let other = app.tenant("other").await;
+    app.tenant("other").await;
     let form = json!({"kind": "domain", "bound": ["other"]});
     let bound = operator.post("/admin/v1/applications", &form).await.ok().body["data"].clone();
     operator.post_empty("/v1/enterprises/delete?eCode=other").await.ok();
@@ -244,11 +244,6 @@ async fn entries_belong_to_a_tenant_and_outlive_it() {
     let all = operator.get(&format!("{PATH}?allTenants=true&action=delete")).await.ok();
     assert_eq!((all.items().len(), &all.items()[0]["tenant"]), (1, &json!("other")));
     assert_eq!(all.items()[0]["objectId"], "other");
-
-    let acme = app.tenant("acme").await;
-    acme.caller.get(PATH).await.fails(403, "admin");
-    app.caller("").get(PATH).await.fails(401, "token");
-    drop(other);
 }
 
 #[tokio::test]

@@ -162,8 +162,7 @@ async fn unreadable_file_keeps_its_good_rows_and_tells_why_it_ended() {
 
 #[tokio::test]
 async fn import_is_refused_where_other_operations_write() {
-    let app = TestApp::start_with(|config| config.limits.sync_body_bytes = 1_000).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.sync_body_bytes = 1_000).await;
     let operator = app.operator().await.caller.on("acme");
     import(&operator, "todo", "{}").await.fails(400, "moduleCode");
     import(&operator, "nothing", "{}").await.fails(404, "moduleCode");

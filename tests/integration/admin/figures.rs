@@ -15,8 +15,7 @@ const DAY: Duration = Duration::from_hours(24);
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 async fn start(system: &ExternalSystem) -> (TestApp, Application, Caller) {
-    let app = TestApp::start_with(disable_suspension).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(disable_suspension).await;
     app.register_source(&acme, system.registration("x"), "all", &["x"]).await;
     let operator = app.operator().await.caller.on("acme");
     (app, acme, operator)
@@ -90,7 +89,7 @@ async fn figures_of_an_hour_add_up_over_rounds_and_restarts() {
     assert_eq!(search(&acme).await, 200);
     // Shutdown stores what no round has.
     let app = app.restart().await;
-    let operator = Caller { base: app.base.clone(), http: app.http.clone(), ..operator };
+    let operator = operator.at(&app.base);
     let found = figures(&operator, "to=1704067200001").await;
     assert_eq!(counts(&found, "sources", "x"), [json!([NEW_YEAR, 3, 0, 0])]);
 }

@@ -3,13 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::util::{
-    app::TestApp,
-    caller::Caller,
-    external::{ExternalSystem, with},
-    internals::{Kind, Scope},
-    items::item,
-};
+use crate::util::{app::TestApp, external::with, items::item};
 
 const MODULES: &str = "/admin/v1/modules";
 
@@ -51,10 +45,7 @@ async fn module_is_created_shown_replaced_and_removed() {
     acme.search(&[("keyword", "harbour"), ("moduleId", "handbook")]).await.fails(404, "moduleId");
 
     let app = app.restart().await;
-    let (operator, acme) = (
-        Caller { base: app.base.clone(), http: app.http.clone(), ..operator },
-        Caller { base: app.base.clone(), http: app.http.clone(), ..acme },
-    );
+    let (operator, acme) = (operator.at(&app.base), acme.at(&app.base));
     assert_eq!(operator.get("/admin/v1/modules/m-1").await.ok().data(), &expected);
     assert!(operator.delete("/admin/v1/modules/m-1").await.ok().data().is_null());
     for method in [Method::GET, Method::DELETE] {
@@ -158,48 +149,6 @@ async fn module_ids_and_codes_are_unique() {
     other.post(MODULES, &with(handbook(), "name", "Theirs")).await.ok();
     assert_eq!(operator.get("/admin/v1/modules/m-1").await.ok().data()["name"], "Handbook");
     assert_eq!(other.get("/admin/v1/modules/m-1").await.ok().data()["name"], "Theirs");
-}
-
-/// Decisions 3.2, 3.5, 7.2.
-#[tokio::test]
-async fn only_an_operator_manages_modules() {
-    let (app, operator) = TestApp::start_operated().await;
-    let system = ExternalSystem::start(Vec::new()).await;
-    let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([crate::util::items::user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
-    let domain = app.register("acme", Kind::Domain, &[], vec![Scope::Tenants]).await;
-    let without = app.register("operations", Kind::Admin, &[], vec![Scope::ContentsRead]).await;
-    for (method, path, body) in [
-        (Method::GET, "/admin/v1/modules", None),
-        (Method::POST, "/admin/v1/modules", Some(handbook())),
-        (Method::PUT, "/admin/v1/modules/m-1", Some(handbook())),
-        (Method::DELETE, "/admin/v1/modules/m-1", None),
-        (Method::GET, "/admin/v1/sources", None),
-        (Method::POST, "/admin/v1/sources", Some(system.registration("x"))),
-        (Method::PUT, "/admin/v1/sources/x", Some(system.registration("x"))),
-        (Method::DELETE, "/admin/v1/sources/x", None),
-        (Method::GET, "/admin/v1/sources/x/health", None),
-    ] {
-        for (caller, named) in [
-            (&acme.caller, "admin"),
-            (&domain.caller, "admin"),
-            (&without.caller, "admin"),
-            (&mei, "an application token"),
-        ] {
-            let request = caller.request(method.clone(), path);
-            let request = match &body {
-                Some(body) => request.json(body),
-                None => request,
-            };
-            crate::util::caller::send(request).await.fails(403, named);
-        }
-    }
-    operator.on("nowhere").get(MODULES).await.fails(403, "indicated-e-code");
-    // The operator's own tenant applies if the header is missing.
-    let own = app.operator().await.caller;
-    own.post(MODULES, &handbook()).await.ok();
-    operator.get("/admin/v1/modules/m-1").await.fails(404, "no such module");
 }
 
 #[tokio::test]

@@ -10,7 +10,6 @@ use crate::util::{
     external::with,
     items::user,
     login::LoginSetup,
-    session::WebSession,
 };
 
 const PEOPLE: &str = "/admin/v1/people";
@@ -147,7 +146,7 @@ async fn sessions_are_listed_and_end_one_by_one() {
     assert_eq!([&event["action"], &event["details"]], [&json!("end"), &json!({"userId": "tom"})]);
 }
 
-async fn is_alive(session: &WebSession) -> bool {
+async fn is_alive(session: &Caller) -> bool {
     session.post_empty("/modules").await.status == 200
 }
 

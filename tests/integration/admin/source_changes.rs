@@ -133,14 +133,9 @@ async fn source_with_invalidated_settings_fails_alone() {
     let secret = with(sealed.registration("s"), "auth", sealed.credentials());
     operator.post("/admin/v1/sources", &secret).await.ok();
     operator.put(MODULE, &all(&["builtin:article", "x", "s"])).await.ok();
-    let moved = |app: &TestApp, caller: &Caller| Caller {
-        base: app.base.clone(),
-        http: app.http.clone(),
-        ..caller.clone()
-    };
 
     let app = app.restart_with(|config| config.connectors.allow_auth_none = false).await;
-    let (searcher, operator) = (moved(&app, &acme.caller), moved(&app, &operator));
+    let (searcher, operator) = (acme.caller.at(&app.base), operator.at(&app.base));
     let answer = searcher.search(&ALL).await.ok();
     assert_eq!((answer.total(), &answer.body["partial"]), (6, &json!(true)), "{}", answer.text);
     let failed = answer.source("x");
@@ -164,7 +159,7 @@ async fn source_with_invalidated_settings_fails_alone() {
         config.connectors.allow_http_hosts = Vec::new();
     });
     let app = elsewhere.await;
-    let answer = moved(&app, &searcher).search(&ALL).await.ok();
+    let answer = searcher.at(&app.base).search(&ALL).await.ok();
     assert_eq!(answer.total(), 3);
     for id in ["x", "s"] {
         let message = answer.source(id)["message"].as_str().unwrap();
@@ -172,7 +167,7 @@ async fn source_with_invalidated_settings_fails_alone() {
     }
     let back = app.restart_with(|config| config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()]);
     let app = back.await;
-    let (searcher, operator) = (moved(&app, &searcher), moved(&app, &operator));
+    let (searcher, operator) = (searcher.at(&app.base), operator.at(&app.base));
     assert_eq!(searcher.search(&ALL).await.ok().total(), 9);
     // Foreign rows, or another master key.
     let garbled = "UPDATE search_sources SET client_secret_sealed = ? WHERE id = 's'";

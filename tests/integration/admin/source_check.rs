@@ -14,13 +14,6 @@ use crate::{
     },
 };
 
-async fn operator() -> (TestApp, Caller) {
-    let app = TestApp::start().await;
-    app.tenant("acme").await;
-    let operator = app.operator().await.caller.on("acme");
-    (app, operator)
-}
-
 fn registration(id: &str, source: &sources::Running) -> Value {
     json!({"id": id, "name": id, "url": source.url, "auth": auth(&source.credentials())})
 }
@@ -37,7 +30,7 @@ fn ids_of(report: &Value, verdict: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn report_is_that_of_the_registered_source() {
-    let (_app, operator) = operator().await;
+    let (_app, operator) = TestApp::start_operated().await;
     let (healthy, fault) = (sources::start_healthy().await, sources::faults().swap_remove(0));
     let faulty = sources::start(&fault).await;
     operator.post("/admin/v1/sources", &with(registration("good", &healthy), "enabled", false)).await.ok();
@@ -64,7 +57,7 @@ async fn report_is_that_of_the_registered_source() {
 
 #[tokio::test]
 async fn result_of_a_check_is_kept_until_settings_change() {
-    let (app, operator) = operator().await;
+    let (app, operator) = TestApp::start_operated().await;
     let source = sources::start_healthy().await;
     let form = registration("x", &source);
     operator.post("/admin/v1/sources", &form).await.ok();
@@ -81,7 +74,7 @@ async fn result_of_a_check_is_kept_until_settings_change() {
     assert_eq!(operator.get("/admin/v1/sources").await.ok().items()[0]["lastCheck"], check);
 
     let app = app.restart().await;
-    let operator = Caller { base: app.base.clone(), http: app.http.clone(), ..operator };
+    let operator = operator.at(&app.base);
     let without_secret = |form: &Value| {
         let mut form = form.clone();
         form["auth"].as_object_mut().unwrap().remove("clientSecret");
@@ -96,7 +89,7 @@ async fn result_of_a_check_is_kept_until_settings_change() {
 
 #[tokio::test]
 async fn clauses_are_streamed_as_they_are_decided() {
-    let (_app, operator) = operator().await;
+    let (_app, operator) = TestApp::start_operated().await;
     let (healthy, fault) = (sources::start_healthy().await, sources::faults().swap_remove(0));
     let faulty = sources::start(&fault).await;
     for (id, source) in [("good", &healthy), ("bad", &faulty)] {
@@ -128,7 +121,7 @@ async fn clauses_are_streamed_as_they_are_decided() {
 
 #[tokio::test]
 async fn check_streams_clauses_and_ends_with_its_reader() {
-    let (_app, operator) = operator().await;
+    let (_app, operator) = TestApp::start_operated().await;
     let system = ExternalSystem::start(many("x", "harbour", 40, 1)).await;
     operator.post("/admin/v1/sources", &system.registration("x")).await.ok();
     let mut readers = Vec::new();
@@ -156,7 +149,7 @@ async fn check_streams_clauses_and_ends_with_its_reader() {
 
 #[tokio::test]
 async fn uncheckable_source_is_reported() {
-    let (app, operator) = operator().await;
+    let (app, operator) = TestApp::start_operated().await;
     let source = sources::start_healthy().await;
     operator.post("/admin/v1/sources", &registration("x", &source)).await.ok();
     operator.post_empty(&check("y")).await.fails(404, "id");
@@ -169,7 +162,7 @@ async fn uncheckable_source_is_reported() {
 
 #[tokio::test]
 async fn concurrent_checks_are_limited_and_end_with_callers() {
-    let (_app, operator) = operator().await;
+    let (_app, operator) = TestApp::start_operated().await;
     let system = ExternalSystem::start(Vec::new()).await;
     system.set_reply(Reply::Silent);
     let registration = with(system.registration("x"), "enabled", false);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::util::{
     answer::Answer,
     app::TestApp,
-    caller::{Caller, send},
+    caller::send,
     external::{ExternalSystem, SECRET, with},
     items::many,
     postgres::holds,
@@ -77,7 +77,7 @@ async fn source_is_created_shown_replaced_and_removed() {
     operator.put("/admin/v1/sources/crm", &crm()).await.ok();
 
     let app = app.restart().await;
-    let operator = Caller { base: app.base.clone(), http: app.http.clone(), ..operator };
+    let operator = operator.at(&app.base);
     let list = operator.get(SOURCES).await.ok();
     assert_eq!(list.items(), [shown(crm()), expected], "by name");
     app.tenant("other").await;

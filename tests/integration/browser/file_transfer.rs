@@ -10,7 +10,7 @@ use axum::{
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::util::{app::TestApp, browser::Browser, caller::Caller, eventually, items::user};
+use crate::util::{app::TestApp, browser::Browser, caller::Caller, eventually, files::put_file};
 
 const PAGE: &str = include_str!("file_transfer.html");
 
@@ -32,9 +32,7 @@ async fn ask(State(person): State<Arc<Caller>>, Path(path): Path<String>, body: 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn browser_uploads_and_downloads_a_file() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
+    let (_app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let page = application(mei.clone()).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("航海日志 'log'.txt");
@@ -59,7 +57,7 @@ async fn browser_uploads_and_downloads_a_file() {
 
     let hostile = "<!doctype html><title>before</title><script>document.title = 'it ran'</script>";
     for name in ["page.html", "picture.svg", "page.xhtml", "script.js", "no extension"] {
-        let id = put(&mei, name, hostile.as_bytes()).await;
+        let id = put_file(&mei, "root", name, hostile.as_bytes()).await;
         let signed = mei.post("/v1/stream/download", &json!({ "fileId": id })).await.ok();
         // The driver may report a download as a failed navigation.
         let _ = client.goto(signed.data().as_str().unwrap()).await;
@@ -67,14 +65,4 @@ async fn browser_uploads_and_downloads_a_file() {
         assert_eq!(title, "Hand in", "{name}");
     }
     browser.close().await;
-}
-
-async fn put(person: &Caller, name: &str, content: &[u8]) -> Value {
-    let signed = person.post("/v1/stream/upload", &json!({})).await.ok();
-    let sent = person.http.put(signed.data()["url"].as_str().unwrap()).body(content.to_vec()).send().await;
-    assert!(sent.unwrap().status().is_success());
-    let commit = json!({
-        "uploadId": signed.data()["uploadId"], "dirId": "root", "fileName": name, "fileSize": content.len(),
-    });
-    person.post("/v1/stream/upload/commit", &commit).await.ok().data()["id"].clone()
 }

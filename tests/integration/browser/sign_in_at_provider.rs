@@ -25,8 +25,7 @@ async fn start(client_id: &str, method: &str) -> (TestApp, Provider) {
         "sign_in": sign_in,
     }))
     .unwrap();
-    let app = TestApp::start_with(|config| config.auth.issuers = vec![issuer]).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.auth.issuers = vec![issuer]).await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
     client["redirect_uris"] = json!([format!("{}/session/callback", app.base)]);
     let mut settings = people("ES256");

@@ -2,11 +2,12 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Output, Stdio},
 };
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::bench_server::Fake;
 use crate::util::{
@@ -16,7 +17,7 @@ use crate::util::{
 };
 
 struct Bench {
-    directory: tempfile::TempDir,
+    directory: TempDir,
     base: String,
     client_id: String,
     secret: String,
@@ -99,14 +100,16 @@ fn assert_exit_matches(output: &Output, results: &Value) {
     }
 }
 
-async fn harbours(data: &Path) -> (Server, Value) {
-    let application = create_application(data, "acme").await;
-    let server = Server::start(data).await;
+async fn harbours() -> (TempDir, Server, Value, Bench) {
+    let data = tempfile::tempdir().unwrap();
+    let application = create_application(data.path(), "acme").await;
+    let server = Server::start(data.path()).await;
     let caller = server.caller(&application).await;
     let items = json!(many("h", "The harbour and the warehouse", 40, 1));
     caller.put("/v1/contents/article", &items).await.ok();
     server.wait_for_index().await;
-    (server, application)
+    let bench = Bench::of(&server.base, &application, QUERIES);
+    (data, server, application, bench)
 }
 
 const QUERIES: &str =
@@ -114,9 +117,7 @@ const QUERIES: &str =
 
 #[tokio::test]
 async fn closed_loop_measures_every_page() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, _server, _, bench) = harbours().await;
 
     let arguments =
         ["--module", "article", "--clients", "3", "--pages", "3", "--limit", "15", "--duration", "300ms"];
@@ -141,9 +142,7 @@ async fn closed_loop_measures_every_page() {
 
 #[tokio::test]
 async fn open_loop_sends_every_due_request() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, _server, _, bench) = harbours().await;
 
     let (output, results) =
         bench.results(&["--module", "article", "--rate", "40", "--duration", "500ms", "--seed", "7"]).await;
@@ -172,9 +171,7 @@ async fn open_loop_sends_every_due_request() {
 
 #[tokio::test]
 async fn default_output_is_a_table() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, _server, _, bench) = harbours().await;
 
     let mut command = bench.command_on("-", &["--module", "article", "--duration", "50ms"]);
     command.stdin(fs::File::open(bench.path("queries.txt")).unwrap());
@@ -194,9 +191,7 @@ async fn default_output_is_a_table() {
 
 #[tokio::test]
 async fn generated_items_are_deleted_at_the_end() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, server, application, bench) = harbours().await;
 
     let writes = ["--module", "article", "--writes-per-second", "300", "--write-module", "feed"];
     let (output, results) = bench.results(&[&writes[..], &["--duration", "500ms"]].concat()).await;
@@ -213,9 +208,7 @@ async fn generated_items_are_deleted_at_the_end() {
 
 #[tokio::test]
 async fn generated_items_are_deleted_after_ctrl_c() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, server, application, bench) = harbours().await;
     let caller = server.caller(&application).await;
 
     let writes =
@@ -260,9 +253,7 @@ impl Running {
 
 #[tokio::test]
 async fn unreachable_server_is_reported_in_one_line() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, server, _, bench) = harbours().await;
 
     let output = bench.run(&["--module", "nowhere"]).await;
     assert_eq!(output.status.code(), Some(1));
@@ -343,9 +334,7 @@ async fn long_run_renews_its_token() {
 
 #[tokio::test]
 async fn report_is_complete_and_has_no_secrets() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, _server, _, bench) = harbours().await;
     let with_password = bench.base.replace("http://", "http://anna:geheim@");
 
     let arguments =
@@ -373,9 +362,7 @@ async fn report_is_complete_and_has_no_secrets() {
 
 #[tokio::test]
 async fn compare_prints_both_runs() {
-    let data = tempfile::tempdir().unwrap();
-    let (server, application) = harbours(data.path()).await;
-    let bench = Bench::of(&server.base, &application, QUERIES);
+    let (_data, _server, _, bench) = harbours().await;
     let output = bench.run(&["--module", "article", "--duration", "100ms", "--save", "before.json"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let mut after: Value = serde_json::from_slice(&fs::read(bench.path("before.json")).unwrap()).unwrap();

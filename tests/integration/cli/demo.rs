@@ -2,16 +2,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader},
     path::Path,
-    process::{Child, Stdio},
+    process::Stdio,
 };
 
-use reqwest::Method;
 use serde_json::Value;
 
 use crate::util::{
+    caller::Caller,
     eventually,
-    login::{Browser, location},
-    program::trawl,
+    login::Browser,
+    program::{Process, trawl},
 };
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -34,21 +34,13 @@ const MODULES: [&str; 11] = [
     "department",
 ];
 
-/// Killed on drop.
 pub(super) struct Running {
-    child: Child,
+    child: Process,
     http: reqwest::Client,
     pub(super) printed: String,
     pub(super) base: String,
     /// The content of `demo.json`.
     pub(super) kept: Value,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Running {
@@ -69,7 +61,7 @@ impl Running {
             let base = between(&printed, "\nOpen ", "/ and sign in as ").to_owned();
             let file = between(&printed, "with the token in ", ", as ");
             let kept = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
-            Self { child, http: http(), printed, base, kept }
+            Self { child: Process(child), http: http(), printed, base, kept }
         })
         .await
         .unwrap()
@@ -129,12 +121,12 @@ impl Running {
 
     /// Asks it to end; returns what it wrote to standard error.
     async fn stop(mut self) -> String {
-        let pid = self.child.id().to_string();
+        let pid = self.child.0.id().to_string();
         let stopped = std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap();
         assert!(stopped.success());
         tokio::task::spawn_blocking(move || {
-            let written = std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap();
-            assert!(self.child.wait().unwrap().success(), "{written}");
+            let written = std::io::read_to_string(self.child.0.stderr.take().unwrap()).unwrap();
+            assert!(self.child.0.wait().unwrap().success(), "{written}");
             written
         })
         .await
@@ -150,28 +142,12 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).unwrap().0
 }
 
-struct Session {
-    http: reqwest::Client,
-    base: String,
-    cookie: String,
-}
-
-impl Session {
-    async fn begin(base: &str, login: &str, password: &str) -> Self {
-        let mut browser = Browser::new(base);
-        let start = browser.follow(&format!("{base}/session/start?to=/")).await;
-        let page = browser.follow(location(&start).as_str()).await;
-        let back = location(&browser.submit(&page, login, password).await);
-        let signed_in = browser.follow(back.as_str()).await;
-        let (cookie, _) = signed_in.header("set-cookie").split_once(';').unwrap();
-        Self { http: http(), base: base.to_owned(), cookie: cookie.to_owned() }
-    }
-
-    async fn ask(&self, method: Method, path: &str) -> Value {
-        let request = self.http.request(method, format!("{}{path}", self.base));
-        let request = request.header("cookie", &self.cookie).header("x-trawl-session", "1");
-        request.send().await.unwrap().json().await.unwrap()
-    }
+async fn sign_in(base: &str, login: &str) -> Caller {
+    let mut browser = Browser::new(base);
+    let back = browser.sign_in_at(&format!("{base}/session/start?to=/"), login, PASSWORD).await;
+    let signed_in = browser.follow(back.as_str()).await;
+    let (cookie, _) = signed_in.header("set-cookie").split_once(';').unwrap();
+    Caller { cookie: cookie.to_owned(), ..Caller::new(&http(), base, "") }
 }
 
 #[tokio::test]
@@ -211,17 +187,17 @@ async fn printed_password_signs_in_people_and_the_operator() {
     let operator = between(&demo.printed, "/console as ", " with the same password");
     assert_eq!(demo.password(), PASSWORD);
 
-    let person = Session::begin(base, login, PASSWORD).await;
-    let session = person.ask(Method::GET, "/session").await;
+    let person = sign_in(base, login).await;
+    let session = person.get("/session").await.body;
     assert_eq!(session["data"]["person"]["loginId"], login, "{session}");
     assert_eq!(session["data"]["operator"], false, "{session}");
-    let found = person.ask(Method::GET, "/contents/search?moduleId=article&keyword=warehouse").await;
+    let found = person.get("/contents/search?moduleId=article&keyword=warehouse").await.body;
     assert_ne!(found["total"], 0, "{found}");
 
-    let operator = Session::begin(base, operator, PASSWORD).await;
-    let session = operator.ask(Method::GET, "/session").await;
+    let operator = sign_in(base, operator).await;
+    let session = operator.get("/session").await.body;
     assert_eq!(session["data"]["operator"], true, "{session}");
-    let report = operator.ask(Method::POST, "/admin/v1/sources/contracts/check").await;
+    let report = operator.post_empty("/admin/v1/sources/contracts/check").await.body;
     assert_eq!(report["data"]["passed"], true, "{report}");
 }
 
@@ -240,7 +216,7 @@ async fn password_is_random_where_others_reach_the_server() {
 
     let local = Running::start_with(&["--data", data, "--listen", "127.0.0.1:0"]).await;
     assert_eq!(local.password(), PASSWORD);
-    let session = Session::begin(&local.base, "mei.chen", PASSWORD).await.ask(Method::GET, "/session").await;
+    let session = sign_in(&local.base, "mei.chen").await.get("/session").await.body;
     assert_eq!(session["data"]["person"]["loginId"], "mei.chen", "{session}");
     local.stop().await;
 

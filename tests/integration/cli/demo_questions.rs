@@ -7,7 +7,7 @@ use super::demo::Running;
 /// Module (all if empty), keyword, and the beginning of the answer's id or title.
 ///
 /// It is the first in its module, and among the five best of all.
-pub(crate) const QUESTIONS: [(&str, &str, &str); 74] = [
+const QUESTIONS: [(&str, &str, &str); 74] = [
     ("", "holiday", "A-1112"),
     ("", "how do I ask for holiday", "A-1112"),
     ("", "annual leave", "A-1112"),

@@ -147,8 +147,7 @@ async fn last_row_of_an_id_wins_with_several_requests_in_flight() {
 
 #[tokio::test]
 async fn body_above_the_servers_limit_is_sent_in_parts() {
-    let app = TestApp::start_with(|config| config.limits.body_bytes = 500).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.body_bytes = 500).await;
     let importer = Importer::new(&app.base, &acme.client_id, acme.secret());
     let mut rows = many("i", "harbour", 32, 1);
     rows.insert(16, json!({"id": "long", "title": "x".repeat(1_000)}));

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::util::{app::TestApp, external::ExternalSystem};
+use crate::util::app::TestApp;
 
 #[tokio::test]
 async fn new_tenant_has_the_built_in_modules_in_order() {
@@ -33,20 +33,4 @@ async fn new_tenant_has_the_built_in_modules_in_order() {
         assert!(module["orderNo"].is_i64(), "{module}");
         assert!(module.get("sources").is_none(), "sources of a module are for operators only: {module}");
     }
-}
-
-#[tokio::test]
-async fn registered_module_is_listed_for_its_tenant_only() {
-    let app = TestApp::start().await;
-    let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
-    acme.caller.post_empty("/modules").await.ok();
-    let system = ExternalSystem::start(Vec::new()).await;
-    app.register_source(&acme, system.registration("crm"), "customers", &["crm"]).await;
-
-    let listed = |answer: &Value| answer["data"].to_string().contains("customers");
-    assert!(listed(&acme.caller.post_empty("/modules").await.ok().body));
-    assert!(!listed(&other.caller.post_empty("/modules").await.ok().body));
-    let query = [("moduleId", "customers"), ("keyword", "x")];
-    acme.caller.search(&query).await.ok();
-    other.caller.search(&query).await.fails(404, "moduleId");
 }

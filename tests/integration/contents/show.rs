@@ -82,8 +82,7 @@ async fn article_is_shown_as_sent_with_its_surroundings() {
 
 #[tokio::test]
 async fn hidden_item_is_answered_like_an_absent_one() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, acme, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let mut secret = item("s", "harbour", NEW_YEAR);
     secret["visibility"] = json!({"users": ["mei"]});
     secret["author"] = json!("Ann");
@@ -124,8 +123,7 @@ async fn wrong_parameters_are_named() {
 
 #[tokio::test]
 async fn file_text_is_read_in_parts() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let plans = folder(&mei, "root", "Plans").await;
     let text = (0..9_000).map(|number| format!("{number} 港口 quay")).collect::<Vec<_>>().join("\n");
     let file = put_file(&mei, &plans, "harbour.txt", text.as_bytes()).await;
@@ -200,8 +198,7 @@ async fn favorite_is_shown_to_its_owner_by_the_id_in_its_row() {
 
 #[tokio::test]
 async fn group_and_message_lead_to_each_other() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, _, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, acme, [mei, _, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group(&mei, "Harbour", &["omar", "lin"]).await;
     set_role(&mei, &id, "omar", 1).await.ok();
     put_messages(&app, &acme, &id, "m", "high tide", 3).await;
@@ -260,8 +257,7 @@ async fn person_and_department_lead_to_each_other() {
 async fn external_item_is_that_of_the_last_search() {
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
     let keep_pages = |config: &mut Config| (config.cache.fresh_ms, config.cache.stale_ms) = (0, 600_000);
-    let app = TestApp::start_with(keep_pages).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(keep_pages).await;
     app.put_contents(&acme.caller, "article", &[item("a", "harbour", NEW_YEAR)]).await;
     app.register_source(&acme, system.registration("x"), "all", &["builtin:article", "x"]).await;
     show(&acme.caller, "all", "x00001", &[]).await.fails(404, "id");

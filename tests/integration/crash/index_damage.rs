@@ -119,6 +119,26 @@ async fn requested_rebuild_keeps_searches_complete() {
     walk_by_cursor(&caller, &ARTICLES, 1_000).await.assert_met(ids_of(&items));
 }
 
+/// The index's own tests flip bytes in each kind of file.
+#[tokio::test]
+async fn flipped_byte_is_detected_at_the_start_and_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let items = many("i", "harbour", 300, 3);
+    let application = filled(data, &items).await;
+    for file in files(data, ".idx") {
+        let content = fs::read(&file).unwrap();
+        let place = content.len() / 3;
+        let opened = File::options().write(true).open(&file).unwrap();
+        opened.write_all_at(&[!content[place]], place as u64).unwrap();
+    }
+    let server = Server::launch(data, "127.0.0.1:0", &[]).await;
+    assert!(server.log().contains("unusable"), "{}", server.log());
+    let caller = server.caller(&application).await;
+    until_healed(&server, &caller, items.len() as u64).await;
+    walk_by_cursor(&caller, &ARTICLES, 1_000).await.assert_met(ids_of(&items));
+}
+
 /// Garbles files in place: truncating a mapped one would end the process.
 fn garble(data: &Path, ending: &str) {
     for file in files(data, ending) {
@@ -138,7 +158,7 @@ async fn damaged_index_file_fails_one_search_and_is_rebuilt() {
     let caller = server.caller(&application).await;
     let (mut left, mut met) = (items.len(), 0);
     for ending in [".store", ".idx", ".term", ".pos", ".fast", ".fieldnorm", ".del"] {
-        let caller = Caller { base: server.base.clone(), ..caller.clone() };
+        let caller = caller.at(&server.base);
         let mut is_met = false;
         garble(data, ending);
         // Writes look up old versions; keyword searches read everything except columns.
@@ -165,7 +185,7 @@ async fn damaged_index_file_fails_one_search_and_is_rebuilt() {
             assert!(server.wait_for_end().await.success(), "{ending}: {}", server.log());
             server = Server::start(data).await;
         }
-        let caller = Caller { base: server.base.clone(), ..caller.clone() };
+        let caller = caller.at(&server.base);
         crate::util::eventually("a whole index", async || {
             server.readyz().await.filter(|readiness| readiness.status == 200)?;
             let answer = caller.search(&ARTICLES).await;

@@ -192,7 +192,7 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
     let mei = server.user(&application, "mei").await;
     let mut writers = vec![Writer::default(); WRITERS + 1];
     for round in 0..kills {
-        let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+        let here = |caller: &Caller| caller.at(&server.base);
         let writing: Vec<_> = std::mem::take(&mut writers)
             .into_iter()
             .enumerate()
@@ -216,7 +216,7 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
         }
         server.wait_until_complete().await;
 
-        let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+        let here = |caller: &Caller| caller.at(&server.base);
         let (_, articles) = walk(&here(&caller), "article").await;
         for (place, writer) in writers[..WRITERS].iter_mut().enumerate() {
             let own = format!("{place}-");
@@ -228,7 +228,7 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
         writers[WRITERS].settle(todos.values().map(|(title, _)| (title.clone(), title.clone())).collect());
     }
 
-    let here = |caller: &Caller| Caller { base: server.base.clone(), ..caller.clone() };
+    let here = |caller: &Caller| caller.at(&server.base);
     let contents = rows(data, "SELECT id, item, display_time FROM contents").await;
     assert_eq!(walk(&here(&caller), "article").await.1, contents);
     let tasks = rows(data, "SELECT id, task, created_at FROM tasks").await;

@@ -1,4 +1,4 @@
-//! Kills during rebuilds and imports.
+//! Kills during rebuilds and imports, and an index that is missing or damaged at the start.
 
 use std::{fs, path::Path};
 

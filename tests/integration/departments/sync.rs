@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::util::{
-    answer::Answer,
-    app::TestApp,
-    caller::Caller,
-    items::{department, item, user},
-};
+use crate::util::{answer::Answer, app::TestApp, caller::Caller, items::department};
 
 async fn sync(caller: &Caller, rows: Value) -> Answer {
     caller.put("/v1/organizations/sync", &rows).await.ok()
@@ -43,22 +38,6 @@ async fn invalid_rows_fail_alone_and_name_their_field() {
         let rows = json!([{"orgId": "b", "name": "B"}, row, {"orgId": "c", "name": "C"}]);
         sync(&acme.caller, rows).await.assert_only_failure(id, field);
     }
-}
-
-#[tokio::test]
-async fn deleted_department_grants_no_visibility() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "organizations", &json!([department("a", ""), department("b", "a")])).await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "b")])).await;
-    let mut of_b = item("1", "harbour", 1);
-    of_b["visibility"] = json!({"departments": ["b"]});
-    app.put_contents(&acme.caller, "article", &[of_b]).await;
-    let mei = app.user(&acme, "mei").await;
-    assert_eq!(mei.find("article", "harbour").await, ["1"]);
-    app.sync(&acme.caller, "organizations", &json!([{"orgId": "b", "isDeleted": true}])).await;
-    assert_eq!(mei.find("article", "harbour").await, [""; 0]);
-    app.sync(&acme.caller, "organizations", &json!([{"orgId": "b", "isDeleted": false}])).await;
-    assert_eq!(mei.find("article", "harbour").await, ["1"]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::util::{
     favorites::{add, add_text, ask, ids, label, list, remove, show, start},
-    items::user,
+    groups::people,
 };
 
 #[tokio::test]
@@ -24,6 +24,8 @@ async fn favorites_are_added_shown_listed_and_removed() {
     expected["createdDate"] = added.data()["createdDate"].clone();
     assert!(expected["createdDate"].as_i64().is_some_and(|time| time > 1_600_000_000_000), "{}", added.text);
     assert_eq!(list(&mei, &[]).await, [expected.clone()]);
+    let empty = [("labelName", ""), ("keyword", " "), ("contentTypes", ""), ("cursor", ""), ("limit", "")];
+    assert_eq!(ids(&mei, &empty).await, ["docs/1 ü"]);
 
     let shown = show(&mei, "docs/1 ü").await.ok();
     assert_eq!(shown.data(), added.data());
@@ -48,86 +50,26 @@ async fn favorites_are_added_shown_listed_and_removed() {
     }
 }
 
+/// Lists equal a model in `property::favorites`.
 #[tokio::test]
-async fn favorite_and_feed_marks_are_removed_separately() {
+async fn feed_item_without_its_favorite_is_shown_but_not_found() {
     let (app, _, mei, _) = start().await;
-    let feed = [("contentTypes", "8")];
-    let with_feed = [("syncBlogFavor", "true")];
-    add(&mei, &json!({"itemId": "plain", "contentType": 1, "content": "harbour plain"})).await.ok();
     let both = json!({"itemId": "both", "contentType": 2, "content": "harbour both", "syncBlogFavor": true});
     add(&mei, &both).await.ok();
-    let by_nature =
-        json!({"itemId": "feed", "contentType": 8, "content": "harbour feed", "syncBlogFavor": false});
-    add(&mei, &by_nature).await.ok();
-    assert_eq!(ids(&mei, &[]).await, ["feed", "both", "plain"]);
-    assert_eq!(ids(&mei, &feed).await, ["feed", "both"]);
-    assert_eq!(ids(&mei, &[("contentTypes", "2")]).await, ["both"]);
-    assert_eq!(ids(&mei, &[("contentTypes", "1, 8")]).await, ["feed", "both", "plain"]);
-
-    // Removing the favorite leaves the feed item, which is shown but not found.
+    add(&mei, &json!({"itemId": "plain", "content": "harbour plain"})).await.ok();
     remove(&mei, "both", &[]).await.ok();
-    assert_eq!(ids(&mei, &[]).await, ["feed", "plain"]);
-    assert_eq!(ids(&mei, &[("contentTypes", "2")]).await, [] as [&str; 0]);
-    assert_eq!(ids(&mei, &feed).await, ["feed", "both"]);
-    show(&mei, "both").await.ok();
-    app.wait_for_index().await;
-    assert_eq!(mei.find("favorite", "harbour").await, ["feed", "plain"]);
-    remove(&mei, "both", &[]).await.fails(404, "favorite");
-    remove(&mei, "both", &[("syncBlogFavor", "false")]).await.fails(404, "favorite");
-
     let before = show(&mei, "both").await.ok().data()["createdDate"].as_i64().unwrap();
+    app.wait_for_index().await;
+    assert_eq!(mei.find("favorite", "harbour").await, ["plain"]);
+
     let again = add(&mei, &json!({"itemId": "both", "contentType": 3, "content": "quay"})).await.ok();
     assert!(again.data()["createdDate"].as_i64().unwrap() > before, "{}", again.text);
     assert_eq!((&again.data()["contentType"], &again.data()["content"]), (&json!(3), &json!("quay")));
-    assert_eq!(ids(&mei, &[]).await, ["both", "feed", "plain"]);
-    assert_eq!(ids(&mei, &feed).await, ["both", "feed"]);
     app.wait_for_index().await;
     assert_eq!(mei.find("favorite", "quay").await, ["both"]);
-    assert_eq!(mei.find("favorite", "harbour").await, ["feed", "plain"]);
-
-    remove(&mei, "both", &with_feed).await.ok();
-    assert_eq!(ids(&mei, &feed).await, ["feed"]);
-    remove(&mei, "plain", &with_feed).await.ok();
-    remove(&mei, "plain", &with_feed).await.fails(404, "favorite");
-    // A feed item has both marks or none.
-    remove(&mei, "feed", &[]).await.ok();
-    assert_eq!(ids(&mei, &feed).await, [] as [&str; 0]);
-
-    add(&mei, &both).await.ok();
-    remove(&mei, "both", &[]).await.ok();
-    remove(&mei, "both", &with_feed).await.ok();
+    assert_eq!(mei.find("favorite", "harbour").await, ["plain"]);
+    remove(&mei, "both", &[("syncBlogFavor", "true")]).await.ok();
     show(&mei, "both").await.fails(404, "favorite");
-}
-
-#[tokio::test]
-async fn list_filters_combine() {
-    let (_app, _, mei, _) = start().await;
-    let (red, blue) = (label(&mei, "red").await, label(&mei, "Red").await);
-    let favorites = json!([
-        {"itemId": "1", "contentType": 1, "content": "Harbour Café 100%", "labelList": [red]},
-        {"itemId": "2", "contentType": 2, "keyword": "HARBOUR", "labelList": [red, blue]},
-        {"itemId": "3", "contentType": 1, "sourceName": "harbour office"},
-        {"itemId": "4", "contentType": 8, "sourceDisplayName": "Old Harbour", "labelList": [blue]},
-        {"itemId": "5", "contentType": 6, "content": "quay", "sourceId": "harbour"},
-    ]);
-    for favorite in favorites.as_array().unwrap() {
-        add(&mei, favorite).await.ok();
-    }
-    assert_eq!(ids(&mei, &[("keyword", "arbour")]).await, ["4", "3", "2", "1"]);
-    assert_eq!(ids(&mei, &[("keyword", "CAFÉ")]).await, ["1"]);
-    assert_eq!(ids(&mei, &[("keyword", "%")]).await, ["1"]);
-    assert_eq!(ids(&mei, &[("keyword", "_")]).await, [] as [&str; 0]);
-    assert_eq!(ids(&mei, &[("keyword", "harb%")]).await, [] as [&str; 0]);
-    assert_eq!(ids(&mei, &[("labelName", "red")]).await, ["2", "1"]);
-    assert_eq!(ids(&mei, &[("labelName", "Red"), ("contentTypes", "8,2")]).await, ["4", "2"]);
-    assert_eq!(ids(&mei, &[("labelName", "red"), ("keyword", "caf")]).await, ["1"]);
-    assert_eq!(ids(&mei, &[("labelName", "none")]).await, [] as [&str; 0]);
-    assert_eq!(ids(&mei, &[("limit", "2")]).await, ["5", "4"]);
-    let empty = [("labelName", ""), ("keyword", " "), ("contentTypes", ""), ("cursor", ""), ("limit", "")];
-    assert_eq!(ids(&mei, &empty).await, ["5", "4", "3", "2", "1"]);
-    let third = show(&mei, "3").await.ok().data()["createdDate"].to_string();
-    assert_eq!(ids(&mei, &[("cursor", &third), ("keyword", "harbour")]).await, ["2", "1"]);
-    assert_eq!(ids(&mei, &[("cursor", "0")]).await, [] as [&str; 0]);
 }
 
 #[tokio::test]
@@ -190,8 +132,7 @@ async fn invalid_fields_are_refused_by_name() {
 async fn favorites_of_other_people_are_not_found() {
     let (app, acme, mei, omar) = start().await;
     let other = app.tenant("other").await;
-    app.sync(&other.caller, "users", &json!([user("mei", "")])).await;
-    let namesake = app.user(&other, "mei").await;
+    let [namesake] = people(&app, &other, ["mei"]).await;
     let mine = label(&mei, "mine").await;
     add(&mei, &json!({"itemId": "1", "content": "harbour", "labelList": [mine]})).await.ok();
     for stranger in [&omar, &namesake] {

@@ -5,7 +5,6 @@ use crate::util::{
     app::TestApp,
     caller::Caller,
     files::{commit, commit_form, commit_parts, send_part, send_to, sent, sign, start, try_to_send},
-    groups::people,
 };
 
 async fn cancel(caller: &Caller, upload: &str) -> Answer {
@@ -14,8 +13,7 @@ async fn cancel(caller: &Caller, upload: &str) -> Answer {
 
 #[tokio::test]
 async fn cancelled_upload_frees_its_reservation_and_contents() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     app.execute("UPDATE tenants SET quota_bytes = 60, subject_quota_bytes = 60").await;
     // The periodic sweep takes no part.
     app.app.maintenance.stop().await;
@@ -48,8 +46,7 @@ async fn cancelled_upload_frees_its_reservation_and_contents() {
 
 #[tokio::test]
 async fn committed_or_unknown_upload_cannot_be_cancelled() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei] = people(&app, &acme, ["mei"]).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let upload = sent(&mei, b"high tide").await;
     commit(&mei, &commit_form(&upload, "root", "tide.txt", 9)).await.ok();
     cancel(&mei, &upload).await.fails_in_business(400, "no such upload");

@@ -14,8 +14,8 @@ use crate::util::{
     eventually,
     files::{commit, commit_form, delete, put_file, sent, sweep_until_contents_are, take},
     folders::{ask, files, folder, give},
+    groups::people,
     internals::{Pieces, Result, Scanner, Verdict},
-    items::user,
 };
 
 /// Signals its start and passes contents on release; one content passes at once.
@@ -52,8 +52,7 @@ async fn world() -> World {
     let gate = Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) });
     let app = TestApp::start_scanning(Arc::clone(&gate) as _).await;
     let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     let folder = folder(&mei, "", "Plans").await;
     give(&mei, &folder, "editor", &["omar"]).await;
     World { app, gate, acme, mei, omar, folder }

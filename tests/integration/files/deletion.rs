@@ -7,7 +7,7 @@ use crate::util::{
     caller::Caller,
     files::{delete, put, put_file, take},
     folders::{ask, files, folder, give, put_files},
-    groups::{group, people},
+    groups::group,
     internals::remove_portion,
 };
 
@@ -18,8 +18,7 @@ struct World {
 }
 
 async fn world() -> World {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     World { app, mei, omar }
 }
 

@@ -11,8 +11,8 @@ use crate::util::{
     caller::Caller,
     files::{commit, commit_form, commit_parts, delete, put, put_file, send_part, sent, start, take},
     folders::{folder, give},
+    groups::people,
     internals::{BusinessCode, Error, Pieces, Result, Scanner, Verdict},
-    items::user,
 };
 
 struct Words;
@@ -78,10 +78,7 @@ impl World {
     async fn new() -> Self {
         let app = TestApp::start_scanning(Arc::new(Words)).await;
         let acme = app.tenant("acme").await;
-        let users: Vec<Value> = ["mei", "omar", "lin"].map(|id| user(id, "")).into();
-        app.sync(&acme.caller, "users", &json!(users)).await;
-        let [mei, omar, lin] = ["mei", "omar", "lin"].map(|id| app.user(&acme, id));
-        let (mei, omar, lin) = (mei.await, omar.await, lin.await);
+        let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
         let folder = folder(&mei, "", "Plans").await;
         give(&mei, &folder, "viewer", &["omar"]).await;
         give(&mei, &folder, "editor", &["lin"]).await;

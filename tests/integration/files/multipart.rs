@@ -5,23 +5,16 @@ use serde_json::json;
 
 use crate::util::{
     app::TestApp,
-    caller::{Caller, send},
+    caller::send,
     files::{bytes, commit_form, commit_parts, send_part, sha256, start, take, try_to_send},
-    items::user,
+    groups::people,
 };
 
 const MIN: usize = 5 << 20;
 
-async fn mei(app: &TestApp) -> Caller {
-    let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    app.user(&acme, "mei").await
-}
-
 #[tokio::test]
 async fn multipart_file_is_its_listed_parts_in_order() {
-    let app = TestApp::start().await;
-    let mei = mei(&app).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let upload = start(&mei).await;
     let (first, second, last) = (bytes(1, MIN), bytes(2, MIN + 1), bytes(3, 7));
     // Parts come in any order, some twice, some not listed.
@@ -49,8 +42,8 @@ async fn multipart_file_is_its_listed_parts_in_order() {
 
 #[tokio::test]
 async fn wrong_part_list_names_the_part_and_keeps_the_upload() {
-    let app = TestApp::start_with(|config| config.limits.part_bytes = 5).await;
-    let mei = mei(&app).await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.part_bytes = 5).await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
     let upload = start(&mei).await;
     let mut e_tags = Vec::new();
     for (number, content) in (1..).zip([&b"first"[..], b"tiny", b"third"]) {
@@ -94,8 +87,7 @@ async fn wrong_part_list_names_the_part_and_keeps_the_upload() {
 
 #[tokio::test]
 async fn multipart_upload_begins_by_get_or_post() {
-    let app = TestApp::start().await;
-    let mei = mei(&app).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let path = "/v1/stream/multipart/upload/start";
     send(mei.request(Method::GET, path)).await.ok();
     mei.get(&format!("{path}?fileSize=12&dirId=root")).await.ok();
@@ -122,21 +114,4 @@ async fn multipart_upload_begins_by_get_or_post() {
         mei.post(parts, &json!({"uploadId": upload, "partNumber": 10_000, "fileSize": 3})).await.ok();
     assert_eq!(signed.data()["uploadId"], upload);
     assert_eq!(try_to_send(&mei, signed.data(), b"four").await.status(), 413);
-}
-
-#[tokio::test]
-async fn multipart_upload_continues_after_a_restart() {
-    let app = TestApp::start_with(|config| config.limits.part_bytes = 5).await;
-    let before = mei(&app).await;
-    let upload = start(&before).await;
-    let first = send_part(&before, &upload, 1, b"before").await;
-    let form = commit_form(&upload, "root", "over.txt", 11);
-    commit_parts(&before, form.clone(), &[(1, &first)]).await.fails_in_business(400, "6 bytes were received");
-    let token = before.token.clone();
-    drop(before);
-    let app = app.restart().await;
-    let after = app.caller(&token);
-    let second = send_part(&after, &upload, 2, b"after").await;
-    let file = commit_parts(&after, form, &[(1, &first), (2, &second)]).await.ok();
-    assert_eq!(take(&after, file.data()["id"].as_str().unwrap(), None).await, b"beforeafter");
 }

@@ -5,14 +5,12 @@ use serde_json::json;
 use crate::util::{
     app::TestApp,
     files::{commit, commit_form, commit_parts, send_part, sent, start},
-    groups::people,
     internals::StorageKind,
 };
 
 #[tokio::test]
 async fn operations_on_contents_without_a_store_are_unavailable() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei] = people(&app, &acme, ["mei"]).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let single = sent(&mei, b"low tide").await;
     let multipart = start(&mei).await;
     let e_tag = send_part(&mei, &multipart, 1, b"low tide").await;

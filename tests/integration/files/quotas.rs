@@ -14,7 +14,7 @@ use crate::util::{
         try_to_send,
     },
     folders::{folder, give},
-    items::user,
+    groups,
 };
 
 const CASES: u32 = 6;
@@ -89,8 +89,7 @@ struct World {
 
 async fn world() -> (World, Application) {
     let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let people = [app.user(&acme, "mei").await, app.user(&acme, "omar").await];
+    let people = groups::people(&app, &acme, ["mei", "omar"]).await;
     let folders = [folder(&people[0], "", "Mei's").await, folder(&people[1], "", "Omar's").await];
     give(&people[0], &folders[0], "editor", &["omar"]).await;
     give(&people[1], &folders[1], "editor", &["mei"]).await;

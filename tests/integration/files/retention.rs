@@ -7,6 +7,7 @@ use crate::util::{
     database::{SqlValue, write},
     files::{commit, commit_form, commit_parts, put_file, send_part, send_to, sha256, sign, start},
     folders::folder,
+    groups::people,
     internals::{App, Config, Contents, discard_leftovers, now_millis, telemetry},
     items::user,
     postgres::{open_store, url_of},
@@ -251,10 +252,8 @@ fn entries(app: &TestApp, upload: &str) -> usize {
 
 #[tokio::test]
 async fn refused_commits_leave_only_the_parts() {
-    let app = TestApp::start_with(|config| config.limits.part_bytes = 4).await;
-    let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.part_bytes = 4).await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
     let (single, parts) = (sign(&mei, &json!({})).await, start(&mei).await);
     let single_id = single["uploadId"].as_str().unwrap();
     let refused = |upload: &str| {

@@ -64,27 +64,6 @@ async fn concurrent_scans_get_their_own_answers() {
     }
 }
 
-#[tokio::test]
-async fn content_beyond_the_scanner_limit_is_reported() {
-    let daemon = Clamd::start().await;
-    for scanner in [scanner(&daemon.address()), scanner(&daemon.socket())] {
-        for size in [STREAM_MAX + 1, STREAM_MAX * 20] {
-            let scanned = scan(&scanner, pieces(&vec![b'.'; size], 1 << 20)).await;
-            assert_not_scanned(scanned, "it exceeds the scanner's size limit");
-        }
-    }
-}
-
-#[tokio::test]
-async fn unreachable_scanner_is_reported() {
-    let mut daemon = Clamd::start().await;
-    let scanners = [scanner(&daemon.address()), scanner(&daemon.socket())];
-    daemon.stop();
-    for scanner in &scanners {
-        assert_not_scanned(scan(scanner, pieces(b"calm sea", 3)).await, "the scanner is unreachable");
-    }
-}
-
 async fn answering(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();

@@ -76,8 +76,7 @@ async fn put_many(app: &TestApp, folder: &str, prefix: &str, count: usize, text:
 }
 
 async fn acme() -> (TestApp, Application, [Caller; 3]) {
-    let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.storage.text_wait_ms = 10_000).await;
     let callers = people(&app, &acme, ["mei", "omar", "lin"]).await;
     (app, acme, callers)
 }
@@ -317,8 +316,7 @@ async fn rebuilt_index_finds_the_same_files() {
 #[tokio::test]
 async fn late_text_is_found_once_extracted() {
     let without = |config: &mut Config| config.storage.text_program = Some("/nowhere/trawl".into());
-    let app = TestApp::start_with(without).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(without).await;
     let [mei] = people(&app, &acme, ["mei"]).await;
     for number in 0..3 {
         let name = format!("tide {number}.txt");

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::util::{
-    app::{Application, TestApp},
-    caller::Caller,
-    groups::people,
+    app::TestApp,
+    caller::{Caller, send},
+    files::put_file,
     raw::Connection,
 };
 
@@ -31,15 +31,7 @@ async fn commit(person: &Caller, upload_id: &str, folder: &str, name: &str) -> V
     person.post("/v1/stream/upload/commit", &commit).await.body
 }
 
-async fn file(person: &Caller, folder: &str, name: &str) -> Value {
-    let (url, upload_id) = sign(person, CONTENT.len()).await;
-    assert_eq!(status(person, Method::PUT, &url, CONTENT).await, 200);
-    let committed = commit(person, &upload_id, folder, name).await;
-    assert_eq!(committed["code"], 200, "{committed}");
-    committed["data"]["id"].clone()
-}
-
-async fn download(person: &Caller, file: &Value) -> Url {
+async fn download(person: &Caller, file: &str) -> Url {
     let signed = person.post("/v1/stream/download", &json!({ "fileId": file })).await.ok();
     signed.data().as_str().unwrap().parse().unwrap()
 }
@@ -86,15 +78,9 @@ fn forgeries(url: &Url, others: &Url) -> Vec<Url> {
     forged
 }
 
-async fn start() -> (TestApp, Application, [Caller; 2]) {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let people = people(&app, &acme, ["mei", "omar"]).await;
-    (app, acme, people)
-}
-
 #[tokio::test]
 async fn upload_url_is_valid_for_its_upload_only() {
-    let (_app, _, [mei, omar]) = start().await;
+    let (_app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let (url, upload_id) = sign(&mei, CONTENT.len()).await;
     let (others, _) = sign(&omar, 1 << 20).await;
     for forged in forgeries(&url, &others) {
@@ -120,7 +106,7 @@ async fn upload_url_is_valid_for_its_upload_only() {
     assert_eq!(status(&mei, Method::PUT, &url, CONTENT).await, 200);
     assert_eq!(commit(&omar, &upload_id, "root", "log.txt").await["code"], 400);
     let committed = commit(&mei, &upload_id, "root", "log.txt").await;
-    let address = download(&mei, &committed["data"]["id"]).await;
+    let address = download(&mei, committed["data"]["id"].as_str().unwrap()).await;
     let taken = mei.http.get(address).send().await.unwrap().bytes().await.unwrap();
     assert_eq!(&taken[..], CONTENT);
     let late = status(&mei, Method::PUT, &url, b"the harbour's bog").await;
@@ -130,9 +116,9 @@ async fn upload_url_is_valid_for_its_upload_only() {
 
 #[tokio::test]
 async fn download_url_is_valid_for_its_version_only() {
-    let (_app, _, [mei, omar]) = start().await;
-    let log = file(&mei, "root", "log.txt").await;
-    let others = download(&omar, &file(&omar, "root", "secret.txt").await).await;
+    let (_app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
+    let log = put_file(&mei, "root", "log.txt", CONTENT).await;
+    let others = download(&omar, &put_file(&omar, "root", "secret.txt", CONTENT).await).await;
     let url = download(&mei, &log).await;
     for _ in 0..2 {
         assert_eq!(status(&mei, Method::GET, &url, b"").await, 200);
@@ -152,11 +138,11 @@ async fn download_url_is_valid_for_its_version_only() {
 
 #[tokio::test]
 async fn download_url_dies_with_the_file_or_the_right() {
-    let (app, acme, [mei, omar]) = start().await;
+    let (app, acme, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let folder =
         mei.post("/v1/directories/create", &json!({ "name": "Logs" })).await.ok().data()["id"].clone();
     let folder = folder.as_str().unwrap();
-    let log = file(&mei, folder, "log.txt").await;
+    let log = put_file(&mei, folder, "log.txt", CONTENT).await;
     let authorize = |roles: Value| {
         let body = json!({ "dirId": folder, "roleIds": roles, "authTarget": ["omar"], "targetType": 1 });
         let mei = mei.clone();
@@ -179,15 +165,19 @@ async fn download_url_dies_with_the_file_or_the_right() {
     assert_eq!(status(&omar, Method::GET, &his, b"").await, 404);
     app.sync(&acme.caller, "users", &json!([{ "userId": "omar", "status": 1 }])).await;
     assert_eq!(status(&omar, Method::GET, &his, b"").await, 200);
+    let operator = app.operator().await.caller;
+    operator.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
+    assert_eq!(status(&omar, Method::GET, &his, b"").await, 403);
+    operator.post_empty("/v1/enterprises/unfreeze?eCode=acme").await.ok();
 
     mei.post("/v1/files/delete", &json!([log])).await.ok();
     for url in [&owners, &his] {
         assert_eq!(status(&mei, Method::GET, url, b"").await, 404);
     }
-    let other = file(&mei, folder, "other.txt").await;
+    let other = put_file(&mei, folder, "other.txt", CONTENT).await;
     let url = download(&mei, &other).await;
     mei.post("/v1/directories/delete", &json!({ "dirId": folder })).await.ok();
-    assert_eq!(status(&mei, Method::GET, &url, b"").await, 404);
+    send(mei.http.get(url)).await.fails(404, "there is no such file, or you may no longer download it");
 }
 
 const ELSEWHERE: [&str; 14] = [
@@ -209,7 +199,7 @@ const ELSEWHERE: [&str; 14] = [
 
 #[tokio::test]
 async fn hostile_names_do_not_traverse() {
-    let (app, _, [mei, _]) = start().await;
+    let (app, _, [mei, _]) = TestApp::start_with_people(["mei", "omar"]).await;
     let mut names = BTreeSet::new();
     for name in ELSEWHERE {
         let made = mei.post("/v1/directories/create", &json!({ "name": name })).await.body;
@@ -227,7 +217,7 @@ async fn hostile_names_do_not_traverse() {
             assert_eq!(codes, [400, 400, 400], "{name:?}");
         } else {
             names.insert(name);
-            let address = download(&mei, &committed["data"]["id"]).await;
+            let address = download(&mei, committed["data"]["id"].as_str().unwrap()).await;
             assert_eq!(status(&mei, Method::GET, &address, b"").await, 200);
         }
     }

@@ -13,7 +13,7 @@ use crate::util::{
         sha256, sign, start, take,
     },
     folders::{ask, files, folder},
-    items::user,
+    groups::people,
     program::{run, text, trawl},
 };
 
@@ -24,8 +24,7 @@ async fn harbour(scanner: &Clamd) -> (TestApp, Caller) {
     })
     .await;
     let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
     (app, mei)
 }
 

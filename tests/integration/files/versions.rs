@@ -5,28 +5,17 @@ use serde_json::json;
 
 use crate::util::{
     app::TestApp,
-    caller::Caller,
     files::{
         bytes, commit, commit_form, delete, put, put_file, put_version, send_to, sent, sha256, sign,
         sweep_until_contents_are, take, try_to_send,
     },
     folders::{ask, folder, give},
     internals::now_millis,
-    items::user,
 };
-
-async fn people(app: &TestApp) -> [Caller; 3] {
-    let acme = app.tenant("acme").await;
-    let users: Vec<_> = ["mei", "omar", "lin"].map(|id| user(id, "")).into();
-    app.sync(&acme.caller, "users", &json!(users)).await;
-    let [mei, omar, lin] = ["mei", "omar", "lin"].map(|id| app.user(&acme, id));
-    [mei.await, omar.await, lin.await]
-}
 
 #[tokio::test]
 async fn file_is_signed_uploaded_committed_and_downloaded() {
-    let app = TestApp::start().await;
-    let [mei, ..] = people(&app).await;
+    let (app, _, [mei, ..]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let folder = folder(&mei, "", "Plans").await;
     let content = bytes(1, 100_000);
     let said = json!({"fileHash": sha256(&content).to_uppercase(), "fileName": "Harbour.PDF", "fileSize": content.len(), "dirId": folder});
@@ -85,8 +74,7 @@ async fn file_is_signed_uploaded_committed_and_downloaded() {
 
 #[tokio::test]
 async fn empty_file_in_the_persons_root_is_accepted() {
-    let app = TestApp::start().await;
-    let [mei, omar, _] = people(&app).await;
+    let (_app, _, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = put_file(&mei, "root", "empty", b"").await;
     assert_eq!(take(&mei, &id, None).await, b"");
     let other = put_file(&omar, "root", "empty", b"omar's").await;
@@ -101,8 +89,7 @@ async fn empty_file_in_the_persons_root_is_accepted() {
 
 #[tokio::test]
 async fn new_version_keeps_the_file_id_and_older_versions() {
-    let app = TestApp::start().await;
-    let [mei, ..] = people(&app).await;
+    let (app, _, [mei, ..]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let folder = folder(&mei, "", "Plans").await;
     let id = put_file(&mei, &folder, "Tides.txt", b"first").await;
     put(&mei, &folder, "tides.TXT", b"second")
@@ -127,8 +114,7 @@ async fn new_version_keeps_the_file_id_and_older_versions() {
 
 #[tokio::test]
 async fn refused_commit_keeps_the_upload() {
-    let app = TestApp::start().await;
-    let [mei, omar, _] = people(&app).await;
+    let (_app, _, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let upload = sent(&mei, b"high tide").await;
     let good = commit_form(&upload, "root", "tide.txt", 9);
     let with = |field: &str, value: serde_json::Value| {
@@ -177,8 +163,7 @@ async fn refused_commit_keeps_the_upload() {
 
 #[tokio::test]
 async fn commit_must_match_the_signed_announcement() {
-    let app = TestApp::start().await;
-    let [mei, omar, _] = people(&app).await;
+    let (_app, _, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let folder = folder(&mei, "", "Plans").await;
     let refused = async |said, code, message: &str| {
         omar.post("/v1/stream/upload", &said).await.fails_in_business(code, message);
@@ -210,8 +195,7 @@ async fn commit_must_match_the_signed_announcement() {
 
 #[tokio::test]
 async fn files_are_deleted_all_or_nothing() {
-    let app = TestApp::start().await;
-    let [mei, omar, lin] = people(&app).await;
+    let (app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let folder = folder(&mei, "", "Plans").await;
     let mut files = Vec::new();
     for number in 0..3_u8 {
@@ -244,8 +228,7 @@ async fn files_are_deleted_all_or_nothing() {
 
 #[tokio::test]
 async fn lock_is_listed_and_excludes_others() {
-    let app = TestApp::start().await;
-    let [mei, omar, _] = people(&app).await;
+    let (_app, _, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let folder = folder(&mei, "", "Plans").await;
     give(&mei, &folder, "editor", &["omar"]).await;
     let upload = sent(&omar, b"tide").await;
@@ -264,8 +247,7 @@ async fn lock_is_listed_and_excludes_others() {
 
 #[tokio::test]
 async fn open_uploads_of_a_person_are_limited() {
-    let app = TestApp::start().await;
-    let [mei, omar, _] = people(&app).await;
+    let (_app, _, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     for number in 0..200 {
         let method = if number % 2 == 0 { Method::GET } else { Method::POST };
         crate::util::caller::send(mei.request(method, "/v1/stream/multipart/upload/start")).await.ok();
@@ -278,8 +260,7 @@ async fn open_uploads_of_a_person_are_limited() {
 
 #[tokio::test]
 async fn uncommitted_uploads_expire_with_their_contents() {
-    let app = TestApp::start().await;
-    let [mei, ..] = people(&app).await;
+    let (app, _, [mei, ..]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let old = sent(&mei, b"old").await;
     app.execute("UPDATE uploads SET created_at = created_at - 24 * 3600000 - 1").await;
     let fresh = sent(&mei, b"fresh").await;
@@ -292,8 +273,7 @@ async fn uncommitted_uploads_expire_with_their_contents() {
 
 #[tokio::test]
 async fn deleted_tenant_leaves_no_upload_and_no_content() {
-    let app = TestApp::start().await;
-    let [mei, ..] = people(&app).await;
+    let (app, _, [mei, ..]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let upload = sent(&mei, b"sent").await;
     put_file(&mei, "root", "kept", b"kept").await;
     app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();

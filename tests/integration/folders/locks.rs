@@ -6,7 +6,6 @@ use crate::util::{
     app::TestApp,
     caller::Caller,
     folders::{allowed, ask, folder, give, list, nested_folders, put_files},
-    groups::people,
 };
 
 async fn lock(caller: &Caller, id: &str) -> crate::util::answer::Answer {
@@ -18,8 +17,7 @@ async fn unlock(caller: &Caller, id: &str) -> crate::util::answer::Answer {
 }
 
 async fn three() -> (TestApp, [Caller; 2], [String; 3]) {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let [top, middle, bottom] = nested_folders(&mei).await;
     give(&mei, &top, "manager", &["omar"]).await;
     (app, [mei, omar], [top, middle, bottom])
@@ -79,21 +77,6 @@ async fn locked_tree_is_changed_only_by_its_locker() {
     ask(&omar, "delete", json!({"dirId": bottom})).await.ok_epoch();
     ask(&omar, "delete", json!({"dirId": top})).await.ok_epoch();
     lock(&mei, &top).await.fails_in_business(430_003, "no folder");
-}
-
-#[tokio::test]
-async fn lock_survives_a_restart_and_is_shown_to_viewers() {
-    let (app, [mei, omar], [top, middle, _]) = three().await;
-    lock(&omar, &middle).await.ok_epoch();
-    let token = mei.token.clone();
-    let app = app.restart().await;
-    let mei = app.caller(&token);
-    ask(&mei, "create", json!({"name": "New", "parentId": middle}))
-        .await
-        .fails_in_business(430_017, "locked");
-    unlock(&mei, &middle).await.ok_epoch();
-    folder(&mei, &middle, "New").await;
-    assert_eq!(list(&mei, &top).await.ok_epoch().total(), 1);
 }
 
 #[tokio::test]

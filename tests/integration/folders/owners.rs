@@ -8,7 +8,7 @@ use crate::util::{
     files::{commit, commit_form, put_file, sent},
     folders::{ask, files, folder, list},
     groups::{group, people},
-    items::{department, user},
+    items::department,
 };
 
 async fn found(caller: &Caller, keyword: &str) -> u64 {
@@ -23,8 +23,7 @@ async fn department_below_a_deleted_one_is_not_top_level() {
     let mut below = department("north", "sales");
     below["principal"] = json!("omar");
     app.sync(&acme.caller, "organizations", &json!([top, below])).await;
-    app.sync(&acme.caller, "users", &json!([user("lin", ""), user("omar", "")])).await;
-    let [lin, omar] = [app.user(&acme, "lin").await, app.user(&acme, "omar").await];
+    let [lin, omar] = people(&app, &acme, ["lin", "omar"]).await;
     let form = |name: &str, principal: &str| json!({"name": name, "principalId": principal});
     ask(&lin, "create", form("Of acme", "acme")).await.ok_epoch();
     app.sync(&acme.caller, "organizations", &json!([{"orgId": "sales", "isDeleted": true}])).await;
@@ -76,8 +75,7 @@ async fn enterprise_owns_folders_of_a_deleted_person_until_restored() {
 
 #[tokio::test]
 async fn group_folders_are_deleted_with_the_group() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let team = group(&mei, "Team", &["omar"]).await;
     let top = ask(&mei, "create", json!({"name": "Plans", "principalId": team})).await.ok_epoch();
     let top = top.data()["id"].as_str().unwrap().to_owned();

@@ -4,7 +4,6 @@ use crate::util::{
     app::TestApp,
     eventually,
     folders::{ask, files, folder, give, list, put_files},
-    groups::people,
     internals::remove_portion,
 };
 
@@ -21,8 +20,7 @@ async fn bytes(app: &TestApp) -> [i64; 3] {
 
 #[tokio::test]
 async fn folder_is_deleted_with_everything_below() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let (kept, gone) = (folder(&mei, "", "Kept").await, folder(&mei, "", "Gone").await);
     let below = folder(&mei, &gone, "Below").await;
     let deep = folder(&mei, &below, "Deep").await;
@@ -54,29 +52,10 @@ async fn folder_is_deleted_with_everything_below() {
     assert_eq!(files(&mei, &kept).await.ok_epoch().total(), 2);
 }
 
-#[tokio::test]
-async fn deletion_needs_the_delete_right() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
-    let top = folder(&mei, "", "Top").await;
-    let below = folder(&mei, &top, "Below").await;
-    let delete = async |caller, id: &str| ask(caller, "delete", json!({"dirId": id})).await;
-    delete(&omar, &below).await.fails_in_business(430_003, "no folder");
-    give(&mei, &below, "downloader", &["omar"]).await;
-    delete(&omar, &below).await.fails_in_business(430_011, "editor");
-    delete(&omar, &top).await.fails_in_business(430_003, "no folder");
-    delete(&mei, "root").await.fails_in_business(430_011, "root");
-    give(&mei, &below, "editor", &["omar"]).await;
-    delete(&omar, &below).await.ok_epoch();
-    delete(&omar, &below).await.fails_in_business(430_003, "no folder");
-    assert_eq!(list(&mei, &top).await.ok_epoch().total(), 0);
-}
-
 /// Portions of 500 rows, versions included.
 #[tokio::test]
 async fn many_rows_are_removed_in_portions() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei] = people(&app, &acme, ["mei"]).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let gone = folder(&mei, "", "Gone").await;
     put_files(&app, &gone, "f", &[1; 700]).await;
     app.execute(
@@ -113,8 +92,7 @@ async fn many_rows_are_removed_in_portions() {
 
 #[tokio::test]
 async fn interrupted_removal_resumes_at_startup() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei] = people(&app, &acme, ["mei"]).await;
+    let (app, _, [mei]) = TestApp::start_with_people(["mei"]).await;
     let gone = folder(&mei, "", "Gone").await;
     put_files(&app, &gone, "f", &[1; 20]).await;
     ask(&mei, "delete", json!({"dirId": gone})).await.ok_epoch();

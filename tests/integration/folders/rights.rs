@@ -25,8 +25,7 @@ async fn give_group(caller: &Caller, folder: &str, role: &str, target: &str) {
 /// Decisions 10.7.
 #[tokio::test]
 async fn roles_permit_the_operations_of_the_table() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (_app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let roles = [
         (None, 0, ""),
         (Some("viewer"), 1, "previewable readable"),
@@ -78,8 +77,7 @@ async fn roles_permit_the_operations_of_the_table() {
 
 #[tokio::test]
 async fn right_covers_subfolders_and_the_greatest_counts() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     let [top, middle, bottom] = nested_folders(&mei).await;
     give(&mei, &middle, "editor", &["omar"]).await;
     let seen = list(&omar, "").await.ok_epoch().items()[0].clone();
@@ -168,8 +166,7 @@ async fn unknown_targets_change_nothing() {
 
 #[tokio::test]
 async fn root_is_shared_by_its_owner_only() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     give(&mei, "root", "manager", &["omar"]).await;
     let id = folder(&mei, "", "One").await;
     let seen = list(&omar, "").await.ok_epoch().items()[0].clone();
@@ -180,6 +177,7 @@ async fn root_is_shared_by_its_owner_only() {
     ask(&omar, "authorize", form).await.fails_in_business(430_011, "owner");
     for operation in ["delete", "lock", "unlock"] {
         ask(&omar, operation, json!({"dirId": root})).await.fails_in_business(430_011, "root");
+        ask(&mei, operation, json!({"dirId": "root"})).await.fails_in_business(430_011, "root");
     }
     ask(&lin, "lock", json!({"dirId": root})).await.fails_in_business(430_003, "no folder");
     assert_eq!(take(&mei, "root", "omar", 1).await, "the right is taken");
@@ -188,8 +186,7 @@ async fn root_is_shared_by_its_owner_only() {
 
 #[tokio::test]
 async fn rights_of_a_folder_are_limited() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, _, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, _, [mei, _, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let (one, two) = (folder(&mei, "", "One").await, folder(&mei, "", "Two").await);
     app.execute(
         "WITH RECURSIVE numbers (number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM numbers WHERE number < 1000) \
@@ -225,8 +222,7 @@ async fn rights_of_a_folder_are_limited() {
 
 #[tokio::test]
 async fn person_may_give_up_own_right() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (_app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = folder(&mei, "", "One").await;
     let below = folder(&mei, &id, "Below").await;
     give(&mei, &id, "viewer", &["omar", "lin"]).await;
@@ -245,8 +241,7 @@ async fn person_may_give_up_own_right() {
 /// Rights given personally come first.
 #[tokio::test]
 async fn rights_carried_by_a_caller_are_limited() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     group(&mei, "Team", &["omar"]).await;
     let own = folder(&mei, "", "zzz").await;
     put_file(&mei, &own, "harbour.txt", b"tide").await;
@@ -277,8 +272,7 @@ async fn rights_carried_by_a_caller_are_limited() {
 
 #[tokio::test]
 async fn folder_actions_are_audited() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, _]) = TestApp::start_with_people(["mei", "omar"]).await;
     let id = folder(&mei, "", "One").await;
     give(&mei, &id, "editor", &["omar"]).await;
     take(&mei, &id, "omar", 1).await;

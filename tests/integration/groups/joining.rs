@@ -36,8 +36,7 @@ async fn applicants(caller: &Caller, group: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn join_code_opens_a_closed_group() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, ana, lin] = people(&app, &acme, ["mei", "omar", "ana", "lin"]).await;
+    let (app, _, [mei, omar, ana, lin]) = TestApp::start_with_people(["mei", "omar", "ana", "lin"]).await;
     let id = group(&mei, "Harbour", &["omar", "ana"]).await;
     set_role(&mei, &id, "omar", 1).await.ok();
     let path = |is_override: &str| format!("/v1/groups/joincode?groupId={id}&isOverride={is_override}");
@@ -112,8 +111,7 @@ async fn foreign_codes_open_nothing_and_guesses_are_throttled() {
 
 #[tokio::test]
 async fn code_of_a_full_group_is_no_wrong_guess() {
-    let app = TestApp::start_with(|config| config.limits.logins_per_minute = 5).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.logins_per_minute = 5).await;
     let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     let id = group(&mei, "Harbour", &[]).await;
     let code = join_code(&mei, &id, false).await;
@@ -132,8 +130,7 @@ async fn code_of_a_full_group_is_no_wrong_guess() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_guesses_share_the_throttle() {
-    let app = TestApp::start_with(|config| config.limits.logins_per_minute = 5).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.limits.logins_per_minute = 5).await;
     let [mei] = people(&app, &acme, ["mei"]).await;
     let guesses = (0..60).map(|number| {
         let code = format!("AAAAAA{}{}", char::from(b'A' + number / 8), char::from(b'A' + number % 8));
@@ -148,8 +145,8 @@ async fn concurrent_guesses_share_the_throttle() {
 
 #[tokio::test]
 async fn administrators_decide_applications_to_open_groups() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, ana, lin, kim] = people(&app, &acme, ["mei", "omar", "ana", "lin", "kim"]).await;
+    let (app, _, [mei, omar, ana, lin, kim]) =
+        TestApp::start_with_people(["mei", "omar", "ana", "lin", "kim"]).await;
     let form = json!({"name": "Harbour", "isPublic": true, "users": ["omar", "ana"]});
     let id = group_of(&mei, form).await;
     set_role(&mei, &id, "omar", 1).await.ok();
@@ -201,8 +198,7 @@ async fn administrators_decide_applications_to_open_groups() {
 
 #[tokio::test]
 async fn hidden_applicant_waits_until_unhidden() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, lin] = people(&app, &acme, ["mei", "lin"]).await;
+    let (app, acme, [mei, lin]) = TestApp::start_with_people(["mei", "lin"]).await;
     let id = group_of(&mei, json!({"name": "Harbour", "isPublic": true})).await;
     let application = apply(&lin, &id).await;
     app.sync(&acme.caller, "users", &json!([{"userId": "lin", "isDeleted": true}])).await;
@@ -216,8 +212,7 @@ async fn hidden_applicant_waits_until_unhidden() {
 
 #[tokio::test]
 async fn group_without_active_administrators_takes_no_applications() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, lin] = people(&app, &acme, ["mei", "lin"]).await;
+    let (app, acme, [mei, lin]) = TestApp::start_with_people(["mei", "lin"]).await;
     let id = group_of(&mei, json!({"name": "Harbour", "isPublic": true})).await;
     for (gone, back) in [
         (json!({"status": 0}), json!({"status": 1})),
@@ -237,8 +232,7 @@ async fn group_without_active_administrators_takes_no_applications() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn concurrent_decisions_decide_once() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (_app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group_of(&mei, json!({"name": "Harbour", "isPublic": true, "users": ["omar"]})).await;
     set_role(&mei, &id, "omar", 1).await.ok();
     for round in 0..20 {

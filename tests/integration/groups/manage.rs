@@ -18,8 +18,7 @@ async fn listed(caller: &Caller, query: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn creator_owns_the_group_with_the_named_members() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (_app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group(&mei, "Harbour 港口", &["omar", "mei", "omar"]).await;
     let expected = json!({
         "groupId": id, "name": "Harbour 港口", "icon": null, "memberCount": "2", "eCode": "acme", "memberRole": 2,
@@ -59,8 +58,7 @@ async fn members_are_shown_with_department_and_enterprise() {
 
 #[tokio::test]
 async fn invalid_fields_are_refused_by_name_and_create_nothing() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, _, [mei, _]) = TestApp::start_with_people(["mei", "omar"]).await;
     for (form, named) in [
         (json!({}), "name"),
         (json!({"name": "  "}), "name"),
@@ -158,8 +156,7 @@ async fn chat_disabled_department_cannot_have_its_own_group() {
 
 #[tokio::test]
 async fn directory_changes_of_members_update_the_group() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, _] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, acme, [mei, omar, _]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group(&mei, "Harbour", &["omar", "lin"]).await;
     group(&mei, "Without them", &[]).await;
     let owned = group(&omar, "Of Omar", &["mei"]).await;
@@ -184,8 +181,7 @@ async fn directory_changes_of_members_update_the_group() {
 
 #[tokio::test]
 async fn list_has_own_and_open_groups_by_last_change() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let other = app.tenant("other").await;
     let [stranger] = people(&app, &other, ["mei"]).await;
     let closed = group(&mei, "Closed", &["omar"]).await;
@@ -225,8 +221,7 @@ async fn list_has_own_and_open_groups_by_last_change() {
 
 #[tokio::test]
 async fn owner_and_administrators_change_name_and_openness() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, ana, lin] = people(&app, &acme, ["mei", "omar", "ana", "lin"]).await;
+    let (_app, _, [mei, omar, ana, lin]) = TestApp::start_with_people(["mei", "omar", "ana", "lin"]).await;
     let id = group(&mei, "Harbour", &["omar", "ana"]).await;
     set_role(&mei, &id, "omar", 1).await.ok();
     let path = format!("/v1/groups/{id}");
@@ -245,8 +240,7 @@ async fn owner_and_administrators_change_name_and_openness() {
 
 #[tokio::test]
 async fn owner_ends_the_group_and_nothing_is_left() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, _, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group_of(&mei, json!({"name": "Harbour", "users": ["omar"], "isPublic": true})).await;
     let code = join_code(&mei, &id, false).await;
     lin.post_empty(&format!("/v1/groups/{id}/apply")).await.ok();

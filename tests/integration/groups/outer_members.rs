@@ -320,24 +320,6 @@ async fn documents(app: &TestApp, tenant: &Application, group: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn removal_of_a_tenants_groups_resumes_after_a_restart() {
-    let (app, [acme, other], [mei, _, lin, _], id) = start().await;
-    outer(&mei, Method::POST, &id, &["lin@other"]).await.ok();
-    put_messages(&app, &acme, &id, "m", "harbour", 450).await;
-    // Simulates a process that ended after the call.
-    app.app.maintenance.stop().await;
-    app.operator().await.caller.post_empty("/v1/enterprises/delete?eCode=acme").await.ok();
-    assert_eq!(app.count_rows("messages").await, 450);
-    drop((mei, lin, acme));
-    let app = app.restart().await;
-    app.app.maintenance.make_round().await.unwrap();
-    assert_eq!((app.count_rows("groups").await, app.count_rows("messages").await), (0, 0));
-    app.wait_for_index().await;
-    let other = Application { caller: app.caller(&other.caller.token), ..other };
-    assert_eq!(documents(&app, &other, &id).await, 0);
-}
-
-#[tokio::test]
 async fn people_of_a_deleted_tenant_leave_foreign_groups() {
     let (app, _, [mei, _, _, _], id) = start().await;
     outer(&mei, Method::POST, &id, &["lin@other", "kim@other"]).await.ok();

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::util::{
     app::TestApp,
     caller::Caller,
-    groups::{group, group_of, join_code, members, people, put_messages, set_role},
+    groups::{group, group_of, join_code, members, put_messages, set_role},
     items::item,
 };
 
@@ -28,8 +28,7 @@ async fn seen(caller: &Caller) -> [usize; 3] {
 
 #[tokio::test]
 async fn group_content_is_found_by_current_members_only() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, omar, lin] = people(&app, &acme, ["mei", "omar", "lin"]).await;
+    let (app, acme, [mei, omar, lin]) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
     let id = group(&mei, "Harbour 港口", &["omar"]).await;
     put_messages(&app, &acme, &id, "m", "harbour", 2).await;
     let mut article = item("a", "harbour", 1);
@@ -73,8 +72,7 @@ async fn group_content_is_found_by_current_members_only() {
 
 #[tokio::test]
 async fn messages_of_an_ended_group_are_removed_over_restarts() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let [mei, _] = people(&app, &acme, ["mei", "omar"]).await;
+    let (app, acme, [mei, _]) = TestApp::start_with_people(["mei", "omar"]).await;
     let id = group_of(&mei, json!({"name": "Harbour", "isPublic": true, "users": ["omar"]})).await;
     let kept = group(&mei, "Kept harbour", &[]).await;
     put_messages(&app, &acme, &id, "m", "harbour", 1_200).await;

@@ -112,7 +112,7 @@ async fn token_of_a_person_is_renewed_when_their_department_changes() {
 async fn token_of_a_person_is_gone_when_they_sign_out_or_are_deleted() {
     let (app, acme, system) = start("OAUTH2_TOKEN_EXCHANGE").await;
     let session = app.web_session("mei").await;
-    let ask = async |session: &crate::util::session::WebSession| {
+    let ask = async |session: &crate::util::caller::Caller| {
         let path = "/contents/search?moduleId=crm&keyword=customer";
         session.post_empty(path).await.ok().ids().iter().map(|id| (*id).to_owned()).collect::<Vec<_>>()
     };

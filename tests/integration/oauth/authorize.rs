@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::token::refused;
 use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::send,
-    internals::Config,
     items::user,
     login::{
         Browser, CALLBACK, CHALLENGE, LoginSetup, claims, code_form, location, parameter, sealed_form,
@@ -44,14 +44,6 @@ fn told(setup: &LoginSetup, answer: &Answer, error: &str, described: &str) {
     assert!(!url.query_pairs().any(|(name, _)| name == "code"), "{url}");
 }
 
-#[track_caller]
-fn refused(answer: &Answer, status: u16, error: &str, described: &str) {
-    assert_eq!((answer.status, &answer.body["error"]), (status, &Value::from(error)), "{}", answer.text);
-    let description = answer.body["error_description"].as_str().unwrap();
-    assert!(description.contains(described), "{}", answer.text);
-    assert_eq!(answer.header("cache-control"), "no-store");
-}
-
 #[tokio::test]
 async fn login_page_is_bilingual_and_escapes_its_parameters() {
     let setup = LoginSetup::start().await;
@@ -83,20 +75,6 @@ async fn login_page_is_bilingual_and_escapes_its_parameters() {
     assert!(chinese.text.contains("<html lang=\"zh-Hans\">"));
     let wrong = browser.submit(&chinese, "mei", "wrong").await;
     page(&wrong, 403, "role=\"alert\">登录账号与密码不匹配");
-}
-
-#[tokio::test]
-async fn cookie_over_https_has_the_host_prefix() {
-    let change = |config: &mut Config| {
-        config.public_url = Some("https://search.example/trawl/".parse().unwrap());
-    };
-    let setup = LoginSetup::start_with(change).await;
-    let mut browser = setup.app.browser();
-    let shown = browser.open(&setup.parameters()).await;
-    let cookie = shown.header("set-cookie");
-    assert!(cookie.starts_with("__Host-trawl-login=") && cookie.contains("Secure"), "{cookie}");
-    let back = location(&browser.submit(&shown, "mei", "correct horse").await);
-    assert_eq!(parameter(&back, "iss"), "https://search.example/trawl");
 }
 
 /// They must not reveal which accounts exist or may sign in.

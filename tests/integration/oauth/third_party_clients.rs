@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Write},
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Command, Stdio},
 };
 
 use oauth2::{
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::util::{
     items::item,
     login::{CALLBACK, LoginSetup, location, parameter},
+    program::Process,
 };
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider");
@@ -73,16 +74,9 @@ async fn crate_oauth2_signs_a_person_in() {
 }
 
 struct OpenIdClient {
-    child: Child,
+    _process: Process,
     stdin: ChildStdin,
     answers: BufReader<ChildStdout>,
-}
-
-impl Drop for OpenIdClient {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl OpenIdClient {
@@ -100,7 +94,7 @@ impl OpenIdClient {
             .expect("these tests need Node.js 20 or later as `node`");
         let stdin = child.stdin.take().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());
-        Self { child, stdin, answers }
+        Self { _process: Process(child), stdin, answers }
     }
 
     async fn ask(mut self, line: String) -> (Self, Value) {

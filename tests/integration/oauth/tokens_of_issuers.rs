@@ -23,8 +23,8 @@ struct TrustedIssuer {
 
 impl TrustedIssuer {
     async fn start(provider: Provider) -> Self {
-        let app = TestApp::start_with(|config| config.auth.issuers = trusted(&provider, "acme")).await;
-        let acme = app.tenant("acme").await;
+        let (app, acme) =
+            TestApp::start_acme_with(|config| config.auth.issuers = trusted(&provider, "acme")).await;
         app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
         let mut private = item("private", "harbour", 2);
         private["visibility"] = json!({"users": ["mei"]});

@@ -7,8 +7,8 @@ use crate::util::{
     answer::Answer,
     app::{LOGIN_ID, TestApp},
     caller::Caller,
-    directory::{changed_at, put_department_articles, read_all, read_one},
-    items::{todo, user},
+    directory::{changed_at, read_all, read_one},
+    items::{department, item, todo, user},
 };
 
 fn digest(byte: u8) -> String {
@@ -181,7 +181,15 @@ async fn number_equal_to_another_login_fails_only_its_row() {
 #[tokio::test]
 async fn deputy_departments_count_for_visibility() {
     let (app, acme) = TestApp::start_with_acme().await;
-    put_department_articles(&app, &acme).await;
+    let tree = json!([department("d1", ""), department("d1a", "d1"), department("d2", "")]);
+    app.sync(&acme.caller, "organizations", &tree).await;
+    app.sync(&acme.caller, "users", &json!([user("mei", "d2")])).await;
+    let of = |id: &str, department: &str| {
+        let mut item = item(id, "harbour", 1);
+        item["visibility"] = json!({"departments": [department]});
+        item
+    };
+    app.put_contents(&acme.caller, "article", &[of("1", "d1"), of("1a", "d1a"), of("2", "d2")]).await;
     let mei = app.user(&acme, "mei").await;
     assert_eq!(mei.find("article", "harbour").await, ["2"]);
     let deputies = |ids: Value| json!([{"userId": "mei", "deputyOrgIds": ids}]);

@@ -6,7 +6,6 @@ use crate::util::{
     answer::Answer,
     app::{LOGIN_ID, TestApp, USER_ID},
     caller::Caller,
-    directory::put_department_articles,
     items::{department, user},
 };
 
@@ -132,25 +131,6 @@ async fn ids_and_logins_of_another_tenant_are_free() {
     }
     let same = json!([{"userId": "v", "loginId": "v", "name": "V", "sex": 2, "platformUserId": platform_id}]);
     sync(&acme.caller, same).await.assert_only_failure("v", "platformUserId:");
-}
-
-/// Decisions 4.5.
-#[tokio::test]
-async fn moved_person_sees_the_change_in_the_next_search() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    put_department_articles(&app, &acme).await;
-
-    let mei = app.user(&acme, "mei").await;
-    let mut expected: [(&str, &[&str]); 4] =
-        [("d2", &["2"]), ("d1", &["1"]), ("d1a", &["1", "1a"]), ("", &[])];
-    expected.rotate_right(1);
-    for (department, seen) in expected {
-        app.sync(&acme.caller, "users", &json!([{"userId": "mei", "orgId": department}])).await;
-        assert_eq!(mei.find("article", "harbour").await, seen, "in {department:?}");
-    }
-    app.sync(&acme.caller, "users", &json!([{"userId": "mei", "orgId": "d1a"}])).await;
-    app.sync(&acme.caller, "organizations", &json!([{"orgId": "d1a", "parentId": "d2"}])).await;
-    assert_eq!(mei.find("article", "harbour").await, ["1a", "2"]);
 }
 
 #[tokio::test]

@@ -180,8 +180,7 @@ impl World<'_> {
 async fn results_equal_the_model_after_random_changes() {
     let mut runner = TestRunner::new(trawl_seeds::cases(CASES));
     // Every text must be available when its commit returns.
-    let app = TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.storage.text_wait_ms = 10_000).await;
     let callers = people(&app, &acme, IDS).await;
     let mut found = 0;
     for case in 0..trawl_seeds::count(CASES) {

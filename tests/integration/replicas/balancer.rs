@@ -27,6 +27,7 @@ use crate::util::{
     paging::Walk,
     postgres,
     program::{Server, own_address},
+    sizes::size,
 };
 
 const REPLICAS: usize = 3;
@@ -41,7 +42,7 @@ const SETTINGS: &[(&str, &str)] =
 
 /// `TRAWL_TEST_KILLS` asks for more.
 fn kills() -> usize {
-    std::env::var("TRAWL_TEST_KILLS").map_or(5, |kills| kills.parse().unwrap())
+    std::env::var("TRAWL_TEST_KILLS").map_or_else(|_| size(2, 5), |kills| kills.parse().unwrap())
 }
 
 /// A load balancer with the settings of the book, ended when dropped.
@@ -167,7 +168,7 @@ impl World {
 
     async fn caller(&self) -> Caller {
         let http = reqwest::Client::builder().no_proxy().build().unwrap();
-        Caller { http, base: self.base.clone(), token: self.token().await, tenant: None }
+        Caller::new(&http, &self.base, &self.token().await)
     }
 }
 
@@ -224,12 +225,7 @@ async fn sign_in(world: Arc<World>, client: usize) {
             // A repeated use would revoke the token of a lost answer.
             let Some(answer) = world.try_ask(spend()).await else { continue };
             let token = answer.body["access_token"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
-            let caller = Caller {
-                http: http.clone(),
-                base: world.base.clone(),
-                token: token.to_owned(),
-                tenant: None,
-            };
+            let caller = Caller::new(&http, &world.base, token);
             world.ask(|| caller.request(Method::POST, "/modules")).await.ok();
             let again = world.ask(spend).await;
             assert_eq!(
@@ -364,7 +360,7 @@ async fn nothing_is_lost(name: &str, balance: impl AsyncFn(&Cluster) -> Balancer
         clients.spawn(page(Arc::clone(&world), client, true));
         clients.spawn(revoke(Arc::clone(&world), client));
         let person = first.user(&application, &person(client)).await;
-        let person = Caller { base: balancer.base.clone(), ..person };
+        let person = person.at(&balancer.base);
         clients.spawn(upload(Arc::clone(&world), person, client));
     }
     for client in 0..SIGN_INS {

@@ -21,9 +21,7 @@ fn card(content: &Value) -> Value {
 
 #[tokio::test]
 async fn changed_template_gets_a_new_id_and_an_equal_one_does_not() {
-    let app = TestApp::start().await;
-    app.tenant("acme").await;
-    let operator = app.operator().await.caller.on("acme");
+    let (app, operator) = TestApp::start_operated().await;
     let template = json!({"body": ["{{height}}", {"b": 1, "a": 2}]});
     let first = put(&operator, "tide", "Tide", &template).await;
     assert_eq!(put(&operator, "tide", "Tide", &template).await, first);
@@ -48,9 +46,7 @@ async fn changed_template_gets_a_new_id_and_an_equal_one_does_not() {
 
 #[tokio::test]
 async fn invalid_templates_are_refused_by_name() {
-    let app = TestApp::start().await;
-    app.tenant("acme").await;
-    let operator = app.operator().await.caller.on("acme");
+    let (_app, operator) = TestApp::start_operated().await;
     let refused = async |code: &str, form: Value, named: &str| {
         operator.put(&format!("/v1/card_templates/{code}"), &form).await.fails(400, named);
     };

@@ -1,12 +1,11 @@
 //! Group robots (book: reference/groups.md).
 
-use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::util::{
     caller::{Caller, send},
     database::write,
-    groups::{group, members},
+    groups::{group, people},
     items::user,
     postgres::{holds, open_store},
     program::{Server, create_with_scopes},
@@ -74,8 +73,7 @@ async fn robot_exists_in_its_own_group_only() {
     here.robot.say(&here.app, "still there").await.ok();
 
     let umbrella = here.app.tenant("umbrella").await;
-    here.app.sync(&umbrella.caller, "users", &json!([user("mei", "")])).await;
-    let namesake = here.app.user(&umbrella, "mei").await;
+    let [namesake] = people(&here.app, &umbrella, ["mei"]).await;
     group(&namesake, "Theirs", &[]).await;
     namesake.post_empty(&here.path(&format!("robots/{}/token", here.robot.id))).await.fails(404, "groupId");
     namesake.delete(&here.path(&format!("robots/{}", here.robot.id))).await.fails(404, "groupId");
@@ -126,14 +124,6 @@ async fn robots_of_a_group_are_limited() {
     here.owner.post(&here.path("robots"), &one_more).await.fails(409, "20 robots");
     here.owner.delete(&here.path(&format!("robots/{}", here.robot.id))).await.ok();
     here.owner.post(&here.path("robots"), &one_more).await.ok();
-}
-
-#[tokio::test]
-async fn former_member_cannot_create_robots() {
-    let here = RobotGroup::start().await;
-    members(&here.owner, Method::DELETE, &here.group, &["omar"]).await.ok();
-    here.administrator.post(&here.path("robots"), &json!({"name": "x"})).await.fails(404, "groupId");
-    here.robot.say(&here.app, "still there").await.ok();
 }
 
 #[tokio::test]

@@ -6,7 +6,6 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::util::{
-    app::TestApp,
     caller::Caller,
     database::SqlValue,
     groups::{group, members, outer},
@@ -229,27 +228,4 @@ async fn hit_shows_sender_and_group_and_opens_its_url() {
         assert_eq!(action[client], format!("[OpenUrl]\nurl={url}"));
     }
     assert_eq!(here.member.find("message", "zooplankton").await.len(), 0);
-}
-
-#[tokio::test]
-async fn messages_survive_a_restart() {
-    let here = RobotGroup::start().await;
-    for number in 0..5 {
-        here.robot.say(&here.app, &format!("lanternfish {number}")).await.ok();
-    }
-    let RobotGroup { app, acme, group, owner, robot, .. } = here;
-    let before = walk(&owner, &group, &[2]).await;
-    let app = app.restart().await;
-    let check = async |app: &TestApp, count: usize| {
-        let owner = app.user(&acme, "mei").await;
-        let all = walk(&owner, &group, &[2]).await;
-        assert_eq!((&all[count - 5..], all.len()), (&before[..], count));
-        app.wait_for_rebuild().await;
-        assert_eq!(owner.find("message", "lanternfish").await.len(), count);
-    };
-    check(&app, 5).await;
-    robot.say(&app, "lanternfish again").await.ok();
-    check(&app, 6).await;
-    let app = app.restart_rebuilding().await;
-    check(&app, 6).await;
 }

@@ -1,14 +1,14 @@
 //! Every route with every kind of caller. The access table yields the expectations.
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::{Caller, send},
+    groups::people,
     internals::{Identity, Kind, Rule, Scope, rules},
-    items::user,
     paths::filled,
 };
 
@@ -206,12 +206,10 @@ async fn every_route_admits_exactly_the_permitted_callers() {
     app.tenant("other").await;
     let domain = app.register("elsewhere", Kind::Domain, &["acme"], all_of(Kind::Domain)).await;
     let admin = app.operator().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
     let expired = app.expired_caller(&acme).await;
     let frozen = app.tenant("frozen").await;
-    app.sync(&frozen.caller, "users", &json!([user("lin", "")])).await;
-    let lin = app.user(&frozen, "lin").await;
+    let [lin] = people(&app, &frozen, ["lin"]).await;
     let frozen_admin = app.register("frozen", Kind::Admin, &[], Scope::ALL.to_vec()).await;
     let of_many = app.register("elsewhere", Kind::Domain, &["frozen"], all_of(Kind::Domain)).await;
     admin.caller.post_empty("/v1/enterprises/freeze?eCode=frozen").await.ok();

@@ -17,10 +17,9 @@ use crate::util::{
     caller::{Caller, send},
     items::{NEW_YEAR, item, user},
     opensearch,
+    sizes::size,
 };
 
-/// Pairs of answers.
-const PAIRS: u32 = 10_000;
 const AT_ONCE: usize = 8;
 /// Over OpenSearch, which answers a tenth as fast.
 const OPENSEARCH_PAIRS: u32 = 300;
@@ -213,8 +212,11 @@ async fn unseen_content_and_other_tenants_change_no_answer() {
     });
     app.operator().await.caller.on("other").put("/admin/v1/vocabulary", &vocabulary).await.ok();
 
-    let (pairs, at_once) =
-        if opensearch::is_engine() { (OPENSEARCH_PAIRS, OPENSEARCH_AT_ONCE) } else { (PAIRS, AT_ONCE) };
+    let (pairs, at_once) = if opensearch::is_engine() {
+        (OPENSEARCH_PAIRS, OPENSEARCH_AT_ONCE)
+    } else {
+        (size(2_000, 10_000), AT_ONCE)
+    };
     let questions: Vec<Question> = (0..trawl_seeds::count(pairs))
         .map(|_| any_question().new_tree(&mut runner).unwrap().current())
         .collect();

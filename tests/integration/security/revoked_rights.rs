@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
+    groups::people,
     internals::{Kind, Scope},
     items::{department, user},
     raw::Connection,
@@ -40,9 +41,7 @@ impl Begun {
 
     async fn ends_with(mut self, status: u16, said: &str) {
         self.connection.write(self.rest.as_bytes()).await;
-        let answer = self.connection.read().await;
-        assert_eq!(answer.status, status, "{}", answer.body);
-        assert!(answer.body.contains(said), "{}", answer.body);
+        self.connection.read().await.says(status, said);
     }
 }
 
@@ -135,8 +134,7 @@ async fn losing_act_as_user_ends_tokens_of_people() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller.on("acme");
     let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let mei = app.user(&acme, "mei").await;
+    let [mei] = people(&app, &acme, ["mei"]).await;
     mei.post_empty("/modules").await.ok();
     let path = format!("/admin/v1/applications/{}", acme.client_id);
     operator.put(&path, &json!({"scopes": ["contents:read"]})).await.ok();

@@ -75,8 +75,7 @@ async fn trace_is_forwarded_unchanged_without_export() {
 /// The source sees the first trace only.
 #[tokio::test]
 async fn trace_is_not_part_of_the_cache_key() {
-    let app = TestApp::start_with(|config| config.cache.fresh_ms = 60_000).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.cache.fresh_ms = 60_000).await;
     let system = ExternalSystem::start(many("x", "x", 1, 1)).await;
     app.register_source(&acme, system.registration("x"), "all", &["x"]).await;
     let another = traceparent().replace(PARENT, "00f067aa0ba902b8");
@@ -232,8 +231,7 @@ fn contains(bytes: &[u8], wanted: &[u8]) -> bool {
 /// A shared call belongs to the search that started it.
 #[tokio::test]
 async fn shared_call_carries_the_trace_that_started_it() {
-    let app = TestApp::start_with(|config| config.cache.fresh_ms = 60_000).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.cache.fresh_ms = 60_000).await;
     let system = ExternalSystem::start(many("x", "x", 1, 1)).await;
     app.register_source(&acme, system.registration("x"), "all", &["x"]).await;
     system.hold_answers();

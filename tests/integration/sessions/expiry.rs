@@ -8,7 +8,6 @@ use crate::util::{
     items::user,
     login::{LoginSetup, location, parameter},
     postgres,
-    session::WebSession,
 };
 
 async fn start() -> (TestApp, Application) {
@@ -35,10 +34,10 @@ async fn unused_session_expires() {
     // After the 480 minutes of the settings, over a restart.
     let app = app.restart().await;
     app.execute("UPDATE sessions SET used_at = used_at - 479 * 60000").await;
-    let session = WebSession { base: app.base.clone(), http: app.http.clone(), ..session };
+    let session = session.at(&app.base);
     session.post_empty("/modules").await.ok();
     let app = app.restart().await;
-    let session = WebSession { base: app.base.clone(), http: app.http.clone(), ..session };
+    let session = session.at(&app.base);
     app.execute("UPDATE sessions SET used_at = used_at - 480 * 60000").await;
     session.assert_ended().await;
     app.app.maintenance.make_round().await.unwrap();
@@ -84,7 +83,7 @@ async fn no_session_expires_while_uses_cannot_be_stored() {
     session.post_empty("/modules").await.ok();
     let app = app.restart().await;
     app.app.maintenance.make_round().await.unwrap();
-    let session = WebSession { base: app.base.clone(), http: app.http.clone(), ..session };
+    let session = session.at(&app.base);
     session.post_empty("/modules").await.ok();
 }
 
@@ -232,9 +231,7 @@ async fn new_sign_in_ends_the_browsers_previous_session() {
     let (app, _) = start().await;
     let session = app.web_session("mei").await;
     let mut browser = app.browser();
-    let page = location(&browser.follow(&format!("{}/session/start", app.base)).await);
-    let page = browser.follow(page.as_str()).await;
-    let back = location(&browser.submit(&page, "mei", "correct horse").await);
+    let back = browser.sign_in_at(&format!("{}/session/start", app.base), "mei", "correct horse").await;
     let both = format!("{}; {}", browser.cookie.clone().unwrap(), session.cookie);
     browser.cookie = Some(both);
     let next = app.session_of(&browser.follow(back.as_str()).await);

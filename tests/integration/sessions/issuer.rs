@@ -17,7 +17,6 @@ use crate::util::{
     items::user,
     login::{Browser, location, parameter},
     program::{Server, create_application, own_address, run, text, trawl},
-    session::WebSession,
 };
 
 struct LoginSetup {
@@ -46,10 +45,14 @@ impl Begun {
 
 impl LoginSetup {
     async fn start() -> Self {
+        Self::start_with(1_000).await
+    }
+
+    async fn start_with(logins_per_minute: u32) -> Self {
         let issuer = FakeIssuer::start().await;
         let app = TestApp::start_with(|config| {
             config.auth.issuers = vec![issuer.trusted()];
-            config.limits.logins_per_minute = 1_000;
+            config.limits.logins_per_minute = logins_per_minute;
         })
         .await;
         let acme = app.tenant("acme").await;
@@ -318,15 +321,7 @@ async fn unknown_or_disabled_person_is_refused_despite_the_issuer() {
 /// Each invalid code costs the issuer a request.
 #[tokio::test]
 async fn requests_to_the_issuer_are_throttled() {
-    let issuer = FakeIssuer::start().await;
-    let app = TestApp::start_with(|config| {
-        config.auth.issuers = vec![issuer.trusted()];
-        config.limits.logins_per_minute = 2;
-    })
-    .await;
-    let acme = app.tenant("acme").await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let setup = LoginSetup { issuer, app, acme };
+    let setup = LoginSetup::start_with(2).await;
     for _ in 0..4 {
         setup.app.session_of(&setup.sign_in(|_| {}).await);
     }
@@ -362,21 +357,6 @@ async fn unreachable_issuer_is_reported() {
     assert_eq!(location(&answer).as_str(), format!("{}/x?signin=busy", app.base));
 }
 
-/// The directory ends such sessions.
-#[tokio::test]
-async fn session_by_an_issuer_outlives_the_server() {
-    let LoginSetup { issuer: _issuer, app, .. } = {
-        let setup = LoginSetup::start().await;
-        let session = setup.app.session_of(&setup.sign_in(|_| {}).await);
-        let LoginSetup { issuer, app, acme } = setup;
-        let app = app.restart().await;
-        let session = WebSession { base: app.base.clone(), http: app.http.clone(), ..session };
-        session.post_empty("/modules").await.ok();
-        LoginSetup { issuer, app, acme }
-    };
-    assert_eq!(app.app.authenticator.issuers().sign_ins().len(), 1);
-}
-
 /// The issuer must be trusted for sign-in.
 #[tokio::test]
 async fn session_by_an_issuer_ends_with_its_trust() {
@@ -386,17 +366,12 @@ async fn session_by_an_issuer_ends_with_its_trust() {
     let other = app.tenant("other").await;
     app.sync(&other.caller, "users", &json!([user("mei", "")])).await;
     let by_password = app.web_session("omar").await;
-    let at = |app: &TestApp, session: &WebSession| WebSession {
-        base: app.base.clone(),
-        http: app.http.clone(),
-        ..session.clone()
-    };
     session.post_empty("/modules").await.ok();
 
     let app = app.restart_with(|config| config.auth.issuers[0].scopes = Scopes::default()).await;
-    assert_eq!(at(&app, &session).post_empty("/modules").await.status, 403);
-    assert_eq!(at(&app, &session).info().await["person"]["userId"], "mei");
-    at(&app, &by_password).post_empty("/modules").await.ok();
+    assert_eq!(session.at(&app.base).post_empty("/modules").await.status, 403);
+    assert_eq!(session.at(&app.base).info().await["person"]["userId"], "mei");
+    by_password.at(&app.base).post_empty("/modules").await.ok();
 
     let mut app = app;
     let changes: [fn(&mut Issuer); 3] = [
@@ -411,11 +386,11 @@ async fn session_by_an_issuer_ends_with_its_trust() {
                 change(&mut config.auth.issuers[0]);
             })
             .await;
-        at(&app, &session).assert_ended().await;
-        at(&app, &by_password).post_empty("/modules").await.ok();
+        session.at(&app.base).assert_ended().await;
+        by_password.at(&app.base).post_empty("/modules").await.ok();
     }
     let app = app.restart_with(|config| config.auth.issuers = vec![issuer.trusted()]).await;
-    at(&app, &session).post_empty("/modules").await.ok();
+    session.at(&app.base).post_empty("/modules").await.ok();
 }
 
 #[tokio::test]

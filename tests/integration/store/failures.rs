@@ -91,8 +91,7 @@ async fn put(caller: &Caller, id: &str) -> u16 {
 #[tokio::test]
 async fn cut_connections_are_opened_anew() {
     let url = database("cut");
-    let app = TestApp::start_with(|config| config.store.url = Some(url.as_str().into())).await;
-    let acme = app.tenant("acme").await;
+    let (_app, acme) = TestApp::start_acme_with(|config| config.store.url = Some(url.as_str().into())).await;
     for round in 0..5 {
         let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
             WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -121,8 +120,7 @@ async fn commit_whose_answer_is_lost_is_reported_as_it_ended() {
         let server = url.split(['@', '/']).find(|part| part.starts_with("127.0.0.1:")).unwrap().to_owned();
         let cutter = CommitCutter::before(&server, lets_through).await;
         let through = url.replace(&server, &format!("127.0.0.1:{}", cutter.port));
-        let app = TestApp::start_with(|config| config.store.url = Some(through.into())).await;
-        let acme = app.tenant("acme").await;
+        let (app, acme) = TestApp::start_acme_with(|config| config.store.url = Some(through.into())).await;
         assert_eq!(put(&acme.caller, "before").await, 200);
         for round in 0..10 {
             let id = format!("r{round}");

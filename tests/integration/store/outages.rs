@@ -20,6 +20,7 @@ use crate::util::{
     postgres_server::PostgresServer,
     program::Server,
     relay::Relay,
+    sizes::size,
 };
 
 const WRITERS: usize = 4;
@@ -144,7 +145,7 @@ async fn writes_go_on_after_a_crash_of_the_database() {
     let mut cluster = Cluster::over(&url);
     let (one, two) = (cluster.add().await, cluster.add().await);
     let load = Load::start(&cluster, [&one, &two]).await;
-    for _ in 0..3 {
+    for _ in 0..size(1, 3) {
         load.goes_on(0).await;
         load.goes_on(1).await;
         postgres.crash().await;

@@ -8,7 +8,7 @@ use crate::util::{
     caller::{Caller, send},
     external::with,
     feed_server::FeedServer,
-    items::user,
+    groups::people,
     subscriptions::{SUBSCRIPTIONS, feed},
 };
 
@@ -98,8 +98,7 @@ async fn disabled_subscription_runs_on_request_alone() {
 #[tokio::test]
 async fn visibility_holds_for_present_and_later_items() {
     let (app, acme, operator, server, form) = start().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    let [mei, omar] = people(&app, &acme, ["mei", "omar"]).await;
     operator.subscribe(&form).await;
     assert_eq!(app.titles(&omar, "harbour").await.len(), 2);
     operator.put(PATH, &with(form, "visibility", json!({"users": ["mei"]}))).await.ok();

@@ -11,22 +11,16 @@ use crate::util::{
     external::with,
     feed_server::{FeedReply, FeedServer, ServedFeed},
     items::NEW_YEAR,
-    subscriptions::{SUBSCRIPTIONS, feed},
+    subscriptions::{SUBSCRIPTIONS, counts, feed},
 };
 
 const DAY: Duration = Duration::from_hours(24);
 
 async fn start() -> (TestApp, Application, Caller, FeedServer) {
     let hosts = || (1..=3).map(|number| format!("127.0.0.{number}")).collect();
-    let app = TestApp::start_with(|config| config.connectors.allow_http_hosts = hosts()).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| config.connectors.allow_http_hosts = hosts()).await;
     let operator = app.operator().await.caller.on("acme");
     (app, acme, operator, FeedServer::start().await)
-}
-
-fn counts(shown: &Value) -> Value {
-    let run = &shown["lastRun"];
-    json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])
 }
 
 fn error(shown: &Value) -> &str {

@@ -16,12 +16,12 @@ use crate::util::{
     caller::Caller,
     external::with,
     items::NEW_YEAR,
-    subscriptions::SUBSCRIPTIONS,
+    subscriptions::{SUBSCRIPTIONS, counts},
 };
 
 async fn start(root: &Path) -> (TestApp, Application, Caller) {
-    let app = TestApp::start_with(|config| config.subscriptions.folders = vec![root.to_owned()]).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) =
+        TestApp::start_acme_with(|config| config.subscriptions.folders = vec![root.to_owned()]).await;
     let operator = app.operator().await.caller.on("acme");
     (app, acme, operator)
 }
@@ -42,11 +42,6 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>, seconds: u64) {
         .unwrap()
         .set_modified(time + Duration::from_secs(seconds))
         .unwrap();
-}
-
-fn counts(shown: &Value) -> Value {
-    let run = &shown["lastRun"];
-    json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])
 }
 
 #[tokio::test]

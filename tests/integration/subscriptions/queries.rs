@@ -18,7 +18,7 @@ use crate::util::{
     external::with,
     postgres,
     program::{Server, create_application, create_operator, own_address},
-    subscriptions::SUBSCRIPTIONS,
+    subscriptions::{SUBSCRIPTIONS, counts},
     systems::mariadb,
 };
 
@@ -28,8 +28,7 @@ const ROWS: usize = 450;
 const LATE: Duration = Duration::from_mins(11);
 
 async fn start(change: impl FnOnce(&mut trawl::config::Subscriptions)) -> (TestApp, Application, Caller) {
-    let app = TestApp::start_with(|config| change(&mut config.subscriptions)).await;
-    let acme = app.tenant("acme").await;
+    let (app, acme) = TestApp::start_acme_with(|config| change(&mut config.subscriptions)).await;
     let operator = app.operator().await.caller.on("acme");
     (app, acme, operator)
 }
@@ -39,11 +38,6 @@ fn form(address: &str) -> Value {
         "address": address, "password": "hunter-2", "cursorColumn": "version",
         "query": "SELECT id, title, version, seen_at AS display_time FROM notes -- all",
     }})
-}
-
-fn counts(shown: &Value) -> Value {
-    let run = &shown["lastRun"];
-    json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])
 }
 
 /// Rows of one cursor span pages, and come later beside those that were read.

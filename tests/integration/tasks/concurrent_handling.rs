@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, pin::pin};
 use crate::util::{
     callback::{Callback, CallbackReply},
     eventually,
-    quick_handling::{Desk, READ, TO_READ, press, set_status, to_read},
+    quick_handling::{Desk, READ, TO_READ, set_status, to_read},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -12,12 +12,7 @@ async fn concurrent_calls_share_one_callback_and_one_effect() {
     let (reply, held) = CallbackReply::held(200);
     let callback = Callback::start(reply).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
-    let pressing: Vec<_> = (0..20)
-        .map(|_| {
-            let (mei, id) = (desk.mei.clone(), id.clone());
-            tokio::spawn(async move { press(&mei, &id).await })
-        })
-        .collect();
+    let pressing: Vec<_> = (0..20).map(|_| desk.pressing(&id)).collect();
     callback.wait_for_calls(1).await;
     held.close();
     let mut answers = BTreeMap::<u16, usize>::new();
@@ -38,12 +33,7 @@ async fn calls_sharing_a_failed_callback_all_fail_unchanged() {
     let desk = Desk::start().await;
     let callback = Callback::start(CallbackReply::Status(500)).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
-    let pressing: Vec<_> = (0..20)
-        .map(|_| {
-            let (mei, id) = (desk.mei.clone(), id.clone());
-            tokio::spawn(async move { press(&mei, &id).await })
-        })
-        .collect();
+    let pressing: Vec<_> = (0..20).map(|_| desk.pressing(&id)).collect();
     for pressed in pressing {
         pressed.await.unwrap().fails(502, "the callback answered with HTTP 500");
     }
@@ -59,10 +49,7 @@ async fn disconnected_caller_does_not_cut_the_handling() {
     let (reply, held) = CallbackReply::held(200);
     let callback = Callback::start(reply).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
-    let pressing = tokio::spawn({
-        let (mei, id) = (desk.mei.clone(), id.clone());
-        async move { press(&mei, &id).await }
-    });
+    let pressing = desk.pressing(&id);
     callback.wait_for_calls(1).await;
     assert_eq!(desk.log(&id).await[0].outcome, "begun");
     pressing.abort();
@@ -88,10 +75,7 @@ async fn move_during_the_callback_stands() {
         let (reply, held) = CallbackReply::held(200);
         let callback = Callback::start(reply).await;
         let id = desk.create(&to_read(&format!("t{number}"), &callback.url)).await;
-        let pressing = tokio::spawn({
-            let (mei, id) = (desk.mei.clone(), id.clone());
-            async move { press(&mei, &id).await }
-        });
+        let pressing = desk.pressing(&id);
         callback.wait_for_calls(1).await;
         set_status(&desk.app, &id, meanwhile).await;
         held.close();
@@ -111,10 +95,7 @@ async fn shutdown_completes_handling_in_flight() {
     let callback = Callback::start(reply).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
     let second = desk.create(&to_read("t2", &callback.url)).await;
-    let pressing = tokio::spawn({
-        let (mei, id) = (desk.mei.clone(), id.clone());
-        async move { press(&mei, &id).await }
-    });
+    let pressing = desk.pressing(&id);
     callback.wait_for_calls(1).await;
     let quick_deals = &desk.app.app.quick_deals;
     let mut stopping = pin!(quick_deals.stop());

@@ -6,8 +6,10 @@ use serde_json::{Value, json};
 
 use crate::util::{
     app::TestApp,
+    groups::people,
     internals::{Kind, Scope, now_millis},
     items::{todo, user},
+    tasks::{complete, show},
 };
 
 #[tokio::test]
@@ -85,41 +87,6 @@ async fn wrong_fields_are_400_and_named() {
     assert_eq!(*app.app.store.positions().borrow(), 0);
 }
 
-#[tokio::test]
-async fn batch_reports_every_item() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    acme.caller.post("/api/todo/create", &todo("known", "approve", "mei")).await.ok();
-    let batch = json!([
-        todo("a", "approve", "mei"),
-        todo("known", "approve", "mei"),
-        todo("known", "reject", "mei"),
-        todo("b", "", "mei"),
-        {"title": "approve", "assigneeLoginId": "mei"},
-        5,
-        todo("a", "approve", "mei"),
-        todo("c", "approve", "mei"),
-    ]);
-    let answer = acme.caller.post("/api/todo/batch_create", &batch).await.ok();
-    let names = |list: &str| -> Vec<&str> {
-        answer.data()[list].as_array().unwrap().iter().map(|one| one["appTaskId"].as_str().unwrap()).collect()
-    };
-    assert_eq!(names("success"), ["a", "known", "a", "c"]);
-    let mut errors = names("error");
-    errors.sort_unstable();
-    assert_eq!(errors, ["", "", "b", "known"]);
-    for error in answer.data()["error"].as_array().unwrap() {
-        assert!(!error["message"].as_str().unwrap().is_empty(), "{error}");
-        assert_eq!(error["id"].is_string(), error["appTaskId"] == "known", "{error}");
-    }
-    let success = answer.data()["success"].as_array().unwrap();
-    assert_eq!(success[0]["id"], success[2]["id"]);
-    app.wait_for_index().await;
-    assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await.len(), 3);
-    let empty = acme.caller.post("/api/todo/batch_create", &json!([])).await.ok();
-    assert_eq!(empty.data(), &json!({"success": [], "error": []}));
-}
-
 /// Decisions 4.4.
 #[tokio::test]
 async fn batch_items_have_distinct_current_times() {
@@ -174,39 +141,29 @@ async fn only_assignee_and_creator_find_a_to_do() {
 
 /// Decisions 8.2.
 #[tokio::test]
-async fn assignee_synchronised_later_finds_the_to_do() {
+async fn assignee_synchronised_later_finds_and_handles_the_to_do() {
     let (app, acme) = TestApp::start_with_acme().await;
     let created = acme.caller.post("/api/todo/create", &todo("t1", "approve", "newcomer")).await.ok();
     app.wait_for_index().await;
-    app.sync(&acme.caller, "users", &json!([user("newcomer", "")])).await;
-    let newcomer = app.user(&acme, "newcomer").await;
+    let [newcomer] = people(&app, &acme, ["newcomer"]).await;
     assert_eq!(newcomer.find("todo", "approve").await, [created.data()["id"].as_str().unwrap()]);
     // The task stays with the person when the login changes hands.
     let handed_over = json!([{"userId": "newcomer", "loginId": "old"}, {"userId": "heir", "loginId": "newcomer", "name": "Heir", "sex": 1}]);
     app.sync(&acme.caller, "users", &handed_over).await;
     app.wait_for_index().await;
     assert_eq!(newcomer.find("todo", "approve").await.len(), 1);
-    assert_eq!(app.user(&acme, "old").await.find("todo", "approve").await.len(), 1);
-    assert_eq!(app.user(&acme, "newcomer").await.find("todo", "approve").await, [""; 0]);
+    let (heir, old) = (app.user(&acme, "newcomer").await, app.user(&acme, "old").await);
+    assert_eq!(old.find("todo", "approve").await.len(), 1);
+    assert_eq!(heir.find("todo", "approve").await, [""; 0]);
+    let id = created.data()["id"].as_str().unwrap();
+    complete(&heir, id, json!({})).await.fails(404, "there is no such task");
+    show(&old, "todo", id).await.ok();
+    complete(&old, id, json!({})).await.ok();
     // So does a task of a known assignee.
     acme.caller.post("/api/todo/create", &todo("t2", "decline", "newcomer")).await.ok();
     app.sync(&acme.caller, "users", &json!([{"userId": "heir", "loginId": "heir"}])).await;
     app.wait_for_index().await;
     assert_eq!(app.user(&acme, "heir").await.find("todo", "decline").await.len(), 1);
-}
-
-#[tokio::test]
-async fn concurrent_equal_creations_make_one_to_do() {
-    let (app, acme) = TestApp::start_with_acme().await;
-    let task = todo("t1", "approve", "mei");
-    let calls = (0..20).map(|_| acme.caller.post("/api/todo/create", &task));
-    let ids: HashSet<String> = futures::future::join_all(calls)
-        .await
-        .into_iter()
-        .map(|answer| answer.ok().data()["id"].as_str().unwrap().to_owned())
-        .collect();
-    assert_eq!(ids.len(), 1);
-    assert_eq!(*app.app.store.positions().borrow(), 1);
 }
 
 #[tokio::test]

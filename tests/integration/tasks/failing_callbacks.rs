@@ -152,10 +152,7 @@ async fn hanging_application_leaves_slots_to_others() {
     let callback = Callback::start(reply).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
     let second = desk.create(&to_read("t2", &callback.url)).await;
-    let hanging = tokio::spawn({
-        let (mei, id) = (desk.mei.clone(), id.clone());
-        async move { press(&mei, &id).await }
-    });
+    let hanging = desk.pressing(&id);
     callback.wait_for_calls(1).await;
     let full = desk.press(&second).await.fails(503, "of this task's application");
     assert_eq!(full.header("retry-after"), "1");

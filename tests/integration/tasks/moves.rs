@@ -3,8 +3,9 @@
 use serde_json::json;
 
 use crate::util::{
+    groups::people,
     internals::{Kind, Scope},
-    items::{todo, user},
+    items::todo,
     tasks::{Office, complete, created, pause, remove, resume, show},
 };
 
@@ -99,8 +100,7 @@ async fn task_operations_follow_the_callers_role() {
         (office.person("mei").await, office.person("omar").await, office.person("lin").await);
     let second = office.app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
     let elsewhere = office.app.tenant("elsewhere").await;
-    office.app.sync(&elsewhere.caller, "users", &json!([user("mei", "")])).await;
-    let other_mei = office.app.user(&elsewhere, "mei").await;
+    let [other_mei] = people(&office.app, &elsewhere, ["mei"]).await;
 
     let id = office.task("t", 0).await;
     for stranger in [&lin, &second.caller, &elsewhere.caller, &other_mei] {
@@ -140,23 +140,6 @@ async fn task_operations_follow_the_callers_role() {
     for caller in [&without.caller, &office.app.user(&without, "mei").await] {
         show(caller, "done", &id).await.fails(403, "tasks");
     }
-}
-
-/// Until then the assignee is a login.
-#[tokio::test]
-async fn assignee_synchronised_later_handles_the_task() {
-    let office = Office::open().await;
-    let caller = &office.acme.caller;
-    let id = created(&caller.post("/api/todo/create", &todo("t", "approve the budget", "new")).await.ok());
-    office.app.sync(caller, "users", &json!([user("new", "")])).await;
-    let new = office.person("new").await;
-    show(&new, "todo", &id).await.ok();
-    let moved = json!([{"userId": "new", "loginId": "old"}, user("heir", "")]);
-    office.app.sync(caller, "users", &moved).await;
-    office.app.sync(caller, "users", &json!([{"userId": "heir", "loginId": "new"}])).await;
-    let heir = office.person("new").await;
-    complete(&heir, &id, json!({})).await.fails(404, "there is no such task");
-    complete(&office.person("old").await, &id, json!({})).await.ok();
 }
 
 #[tokio::test]

@@ -81,7 +81,11 @@ impl TestApp {
     }
 
     pub(crate) async fn start_with_acme() -> (Self, Application) {
-        let app = Self::start().await;
+        Self::start_acme_with(|_| {}).await
+    }
+
+    pub(crate) async fn start_acme_with(change: impl FnOnce(&mut Config)) -> (Self, Application) {
+        let app = Self::start_with(change).await;
         let acme = app.tenant("acme").await;
         (app, acme)
     }
@@ -274,7 +278,7 @@ impl TestApp {
     }
 
     pub(crate) fn caller(&self, token: &str) -> Caller {
-        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
+        Caller::new(&self.http, &self.base, token)
     }
 
     pub(crate) async fn user(&self, application: &Application, login: &str) -> Caller {

@@ -1,4 +1,4 @@
-//! A client with a token.
+//! A client with a token or a browser session.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -10,17 +10,48 @@ pub(crate) struct Caller {
     pub(crate) http: reqwest::Client,
     pub(crate) base: String,
     pub(crate) token: String,
+    /// Cookie of a browser session, in place of the token.
+    pub(crate) cookie: String,
     /// The header `indicated-e-code`.
     pub(crate) tenant: Option<String>,
 }
 
 impl Caller {
+    pub(crate) fn new(http: &reqwest::Client, base: &str, token: &str) -> Self {
+        Self {
+            http: http.clone(),
+            base: base.to_owned(),
+            token: token.to_owned(),
+            cookie: String::new(),
+            tenant: None,
+        }
+    }
+
+    /// The same caller at another address.
+    pub(crate) fn at(&self, base: &str) -> Self {
+        Self { base: base.to_owned(), ..self.clone() }
+    }
+
     pub(crate) fn on(&self, tenant: &str) -> Self {
         Self { tenant: Some(tenant.to_owned()), ..self.clone() }
     }
 
+    /// Makes a request, in a session with the pages' header.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let request = self.http.request(method, format!("{}{path}", self.base)).bearer_auth(&self.token);
+        let request = self.bare_request(method, path);
+        if self.cookie.is_empty() {
+            request.bearer_auth(&self.token)
+        } else {
+            request.header("x-trawl-session", "1").header("sec-fetch-site", "same-origin")
+        }
+    }
+
+    /// Makes a request with the session's cookie only, as any site can cause.
+    pub(crate) fn bare_request(&self, method: Method, path: &str) -> RequestBuilder {
+        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        if !self.cookie.is_empty() {
+            request = request.header("cookie", &self.cookie);
+        }
         match &self.tenant {
             Some(tenant) => request.header("indicated-e-code", tenant),
             None => request,

@@ -93,5 +93,5 @@ impl Cluster {
 
 /// The same caller at another replica.
 pub(crate) fn at(server: &Server, caller: &Caller) -> Caller {
-    Caller { base: server.base.clone(), ..caller.clone() }
+    caller.at(&server.base)
 }

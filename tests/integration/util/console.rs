@@ -1,10 +1,10 @@
 use serde_json::json;
 
-use super::{app::TestApp, items::user, session::WebSession, web::Page};
+use super::{app::TestApp, caller::Caller, items::user, web::Page};
 
 pub(crate) struct Operated {
     pub(crate) app: TestApp,
-    pub(crate) mei: WebSession,
+    pub(crate) mei: Caller,
 }
 
 impl Operated {

@@ -4,11 +4,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
-use super::{
-    app::{Application, TestApp},
-    caller::Caller,
-    items::{department, item, user},
-};
+use super::caller::Caller;
 
 /// Reads all changes after a cursor; also returns the last cursor.
 ///
@@ -64,17 +60,4 @@ pub(crate) fn packed(content: &[u8]) -> String {
 
 pub(crate) fn content(content: &[u8]) -> Value {
     json!({"fileName": "me.jpg", "data": packed(content), "type": 2})
-}
-
-/// Mei in `d2`, beside `d1` with `d1a`; an article for each department.
-pub(crate) async fn put_department_articles(app: &TestApp, acme: &Application) {
-    let tree = json!([department("d1", ""), department("d1a", "d1"), department("d2", "")]);
-    app.sync(&acme.caller, "organizations", &tree).await;
-    app.sync(&acme.caller, "users", &json!([user("mei", "d2")])).await;
-    let of = |id: &str, department: &str| {
-        let mut item = item(id, "harbour", 1);
-        item["visibility"] = json!({"departments": [department]});
-        item
-    };
-    app.put_contents(&acme.caller, "article", &[of("1", "d1"), of("1a", "d1a"), of("2", "d2")]).await;
 }

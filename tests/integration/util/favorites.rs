@@ -5,13 +5,10 @@ use super::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
-    items::user,
 };
 
 pub(crate) async fn start() -> (TestApp, Application, Caller, Caller) {
-    let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let (mei, omar) = (app.user(&acme, "mei").await, app.user(&acme, "omar").await);
+    let (app, acme, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;
     (app, acme, mei, omar)
 }
 

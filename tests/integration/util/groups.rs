@@ -10,6 +10,17 @@ use super::{
 };
 
 /// Creates people without a department; logins equal ids.
+impl TestApp {
+    /// With people of `acme`.
+    pub(crate) async fn start_with_people<const N: usize>(
+        ids: [&str; N],
+    ) -> (Self, Application, [Caller; N]) {
+        let (app, acme) = Self::start_with_acme().await;
+        let people = people(&app, &acme, ids).await;
+        (app, acme, people)
+    }
+}
+
 pub(crate) async fn people<const N: usize>(
     app: &TestApp,
     tenant: &Application,

@@ -39,8 +39,7 @@ impl LoginSetup {
 
     /// Mei has a password.
     pub(crate) async fn start_with(change: impl FnOnce(&mut trawl::config::Config)) -> Self {
-        let app = TestApp::start_with(change).await;
-        let acme = app.tenant("acme").await;
+        let (app, acme) = TestApp::start_acme_with(change).await;
         let portal = app.portal(&[CALLBACK], false).await;
         app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
         app.set_password("mei", "correct horse").await;
@@ -153,6 +152,13 @@ impl Browser {
     pub(crate) async fn follow(&mut self, url: &str) -> Answer {
         let request = self.http.get(url);
         self.send(request).await
+    }
+
+    /// Signs in at the login page to which `start` leads; returns the callback's address.
+    pub(crate) async fn sign_in_at(&mut self, start: &str, login: &str, password: &str) -> Url {
+        let page = location(&self.follow(start).await);
+        let page = self.follow(page.as_str()).await;
+        location(&self.submit(&page, login, password).await)
     }
 
     pub(crate) async fn submit(&mut self, page: &Answer, login: &str, password: &str) -> Answer {

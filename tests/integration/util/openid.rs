@@ -1,11 +1,9 @@
 //! The npm package `oidc-provider` in its own process; see `tests/oidc-provider/server.mjs`.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek, Write},
     panic::resume_unwind,
     path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, Command},
 };
 
 use serde::Deserialize;
@@ -13,7 +11,10 @@ use serde_json::{Value, json};
 use trawl_connectors::{ClientCredentials, Grant};
 use url::Url;
 
-use super::TIMEOUT;
+use super::{
+    TIMEOUT,
+    program::{Process, spawn_helper},
+};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oidc-provider");
 
@@ -30,7 +31,7 @@ pub(crate) struct Provider {
     pub(crate) endpoints: Endpoints,
     http: reqwest::Client,
     settings: Value,
-    child: Child,
+    child: Process,
     /// Closing it ends the provider.
     _stdin: ChildStdin,
 }
@@ -85,12 +86,12 @@ impl Provider {
         let (child, stdin, issuer) = started.unwrap_or_else(|error| resume_unwind(error.into_panic()));
         let discovery = http.get(format!("{issuer}/.well-known/openid-configuration"));
         let endpoints = discovery.send().await.unwrap().json().await.unwrap();
-        Self { issuer, endpoints, http, settings, child, _stdin: stdin }
+        Self { issuer, endpoints, http, settings, child: Process(child), _stdin: stdin }
     }
 
     pub(crate) fn stop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.0.kill().unwrap();
+        self.child.0.wait().unwrap();
     }
 
     /// Starts again with other keys; needs a fixed port.
@@ -119,41 +120,15 @@ impl Provider {
     }
 }
 
-impl Drop for Provider {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 fn spawn(settings: &str) -> (Child, ChildStdin, String) {
     assert!(
         Path::new(FOLDER).join("node_modules/.package-lock.json").exists(),
         "the OpenID provider of these tests is not installed: run `npm ci --prefix tests/oidc-provider`, \
          or ./tests/run, which does so"
     );
-    let mut log = tempfile::tempfile().unwrap();
-    let mut child = Command::new("node")
-        .arg("server.mjs")
-        .current_dir(FOLDER)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log.try_clone().unwrap())
-        .spawn()
-        .expect("these tests need Node.js 20 or later as `node`");
-    let mut stdin = child.stdin.take().unwrap();
-    // A process that failed to start reports why below.
-    let _ = writeln!(stdin, "{settings}");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let ready: Value = serde_json::from_str(&line)
-        .unwrap_or_else(|_| panic!("the OpenID provider did not start: {line}{}", read_from_start(&mut log)));
+    let mut command = Command::new("node");
+    command.arg("server.mjs").current_dir(FOLDER);
+    let (child, stdin, line) = spawn_helper(command, Some(settings), "{");
+    let ready: Value = serde_json::from_str(&line).unwrap();
     (child, stdin, ready["issuer"].as_str().unwrap().to_owned())
-}
-
-fn read_from_start(file: &mut File) -> String {
-    let mut text = String::new();
-    file.rewind().unwrap();
-    file.read_to_string(&mut text).unwrap();
-    text
 }

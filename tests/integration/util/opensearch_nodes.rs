@@ -4,7 +4,7 @@ use std::{
     fs::{self, File, Permissions},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 use trawl::config::OpenSearch;
 
-use super::program::own_address;
+use super::program::{Process, own_address};
 
 pub(crate) const NODES: usize = 3;
 
@@ -25,11 +25,11 @@ const TRIES: usize = 3;
 /// Ended on drop.
 pub(crate) struct Nodes {
     home: PathBuf,
+    /// Absent while it is killed. They end before their directory.
+    processes: [Option<Process>; NODES],
     directory: TempDir,
     addresses: [String; NODES],
     transport_addresses: [String; NODES],
-    /// Absent while it is killed.
-    processes: [Option<Child>; NODES],
     http: reqwest::Client,
 }
 
@@ -114,9 +114,7 @@ impl Nodes {
 
     /// Kills a node like `kill -9`.
     pub(crate) fn kill(&mut self, node: usize) {
-        let mut process = self.processes[node].take().unwrap();
-        process.kill().unwrap();
-        process.wait().unwrap();
+        drop(self.processes[node].take().unwrap());
     }
 
     /// Starts a killed node in its directory.
@@ -163,11 +161,11 @@ impl Nodes {
             command.arg(format!("-Ecluster.fault_detection.{check}.timeout=1s"));
         }
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        self.processes[node] = Some(command.spawn().unwrap());
+        self.processes[node] = Some(Process(command.spawn().unwrap()));
     }
 
     fn signal(&self, node: usize, signal: &str) {
-        let process = self.processes[node].as_ref().unwrap().id().to_string();
+        let process = self.processes[node].as_ref().unwrap().0.id().to_string();
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
@@ -183,15 +181,6 @@ impl Nodes {
             lines[lines.len().saturating_sub(20)..].join("\n")
         };
         (0..NODES).map(last).collect::<Vec<_>>().join("\n\n")
-    }
-}
-
-impl Drop for Nodes {
-    fn drop(&mut self) {
-        for process in self.processes.iter_mut().flatten() {
-            let _ = process.kill();
-            let _ = process.wait();
-        }
     }
 }
 

@@ -5,14 +5,17 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
     io::{BufRead as _, BufReader, Lines, Write as _},
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    process::{ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
 };
 
 use secrecy::ExposeSecret;
 use trawl::store::{DatabaseAddress, Store};
 
-use super::{program::run, s3};
+use super::{
+    program::{Process, run},
+    s3,
+};
 
 const SQLITE_FILE: &str = "trawl.db";
 
@@ -115,7 +118,7 @@ pub(crate) async fn value(url: &str, text: &str) -> String {
 
 /// A session of `psql`.
 pub(crate) struct Session {
-    child: Child,
+    _process: Process,
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
 }
@@ -126,20 +129,13 @@ impl Session {
         command.args(["--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1", url]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
-        Self { child, input, output: BufReader::new(output).lines() }
+        Self { _process: Process(child), input, output: BufReader::new(output).lines() }
     }
 
     /// Waits until PostgreSQL has run the statements.
     pub(crate) fn run(&mut self, statements: &str) {
         writeln!(self.input, "{statements};\n\\echo done").unwrap();
         assert!(self.output.any(|line| line.unwrap() == "done"), "psql ended");
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 

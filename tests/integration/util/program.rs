@@ -2,8 +2,9 @@
 
 use std::{
     fs::{self, File},
+    io::{BufRead, BufReader, Read, Seek, Write},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Output, Stdio},
+    process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio},
     sync::atomic::{AtomicU16, Ordering},
 };
 
@@ -56,18 +57,45 @@ pub(crate) fn own_address() -> String {
 }
 
 /// Killed on drop.
+pub(crate) struct Process(pub(crate) Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts a helper that ends with its input; returns that and its first line, which begins with `ready`.
+pub(crate) fn spawn_helper(
+    mut command: Command,
+    settings: Option<&str>,
+    ready: &str,
+) -> (Child, ChildStdin, String) {
+    let mut log = tempfile::tempfile().unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log.try_clone().unwrap());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let mut stdin = child.stdin.take().unwrap();
+    if let Some(settings) = settings {
+        // A process that failed to start reports why below.
+        let _ = writeln!(stdin, "{settings}");
+    }
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    if !line.starts_with(ready) {
+        let mut told = String::new();
+        log.rewind().unwrap();
+        log.read_to_string(&mut told).unwrap();
+        panic!("{command:?} did not start: {line}{told}");
+    }
+    (child, stdin, line)
+}
+
 pub(crate) struct Server {
-    child: Child,
+    child: Process,
     pub(crate) base: String,
     http: reqwest::Client,
     log: PathBuf,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Server {
@@ -119,7 +147,7 @@ impl Server {
         })
         .await;
         let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT).build().unwrap();
-        Self { child, base: format!("http://{address}"), http, log }
+        Self { child: Process(child), base: format!("http://{address}"), http, log }
     }
 
     pub(crate) async fn wait_until_ready(&self) {
@@ -153,7 +181,7 @@ impl Server {
     }
 
     pub(crate) fn sockets(&self) -> usize {
-        let open = fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap();
+        let open = fs::read_dir(format!("/proc/{}/fd", self.child.0.id())).unwrap();
         // A descriptor may be closed between listing and reading.
         let leads_to = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
@@ -170,8 +198,8 @@ impl Server {
     }
 
     pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.0.kill().unwrap();
+        self.child.0.wait().unwrap();
     }
 
     pub(crate) fn terminate(&self) {
@@ -188,12 +216,12 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        let process = self.child.id().to_string();
+        let process = self.child.0.id().to_string();
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 
     pub(crate) async fn wait_for_end(&mut self) -> ExitStatus {
-        eventually("the server's end", async || self.child.try_wait().unwrap()).await
+        eventually("the server's end", async || self.child.0.try_wait().unwrap()).await
     }
 
     /// Makes a caller of an application that `trawl app create --json` printed.
@@ -215,7 +243,7 @@ impl Server {
             .form(form);
         let answer = send(request).await;
         let token = answer.body["access_token"].as_str().unwrap_or_else(|| panic!("{}", answer.text));
-        Caller { http: self.http.clone(), base: self.base.clone(), token: token.to_owned(), tenant: None }
+        Caller::new(&self.http, &self.base, token)
     }
 }
 

@@ -13,6 +13,7 @@ use super::{
     database::read,
     items::{todo, user},
 };
+use tokio::task::JoinHandle;
 
 /// Task states (book: reference/tasks.md).
 pub(crate) const TO_DO: i64 = 0;
@@ -78,8 +79,7 @@ impl Desk {
     }
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
-        let app = TestApp::start_with(change).await;
-        let acme = app.tenant("acme").await;
+        let (app, acme) = TestApp::start_acme_with(change).await;
         app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", ""), user("lin", "")])).await;
         let mei = app.user(&acme, "mei").await;
         Self { app, acme, mei }
@@ -93,6 +93,12 @@ impl Desk {
 
     pub(crate) async fn press(&self, task_id: &str) -> Answer {
         press(&self.mei, task_id).await
+    }
+
+    /// Presses in a task of its own.
+    pub(crate) fn pressing(&self, task_id: &str) -> JoinHandle<Answer> {
+        let (mei, id) = (self.mei.clone(), task_id.to_owned());
+        tokio::spawn(async move { press(&mei, &id).await })
     }
 
     pub(crate) async fn log(&self, task_id: &str) -> Vec<Entry> {

@@ -19,6 +19,13 @@ pub(crate) struct RawAnswer {
     pub(crate) body: String,
 }
 
+impl RawAnswer {
+    #[track_caller]
+    pub(crate) fn says(&self, status: u16, text: &str) {
+        assert_eq!((self.status, self.body.contains(text)), (status, true), "{self:?}");
+    }
+}
+
 impl Connection {
     pub(crate) async fn open(base: &str) -> Self {
         let address = base.trim_start_matches("http://");

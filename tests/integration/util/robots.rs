@@ -5,8 +5,7 @@ use super::{
     answer::Answer,
     app::{Application, TestApp},
     caller::{Caller, send},
-    groups::{group_of, set_role},
-    items::user,
+    groups::{group_of, people, set_role},
 };
 
 pub(crate) struct RobotGroup {
@@ -64,18 +63,17 @@ impl RobotGroup {
     }
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
-        let app = TestApp::start_with(change).await;
-        let acme = app.tenant("acme").await;
-        app.sync(&acme.caller, "users", &json!(["mei", "omar", "lin", "eve"].map(|id| user(id, "")))).await;
-        let owner = app.user(&acme, "mei").await;
+        let (app, acme) = TestApp::start_acme_with(change).await;
+        let [owner, administrator, member, stranger] =
+            people(&app, &acme, ["mei", "omar", "lin", "eve"]).await;
         let form = json!({"name": "Harbour watch", "type": 2, "users": ["omar", "lin"]});
         let group = group_of(&owner, form).await;
         set_role(&owner, &group, "omar", 1).await.ok();
         Self {
             robot: Robot::make(&owner, &group, "Tide gauge").await,
-            administrator: app.user(&acme, "omar").await,
-            member: app.user(&acme, "lin").await,
-            stranger: app.user(&acme, "eve").await,
+            administrator,
+            member,
+            stranger,
             app,
             acme,
             group,

@@ -2,10 +2,8 @@
 
 use std::{
     collections::HashSet,
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek},
     path::Path,
-    process::{Child, ChildStdin, Command, Stdio},
+    process::{Child, ChildStdin, Command},
     sync::{LazyLock, Mutex, PoisonError},
 };
 
@@ -16,6 +14,8 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
 use trawl::config::S3;
+
+use super::program::{Process, spawn_helper};
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/s3");
 
@@ -35,7 +35,7 @@ fn settings(endpoint: &str) -> S3 {
 /// Its bucket is empty. Killed on drop and ended with this process.
 pub(crate) struct S3Server {
     pub(crate) settings: S3,
-    child: Child,
+    _process: Process,
     /// Closing it ends the server.
     _stdin: ChildStdin,
 }
@@ -49,38 +49,16 @@ impl S3Server {
         };
         let (child, stdin, endpoint) = tokio::task::spawn_blocking(start).await.unwrap();
         let settings = settings(&endpoint);
-        Self { settings, child, _stdin: stdin }
-    }
-
-    pub(crate) fn stop(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for S3Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self { settings, _process: Process(child), _stdin: stdin }
     }
 }
 
 fn spawn() -> (Child, ChildStdin, String) {
     let python = Path::new(FOLDER).join("venv/bin/python");
     assert!(python.exists(), "{} is not there; ./tests/run installs it", python.display());
-    let mut log = tempfile::tempfile().unwrap();
-    let mut child = Command::new(python)
-        .args(["-u", "server.py"])
-        .current_dir(FOLDER)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(log.try_clone().unwrap())
-        .spawn()
-        .unwrap();
-    let stdin = child.stdin.take().unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    assert!(line.starts_with("http://"), "the S3 server did not start: {line}{}", read_from_start(&mut log));
+    let mut command = Command::new(python);
+    command.args(["-u", "server.py"]).current_dir(FOLDER);
+    let (child, stdin, line) = spawn_helper(command, None, "http://");
     (child, stdin, line.trim().to_owned())
 }
 
@@ -94,13 +72,6 @@ fn make_bucket(endpoint: &str, name: &str) {
     command.args(["--silent", "--show-error", "--fail", "--noproxy", "*", "--request", "PUT"]);
     command.args(["--header", &scope, "--header", "content-type: application/xml", "--data", region]);
     assert!(command.arg(format!("{endpoint}/{name}")).status().unwrap().success(), "no bucket {name}");
-}
-
-fn read_from_start(file: &mut File) -> String {
-    let mut text = String::new();
-    file.rewind().unwrap();
-    file.read_to_string(&mut text).unwrap();
-    text
 }
 
 /// Over a directory, with signature checks.

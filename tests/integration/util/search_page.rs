@@ -5,7 +5,6 @@ use super::{
     caller::Caller,
     external::{ExternalSystem, Reply},
     items::{item, many, user},
-    session::WebSession,
     web::Page,
 };
 
@@ -13,12 +12,18 @@ pub(crate) struct SearchPage {
     pub(crate) app: TestApp,
     pub(crate) acme: Application,
     pub(crate) operator: Caller,
-    pub(crate) mei: WebSession,
+    pub(crate) mei: Caller,
 }
 
 impl SearchPage {
     pub(crate) async fn start() -> Self {
         Self::of(TestApp::start().await).await
+    }
+
+    pub(crate) async fn with(articles: &[Value]) -> Self {
+        let all = Self::start().await;
+        all.app.put_contents(&all.acme.caller, "article", articles).await;
+        all
     }
 
     pub(crate) async fn of(app: TestApp) -> Self {

@@ -153,28 +153,3 @@ pub(crate) async fn started() -> (TestApp, Application) {
 pub(crate) fn bytes(count: usize) -> Vec<u8> {
     (0..count).map(|at| u8::try_from((at * 31 + at / 251 + (at >> 16) * 7) % 256).unwrap()).collect()
 }
-
-pub(crate) fn with_changed_pieces(address: &str) -> Vec<String> {
-    let url = url::Url::parse(address).unwrap();
-    let mut changed = Vec::new();
-    let segments: Vec<String> = url.path_segments().unwrap().map(str::to_owned).collect();
-    for at in 2..segments.len() {
-        let mut segments = segments.clone();
-        segments[at].push('1');
-        let mut other = url.clone();
-        other.set_path(&segments.join("/"));
-        changed.push(other.to_string());
-    }
-    let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
-    for at in 0..pairs.len() {
-        let (mut longer, mut without) = (pairs.clone(), pairs.clone());
-        longer[at].1.insert(0, '1');
-        without.remove(at);
-        for pairs in [longer, without] {
-            let mut other = url.clone();
-            other.query_pairs_mut().clear().extend_pairs(pairs);
-            changed.push(other.to_string());
-        }
-    }
-    changed
-}

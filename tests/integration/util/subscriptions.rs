@@ -10,6 +10,12 @@ pub(crate) fn feed(id: &str, url: &str) -> Value {
     json!({"id": id, "name": id, "module": "article", "feed": {"url": url}})
 }
 
+/// What the last run did.
+pub(crate) fn counts(shown: &Value) -> Value {
+    let run = &shown["lastRun"];
+    json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])
+}
+
 impl Caller {
     /// Subscribes as an operator; waits for the first run.
     pub(crate) async fn subscribe(&self, form: &Value) -> Value {

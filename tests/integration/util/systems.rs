@@ -3,14 +3,14 @@
 use std::{
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
 
-use super::eventually;
+use super::{eventually, program::Process};
 
 pub(crate) const KEYWORD: &str = "quayside";
 pub(crate) const ROWS: usize = 25;
@@ -31,15 +31,6 @@ enum Place {
     Processes(Vec<Process>, TempDir),
     /// An index of the node that `./tests/run` started.
     Index,
-}
-
-struct Process(Child);
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl System {

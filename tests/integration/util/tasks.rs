@@ -4,7 +4,7 @@ use super::{
     answer::Answer,
     app::{Application, TestApp},
     caller::Caller,
-    items::{todo, user},
+    items::todo,
 };
 
 pub(crate) struct Office {
@@ -14,9 +14,7 @@ pub(crate) struct Office {
 
 impl Office {
     pub(crate) async fn open() -> Self {
-        let (app, acme) = TestApp::start_with_acme().await;
-        let people = json!([user("mei", ""), user("omar", ""), user("lin", "")]);
-        app.sync(&acme.caller, "users", &people).await;
+        let (app, acme, _) = TestApp::start_with_people(["mei", "omar", "lin"]).await;
         Self { app, acme }
     }
 

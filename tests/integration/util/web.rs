@@ -1,17 +1,12 @@
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::time::Duration;
 
-use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::{Value, json};
 
 use super::{
     TIMEOUT,
     app::TestApp,
     browser::Browser,
-    session::WebSession,
+    caller::Caller,
     webdriver::{Element, Key},
 };
 
@@ -27,11 +22,11 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    pub(crate) async fn open(session: &WebSession, path: &str) -> Self {
+    pub(crate) async fn open(session: &Caller, path: &str) -> Self {
         Self::open_in(session, path, "en-US").await
     }
 
-    pub(crate) async fn open_in(session: &WebSession, path: &str, language: &str) -> Self {
+    pub(crate) async fn open_in(session: &Caller, path: &str, language: &str) -> Self {
         let browser = Browser::start_in(language).await;
         browser.hold(session).await;
         let page = Self { browser, base: session.base.clone() };
@@ -142,17 +137,6 @@ impl Page {
         self.tell("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    pub(crate) async fn set_dark(&self, dark: bool) {
-        let value = if dark { "dark" } else { "light" };
-        let features = json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
-        self.tell("Emulation.setEmulatedMedia", features).await;
-    }
-
-    async fn save_screenshot(&self, path: &Path) {
-        let answer = self.tell("Page.captureScreenshot", json!({"format": "png"})).await;
-        fs::write(path, BASE64_STANDARD.decode(answer["data"].as_str().unwrap()).unwrap()).unwrap();
-    }
-
     /// Except failed requests.
     pub(crate) async fn console_errors(&self) -> Vec<String> {
         let log = self.browser.take_log().await;
@@ -162,29 +146,30 @@ impl Page {
     }
 
     /// The log must be empty.
+    pub(crate) async fn sign_out(&self) {
+        self.click(".person-button").await;
+        self.click("#person-menu button:last-child").await;
+        self.wait_until("document.querySelector('.signin')").await;
+    }
+
     pub(crate) async fn close(self) {
         assert_eq!(self.console_errors().await, [""; 0]);
         self.browser.close().await;
     }
 }
 
-/// Views are name, path, ready expression. `TRAWL_PICTURES` names a folder for screenshots.
-pub(crate) async fn fit_every_screen(session: &WebSession, views: &[(String, String, String)]) {
-    let pictures = env::var_os("TRAWL_PICTURES").map(PathBuf::from);
-    for (language, dark) in [("en-US", false), ("zh-CN", true)] {
+/// Views are name, path, ready expression.
+pub(crate) async fn fit_every_screen(session: &Caller, views: &[(String, String, String)]) {
+    for language in ["en-US", "zh-CN"] {
         let page = Page::open_in(session, &views[0].1, language).await;
-        page.set_dark(dark).await;
-        for (width, height) in SIZES {
-            page.set_size(width, height).await;
-            for (name, address, is_there) in views {
-                page.go(address).await;
+        for (name, address, is_there) in views {
+            page.go(address).await;
+            for (width, height) in SIZES {
+                page.set_size(width, height).await;
                 page.wait_until(is_there).await;
                 page.wait_for_paint().await;
                 let fits = "return document.documentElement.scrollWidth <= innerWidth";
                 assert_eq!(page.run(fits, &[]).await, true, "{name} at {width} in {language}");
-                if let Some(pictures) = &pictures {
-                    page.save_screenshot(&pictures.join(format!("{name}-{language}-{width}.png"))).await;
-                }
             }
         }
         page.close().await;

@@ -1,10 +1,10 @@
 use serde_json::{Value, json};
 
 use crate::util::{
+    caller::Caller,
     console::Operated,
     external::{ExternalSystem, auth, with},
     items::many,
-    session::WebSession,
     web::Page,
     zoo::{self as sources, KEYWORD, Running},
 };
@@ -23,7 +23,7 @@ async fn fill_in(page: &Page, name: &str, source: &Running) {
     page.fill("keyword", KEYWORD).await;
 }
 
-async fn registered(mei: &WebSession) -> Value {
+async fn registered(mei: &Caller) -> Value {
     mei.get("/admin/v1/sources").await.ok().items()[0].clone()
 }
 

@@ -1,15 +1,15 @@
 use serde_json::json;
 
 use crate::util::{
+    caller::Caller,
     console::Operated,
     external::{ExternalSystem, Reply},
     items::many,
-    session::WebSession,
     web::Page,
     webdriver::Key,
 };
 
-async fn codes(mei: &WebSession) -> Vec<String> {
+async fn codes(mei: &Caller) -> Vec<String> {
     let modules = mei.get("/admin/v1/modules").await.ok();
     modules.items().iter().map(|module| module["code"].as_str().unwrap().to_owned()).collect()
 }
@@ -89,7 +89,7 @@ async fn module_of_built_in_contents_is_created() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn application_secret_is_shown_once_and_works() {
+async fn application_secret_is_shown_until_confirmed_and_works() {
     let all = Operated::start().await;
     let page = Page::open(&all.mei, "/console?view=applications").await;
     page.click_text("Add an application").await;
@@ -105,7 +105,13 @@ async fn application_secret_is_shown_once_and_works() {
         request.form(&[("grant_type", "client_credentials")]).send().await.unwrap().status().as_u16()
     };
     assert_eq!(token(secret).await, 200);
+    for _ in 0..3 {
+        page.press_key(Key::Escape).await;
+        page.wait_for_paint().await;
+    }
+    assert_eq!(page.texts("dialog[open] .secret").await, secrets);
     page.click_text("I have kept it").await;
+    page.wait_until("!document.querySelector('dialog')").await;
     page.wait_for_text(client_id).await;
     assert!(
         !page.run("return document.documentElement.innerHTML", &[]).await.as_str().unwrap().contains(secret)

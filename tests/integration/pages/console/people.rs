@@ -1,11 +1,9 @@
 //! People and their sessions in the console.
 
-use serde_json::json;
-
-use crate::util::{console::Operated, external::with, items::user, web::Page, webdriver::Key};
+use crate::util::{console::Operated, web::Page, webdriver::Key};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn person_is_found_by_keyboard_and_signed_out_everywhere() {
+async fn person_is_found_by_keyboard_signed_out_and_searched_for() {
     let all = Operated::start().await;
     let tom = all.app.web_session("tom").await;
     let page = Page::open(&all.mei, "/console?view=people").await;
@@ -32,6 +30,8 @@ async fn person_is_found_by_keyboard_and_signed_out_everywhere() {
     page.wait_until("!document.querySelector('tbody tr')").await;
     tom.assert_ended().await;
     page.wait_for_text("There is no session.").await;
+    page.click_text("Search as this person").await;
+    page.wait_until("document.querySelector('[name=userId]')?.value === 'tom'").await;
     page.close().await;
 }
 
@@ -49,31 +49,5 @@ async fn own_session_ends_only_after_a_question() {
     page.click("dialog[open] button.grave").await;
     page.wait_until("document.querySelector('main.gate')").await;
     all.mei.assert_ended().await;
-    page.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn search_as_a_person_opens_with_their_id() {
-    let all = Operated::start().await;
-    let page = Page::open(&all.mei, "/console?view=people&id=tom").await;
-    page.click_text("Search as this person").await;
-    page.wait_until("document.querySelector('[name=userId]')?.value === 'tom'").await;
-    page.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_names_are_shown_as_text() {
-    let all = Operated::start().await;
-    let acme = all.app.tenant("acme").await;
-    let name = "<img src=x onerror=window.broken=1>\u{202e}gnp";
-    let hostile = with(with(user("eve", ""), "name", name), "email", "<script>window.broken=1</script>");
-    all.app.sync(&acme.caller, "users", &json!([hostile])).await;
-    let page = Page::open(&all.mei, "/console?view=people").await;
-    page.wait_for_text("<img src=x").await;
-    page.go("/console?view=people&id=eve").await;
-    page.wait_for_text("<script>window.broken=1</script>").await;
-    assert_eq!(page.texts("h1").await, [name]);
-    assert!(page.run("return window.broken ?? null", &[]).await.is_null());
-    assert_eq!(page.console_errors().await, Vec::<String>::new());
     page.close().await;
 }

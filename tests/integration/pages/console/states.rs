@@ -7,7 +7,7 @@ use crate::util::{
     console::Operated,
     external::{ExternalSystem, Reply, with},
     internals::now_millis,
-    items::{NEW_YEAR, many},
+    items::{NEW_YEAR, many, user},
     web::Page,
     webdriver::Key,
 };
@@ -161,7 +161,7 @@ async fn session_end_keeps_the_draft() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_names_are_shown_as_text() {
+async fn hostile_texts_are_shown_as_text() {
     let all = Operated::start().await;
     let system = ExternalSystem::start(Vec::new()).await;
     let operator = all.app.operator().await.caller.on("acme");
@@ -172,6 +172,15 @@ async fn hostile_names_are_shown_as_text() {
     let module = json!({"code": "bad", "name": script, "type": 100, "sources": ["x"]});
     let module =
         operator.post("/admin/v1/modules", &module).await.ok().data()["id"].as_str().unwrap().to_owned();
+    let acme = all.app.tenant("acme").await;
+    let person = with(with(user("eve", ""), "name", hostile), "email", "<script>window.broken=1</script>");
+    all.app.sync(&acme.caller, "users", &json!([person])).await;
+    let odd_id = "..%2F..%2Fx%3Fy%23z";
+    let content = json!({
+        "id": "../../x?y#z", "title": hostile, "brief": hostile, "author": hostile, "attachInfo": hostile,
+        "action": json!({"web": "[OpenUrl]\nurl=javascript:window.broken=1"}).to_string(),
+    });
+    all.app.put_contents(&acme.caller, "article", &[content]).await;
     let page = Page::open(&all.mei, "/console").await;
     for (path, heading) in [
         ("?view=sources".to_owned(), "Sources"),
@@ -179,6 +188,10 @@ async fn hostile_names_are_shown_as_text() {
         ("?view=modules".to_owned(), "Modules"),
         (format!("?view=modules&id={module}"), script),
         ("?view=sources&id=x&step=module".to_owned(), "Put"),
+        ("?view=people".to_owned(), "People"),
+        ("?view=people&id=eve".to_owned(), hostile),
+        ("?view=contents&kind=article".to_owned(), "Contents"),
+        (format!("?view=contents&kind=article&id={odd_id}"), hostile),
         ("?view=sources&id=%3Cscript%3E".to_owned(), "Sources"),
         ("?view=%3Cscript%3E".to_owned(), "There is no such view"),
     ] {
@@ -190,12 +203,18 @@ async fn hostile_names_are_shown_as_text() {
         .await;
         page.wait_until("!document.querySelector('#main [aria-busy]')").await;
         assert_eq!(
-            page.run("return document.querySelectorAll('#main script, #main img').length", &[]).await,
+            page.run("return document.querySelectorAll('#main script, #main img, #main a[href^=javascript]').length", &[]).await,
             0,
             "{path}"
         );
         assert_ne!(page.run("return document.title", &[]).await, "ran");
     }
+    page.go(&format!("/console?view=contents&kind=article&id={odd_id}")).await;
+    page.wait_for_text("javascript:window.broken=1").await;
+    page.click_text("Remove").await;
+    page.click("dialog[open] button.grave").await;
+    page.wait_until("document.querySelector('#main h1').textContent === 'Contents'").await;
+    all.mei.get(&format!("/admin/v1/contents/article/{odd_id}")).await.fails(404, "id");
     // Bidirectional text must not affect its sentence.
     page.go("/console?view=sources&id=x").await;
     page.click_text("Disable").await;

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::json;
 
 use crate::util::{
+    app::{TestApp, disable_suspension},
     external::{ExternalSystem, Reply},
+    files::{delete, put_file},
     items::{NEW_YEAR, item, many},
     search_page::SearchPage,
     web::Page,
@@ -59,9 +61,7 @@ async fn scrolling_to_the_end_loses_and_repeats_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn failed_page_is_requested_again() {
-    let all =
-        SearchPage::of(crate::util::app::TestApp::start_with(crate::util::app::disable_suspension).await)
-            .await;
+    let all = SearchPage::of(TestApp::start_with(disable_suspension).await).await;
     let system = ExternalSystem::start(named("x", 60, 1)).await;
     all.register_source(&system.registration("x"), "Contracts", 50).await;
     system.set_reply_at(Some(("40", Reply::Status(500))));
@@ -139,25 +139,7 @@ async fn chips_narrow_the_results_by_counted_values() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn chips_choose_among_the_sources_of_a_module() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", NEW_YEAR)]).await;
-    let system = ExternalSystem::start(named("x", 3, 1)).await;
-    all.operator.post("/admin/v1/sources", &system.registration("x")).await.ok();
-    all.operator.register_module("both", &["builtin:article", "x"]).await;
-    let page = Page::open(&all.mei, "/?q=harbour&module=both").await;
-    page.wait_until("document.querySelectorAll('.chip .count').length === 2").await;
-    page.click("[data-chip='source:x']").await;
-    page.wait_until("document.querySelectorAll('.list .row').length === 3").await;
-    assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["System x3"]);
-    assert_eq!(page.address().await, "/?q=harbour&module=both&source=x");
-    page.click("[data-chip='source:x']").await;
-    page.wait_until("document.querySelectorAll('.list .row').length === 4").await;
-    page.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn filters_narrow_the_list() {
+async fn filters_and_chips_narrow_the_list() {
     let all = SearchPage::start().await;
     let by = |id: &str, author: &str, days: i64| {
         let mut made = item(id, &format!("harbour {id}"), NEW_YEAR + days * 86_400_000 + 43_200_000);
@@ -189,6 +171,12 @@ async fn filters_narrow_the_list() {
     assert_eq!(page.texts(".list h3").await, ["harbour three", "harbour two"]);
     page.click(".fields .link").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 4").await;
+    page.click("[data-chip='source:x']").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
+    assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["System x1"]);
+    assert_eq!(page.address().await, "/?q=harbour&module=both&source=x");
+    page.click("[data-chip='source:x']").await;
+    page.wait_until("document.querySelectorAll('.list .row').length === 4").await;
     page.choose("source", "x").await;
     page.wait_until("document.querySelectorAll('.list .row').length === 1").await;
     assert_eq!(page.texts(".list h3").await, ["harbour four"]);
@@ -202,14 +190,8 @@ async fn filters_narrow_the_list() {
 async fn file_is_downloaded_and_a_missing_one_reported() {
     let all = SearchPage::start().await;
     let mei = all.app.user(&all.acme, "mei").await;
-    let signed = mei.post("/v1/stream/upload", &json!({})).await.ok();
     let content = "the log of the harbour";
-    let sent = mei.http.put(signed.data()["url"].as_str().unwrap()).body(content).send().await.unwrap();
-    assert!(sent.status().is_success());
-    let commit = json!({
-        "uploadId": signed.data()["uploadId"], "dirId": "root", "fileName": "log.txt", "fileSize": content.len(),
-    });
-    let id = mei.post("/v1/stream/upload/commit", &commit).await.ok().data()["id"].clone();
+    let id = put_file(&mei, "root", "log.txt", content.as_bytes()).await;
     all.app.wait_for_index().await;
     let page = Page::open(&all.mei, "/?q=log&module=file").await;
     page.find(".list .row").await;
@@ -224,7 +206,7 @@ async fn file_is_downloaded_and_a_missing_one_reported() {
     let taken = mei.http.get(led[0].as_str().unwrap()).send().await.unwrap();
     assert_eq!(taken.text().await.unwrap(), content);
 
-    mei.post("/v1/files/delete", &json!([id])).await.ok();
+    delete(&mei, &[&id]).await.ok();
     page.click(".look-actions .main").await;
     page.wait_for_text("The file could not be opened.").await;
     page.close().await;

@@ -48,8 +48,7 @@ async fn server_that_dies_in_a_stream_is_asked_again_until_it_is_back() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn list_cut_off_continues_where_it_ended() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &many("a", "harbour", 45, 1)).await;
+    let all = SearchPage::with(&many("a", "harbour", 45, 1)).await;
     let (relay, page) = behind_relay(&all, "/?q=harbour&module=article").await;
     page.wait_until("document.querySelectorAll('.list .row').length >= 20").await;
     relay.cut();
@@ -68,25 +67,26 @@ async fn list_cut_off_continues_where_it_ended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn page_that_hangs_from_its_start_says_so() {
+async fn late_answer_is_told_until_it_arrives() {
     let all = with_articles().await;
-    let page = Page::open(&all.mei, "/healthz").await;
-    page.run_on_load("test.hold('session')").await;
-    page.go("/?q=harbour").await;
-    page.wait_for_text("The server takes longer than usual.").await;
-    page.wait_for_text("The server does not answer.").await;
-    page.run("test.release()", &[]).await;
-    page.wait_until(
-        "document.querySelector('[data-module=article] .row') && document.querySelector('.notice').hidden",
-    )
-    .await;
-    page.close().await;
+    for held in ["session", "contents/search/all"] {
+        let page = Page::open(&all.mei, "/healthz").await;
+        page.run_on_load(&format!("test.hold('{held}')")).await;
+        page.go("/?q=harbour").await;
+        page.wait_for_text("The server takes longer than usual.").await;
+        page.wait_for_text("The server does not answer.").await;
+        page.run("test.release()", &[]).await;
+        page.wait_until(
+            "document.querySelector('[data-module=article] .row') && document.querySelector('.notice').hidden",
+        )
+        .await;
+        page.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn hanging_page_of_a_list_and_item_say_so() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &many("a", "harbour", 45, 1)).await;
+    let all = SearchPage::with(&many("a", "harbour", 45, 1)).await;
     let page = Page::open(&all.mei, "/healthz").await;
     page.go("/?q=harbour&module=article").await;
     page.wait_until("document.querySelectorAll('.list .row').length >= 20").await;
@@ -125,9 +125,7 @@ async fn sign_out_in_another_tab_ends_a_search_in_its_stream() {
     let second = page.browser.open_window();
     client.switch_to_window(second).await.unwrap();
     page.go("/").await;
-    page.click(".person-button").await;
-    page.click("#person-menu button:last-child").await;
-    page.wait_until("document.querySelector('.signin')").await;
+    page.sign_out().await;
     // The search ended on the server, too.
     slow.wait_for(0).await;
     client.switch_to_window(first).await.unwrap();

@@ -210,13 +210,3 @@ async fn forced_colours_mark_only_the_open_module() {
     }
     page.close().await;
 }
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn names_in_chinese_sentences_are_quoted_without_spaces() {
-    let all = with_articles().await;
-    let page = Page::open(&all.mei, "/").await;
-    let unquoted = "({ default: texts }) => Object.entries(texts)
-        .filter(([key, [, chinese]]) => key.startsWith('state.') && /(?<!“)\\{name\\}/.test(chinese))";
-    assert_eq!(page.run_in_module("../texts/search.js", unquoted, Value::Null).await, json!([]));
-    page.close().await;
-}

@@ -145,9 +145,7 @@ async fn saved_searches_outlive_the_session_and_belong_to_one_person() {
     let page = Page::open_in(&all.mei, "/", "zh-CN").await;
     page.wait_until("document.querySelector('.modules li')").await;
     store(&page, &json!([{"name": "港口", "address": "?q=harbour"}]).to_string()).await;
-    page.click(".person-button").await;
-    page.click("#person-menu button:last-child").await;
-    page.wait_until("document.querySelector('.signin')").await;
+    page.sign_out().await;
     for (login, titles) in [("omar", vec![]), ("mei", vec!["已保存的搜索"])] {
         page.browser.hold(&all.app.web_session(login).await).await;
         page.go("/").await;

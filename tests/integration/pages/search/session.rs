@@ -19,12 +19,6 @@ async fn searched(all: &SearchPage) -> Page {
     page
 }
 
-async fn sign_out(page: &Page) {
-    page.click(".person-button").await;
-    page.click("#person-menu button:last-child").await;
-    page.wait_until("document.querySelector('.signin')").await;
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sign_out_clears_every_tab() {
     let all = SearchPage::start().await;
@@ -36,7 +30,7 @@ async fn sign_out_clears_every_tab() {
     page.go("/?q=harbour").await;
     page.click("[data-module=article] h2 a").await;
     page.wait_until("document.querySelector('.list .row')").await;
-    sign_out(&page).await;
+    page.sign_out().await;
     assert_eq!(page.run(&format!("return {RECENT}"), &[]).await, "[]");
     client.back().await.unwrap();
     page.wait_until("document.querySelector('.signin')?.checkVisibility()").await;

@@ -63,8 +63,7 @@ async fn start_page_shows_what_is_open_new_kept_and_opened() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn question_mark_shows_the_keys() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/?q=harbour").await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     page.press("?").await;

@@ -73,8 +73,7 @@ async fn failing_sources_are_named_with_their_status() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn suspended_source_shows_its_end_and_a_partial_result() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1)]).await;
     // The browser's clock differs from the suspension clock.
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     all.app.clock.pass(now.saturating_sub(Duration::from_millis(NEW_YEAR.try_into().unwrap())));
@@ -96,8 +95,7 @@ async fn suspended_source_shows_its_end_and_a_partial_result() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/?q=harbuor").await;
     page.wait_until("document.querySelector('.decision')?.checkVisibility()").await;
     assert_eq!(
@@ -124,8 +122,6 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
     assert_eq!(page.texts(".empty h2").await, ["Nothing found for zzzzqqqq"]);
     page.click(".empty .ways button").await;
     page.wait_until("location.search === '?q=zzzzqqqq'").await;
-    page.go("/?q=harbour&module=nowhere").await;
-    page.wait_for_text("There is nothing of this name to search in.").await;
 
     for module in all.operator.get("/admin/v1/modules").await.ok().items() {
         all.operator.delete(&format!("/admin/v1/modules/{}", module["id"].as_str().unwrap())).await.ok();
@@ -141,8 +137,7 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn expired_session_returns_to_the_search_after_sign_in() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1), item("b", "quay", 2)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1), item("b", "quay", 2)]).await;
     let page = Page::open(&all.mei, "/?q=harbour").await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     all.mei.post_empty("/session/end").await.ok();
@@ -161,9 +156,7 @@ async fn expired_session_returns_to_the_search_after_sign_in() {
 
     page.press_key(Key::Enter).await;
     page.wait_until("localStorage.length === 1").await;
-    page.click(".person-button").await;
-    page.click("#person-menu button:last-child").await;
-    page.wait_until("document.querySelector('.signin')").await;
+    page.sign_out().await;
     assert_eq!(page.run("return [localStorage.length, location.search]", &[]).await, json!([0, ""]));
     page.close().await;
 }
@@ -212,8 +205,7 @@ async fn sign_in_asks_for_the_enterprise() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn offline_search_waits_for_the_network() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1), item("b", "quay", 2)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1), item("b", "quay", 2)]).await;
     let page = Page::open(&all.mei, "/?q=harbour").await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     page.set_offline(true).await;
@@ -230,8 +222,7 @@ async fn offline_search_waits_for_the_network() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn busy_server_is_retried_and_a_frozen_tenant_reported() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/").await;
     page.wait_until("document.querySelector('.modules li')").await;
     let busy = "test.fail('', arguments[0], {headers: {'retry-after': '1'}})";
@@ -249,21 +240,5 @@ async fn busy_server_is_retried_and_a_frozen_tenant_reported() {
     tenants.post_empty("/v1/enterprises/freeze?eCode=acme").await.ok();
     page.press("har").await;
     page.wait_for_text("You may not search here at the moment.").await;
-    page.close().await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn late_answer_is_told_until_it_arrives() {
-    let all = with_articles().await;
-    let page = Page::open(&all.mei, "/").await;
-    page.run("test.hold('contents/search/all')", &[]).await;
-    page.press("harbour").await;
-    page.wait_for_text("The server takes longer than usual.").await;
-    page.wait_for_text("The server does not answer.").await;
-    page.run("test.release()", &[]).await;
-    page.wait_until(
-        "document.querySelector('[data-module=article] .row') && document.querySelector('.notice').hidden",
-    )
-    .await;
     page.close().await;
 }

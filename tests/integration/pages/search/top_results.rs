@@ -58,8 +58,7 @@ async fn best_results_name_their_modules_and_stand_first() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn best_results_do_not_wait_for_a_hanging_system() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &many("a", "harbour", 3, 1)).await;
+    let all = SearchPage::with(&many("a", "harbour", 3, 1)).await;
     let slow = Gate::start(&many("x", "harbour contract", 4, 1)).await;
     all.register_source(&slow.registration("slow"), "Contracts", 1).await;
     let page = Page::open(&all.mei, "/?q=harbour").await;

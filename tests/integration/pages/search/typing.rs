@@ -18,8 +18,7 @@ async fn place_of(page: &Page, selector: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sections_fill_as_they_arrive_without_moving() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &many("a", "harbour", 3, 1)).await;
+    let all = SearchPage::with(&many("a", "harbour", 3, 1)).await;
     all.app.put_contents(&all.acme.caller, "news", &many("n", "harbour", 12, 1)).await;
     let slow = Gate::start(&many("x", "harbour contract", 4, 1)).await;
     let source = slow.registration("slow");
@@ -55,8 +54,7 @@ async fn sections_fill_as_they_arrive_without_moving() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn each_key_searches_and_only_the_last_answer_is_shown() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("h", "harbour", 1), item("q", "hall", 2)]).await;
+    let all = SearchPage::with(&[item("h", "harbour", 1), item("q", "hall", 2)]).await;
     let page = Page::open(&all.mei, "/").await;
     page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
     let requests = page.run("return performance.getEntriesByType('resource').length + 1", &[]).await;
@@ -75,8 +73,7 @@ async fn each_key_searches_and_only_the_last_answer_is_shown() {
 /// Decisions 6.6.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replaced_query_is_cancelled_on_the_server() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("h", "harbour", 1), item("q", "quay", 2)]).await;
+    let all = SearchPage::with(&[item("h", "harbour", 1), item("q", "quay", 2)]).await;
     let slow = Gate::start(&[item("x", "late", 1)]).await;
     all.register_source(&slow.registration("slow"), "Contracts", 50).await;
     let page = Page::open(&all.mei, "/").await;
@@ -211,8 +208,7 @@ async fn search_page_works_by_keyboard() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn chinese_browser_gets_chinese_texts_and_composition() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("1", "港口预算", NEW_YEAR)]).await;
+    let all = SearchPage::with(&[item("1", "港口预算", NEW_YEAR)]).await;
     let page = Page::open_in(&all.mei, "/", "zh-CN").await;
     page.wait_for_text("更精确地搜索").await;
     page.wait_until("document.querySelector('.modules li')").await;
@@ -280,8 +276,7 @@ async fn suggestions_complete_what_is_typed_by_keyboard() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn module_suggested_after_in_is_searched_for_the_other_words() {
-    let all = SearchPage::start().await;
-    all.app.put_contents(&all.acme.caller, "article", &[item("a", "harbour", 1)]).await;
+    let all = SearchPage::with(&[item("a", "harbour", 1)]).await;
     all.app.put_contents(&all.acme.caller, "news", &[item("n", "harbour", 1)]).await;
     let page = Page::open(&all.mei, "/").await;
     page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;

@@ -1,4 +1,4 @@
-//! Every view of the search page on phones and desktops, light and dark, in both languages.
+//! Every view of the search page on phones and desktops, in both languages.
 
 use serde_json::{Value, json};
 
@@ -73,7 +73,6 @@ async fn incompleteness_notice_moves_nothing() {
     let page = Page::open(&all.mei, "/?q=harbour").await;
     for (width, height) in SIZES {
         page.set_size(width, height).await;
-        page.go("/?q=harbour").await;
         for address in ["/?q=harbour", "/?q=harbour&from=2024-01-01"] {
             page.go(address).await;
             page.find(".overview:not([aria-busy]) .row").await;
