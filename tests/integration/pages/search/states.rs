@@ -6,7 +6,7 @@ use crate::util::{
     app::{TestApp, disable_suspension},
     external::{ExternalSystem, Reply, with},
     items::{NEW_YEAR, item, many},
-    search_page::{SearchPage, with_articles},
+    search_page::SearchPage,
     web::Page,
     webdriver::Key,
 };
