@@ -57,6 +57,13 @@ impl Answered {
         }
     }
 
+    /// Whether equal scores, rounded apart, bring another hit to the end of the page.
+    pub(crate) fn differs_in_the_last_hit_alone(&self) -> bool {
+        let [embedded, opensearch] = self.pages.each_ref().map(|page| &page.hits);
+        let pairs = embedded.iter().zip(opensearch);
+        embedded.len() == opensearch.len() && pairs.rev().skip(1).all(|(left, right)| left.id == right.id)
+    }
+
     pub(crate) fn is_by_time(&self) -> bool {
         matches!(self.question.request.start, Start::Time { .. })
     }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trawl_engine::query::Piece;
 use trawl_engine::text::encoded_words;
-use trawl_engine::{AnalysedDocument, Document, Scope, Start};
+use trawl_engine::{AnalysedDocument, Document, Request, Scope, Start};
 
 use crate::comparison::{Answered, Difference};
 
@@ -86,29 +86,37 @@ impl<'a> Expectations<'a> {
 
     fn reason(&self, answered: &Answered, difference: Difference) -> Option<Reason> {
         let request = &answered.question.request;
-        match request.start {
-            _ if difference == Difference::Items => None,
-            Start::Time { .. } => {
-                let words = self.words.get_or_init(|| words(self.documents)).get(&*request.scope)?;
-                let mut pieces = request.query.clauses.iter().flat_map(|clause| &clause.pieces);
-                let is_long = |piece: &Piece| match piece {
-                    Piece::Prefix { start, .. } => {
-                        let starting =
-                            words.range(start.clone()..).take_while(|word| word.starts_with(start));
-                        starting.count() > MAX_EXPANDED_WORDS
-                    }
-                    _ => false,
-                };
-                pieces.any(is_long).then_some(Reason::LongPrefix)
-            }
-            Start::Relevance { .. } if !matches!(difference, Difference::Hits | Difference::Order) => None,
-            Start::Relevance { .. } if self.is_sampled(answered) => Some(Reason::SampledLengths),
-            Start::Relevance { skip, .. } => {
-                let is_late = skip >= RESCORED_MATCHES && answered.pages[0].total > REORDERED_MATCHES;
-                let is_swap = difference == Difference::Order;
-                is_late.then_some(Reason::LateRanks).or(is_swap.then_some(Reason::Rounding))
-            }
+        if difference == Difference::Items {
+            return None;
         }
+        if self.has_long_prefix(request) {
+            return Some(Reason::LongPrefix);
+        }
+        let Start::Relevance { skip, .. } = request.start else { return None };
+        if !matches!(difference, Difference::Hits | Difference::Order) {
+            None
+        } else if self.is_sampled(answered) {
+            Some(Reason::SampledLengths)
+        } else if skip >= RESCORED_MATCHES && answered.pages[0].total > REORDERED_MATCHES {
+            Some(Reason::LateRanks)
+        } else {
+            (difference == Difference::Order || answered.differs_in_the_last_hit_alone())
+                .then_some(Reason::Rounding)
+        }
+    }
+
+    /// Whether more words begin like a word of the query than the engines look up.
+    fn has_long_prefix(&self, request: &Request) -> bool {
+        let words = self.words.get_or_init(|| words(self.documents));
+        let Some(words) = words.get(&*request.scope) else { return false };
+        let mut pieces = request.query.clauses.iter().flat_map(|clause| &clause.pieces);
+        pieces.any(|piece| match piece {
+            Piece::Prefix { start, .. } => {
+                let starting = words.range(start.clone()..).take_while(|word| word.starts_with(start));
+                starting.count() > MAX_EXPANDED_WORDS
+            }
+            _ => false,
+        })
     }
 
     fn is_sampled(&self, answered: &Answered) -> bool {

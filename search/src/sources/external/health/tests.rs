@@ -131,6 +131,19 @@ async fn give_up(
 }
 
 #[test]
+fn source_slower_than_the_deadline_is_not_suspended() {
+    run(async {
+        let state = impatient_state();
+        for _ in 0..10 {
+            give_up(&state, LIMIT * 3, answer_after(200, RawPage::default())).await;
+        }
+        tokio::time::sleep(LIMIT * 10).await;
+        assert_eq!(suspended(&state), None);
+        assert_eq!(health(&state).calls.timeout, 10, "each search has its own timeout");
+    });
+}
+
+#[test]
 fn source_beyond_its_own_limit_is_suspended_after_the_deadline() {
     run(async {
         let state = impatient_state();
