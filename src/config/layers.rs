@@ -113,7 +113,7 @@ mod tests {
             ),
             ("search.slow", 1.into(), "search.slow: is unknown (in TRAWL_X)"),
             ("search", 1.into(), "search: must be an object, not a number (in TRAWL_X)"),
-            ("log.format", "xml".into(), "log.format: must be one of text, json, not xml (in TRAWL_X)"),
+            ("log.format", "xml".into(), "log.format: must be text or json, not xml (in TRAWL_X)"),
             ("listen", "nowhere".into(), "listen: invalid socket address syntax (in TRAWL_X)"),
         ] {
             assert_eq!(read_variables(&[(path, value)]).unwrap_err(), failure);
