@@ -45,7 +45,7 @@ fn describe(attribute: TokenStream, handler: TokenStream) -> Result<TokenStream>
     (|input: ParseStream| operation.describe(input)).parse2(attribute)
 }
 
-/// What is known of a handler, as arguments of `utoipa::path`.
+/// A handler's description, as arguments of `utoipa::path`.
 #[derive(Default)]
 struct Operation {
     /// Variables of path parameters, and descriptions.

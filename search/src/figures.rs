@@ -9,7 +9,7 @@ use std::{
 use serde::Serialize;
 
 use crate::{
-    answer::{SearchFailure, SearchPage},
+    answer::{SearchFailure, SearchPage, SourceReport},
     clock::Clock,
     error::Error,
     source::Status,
@@ -21,7 +21,7 @@ pub const HOUR: i64 = 60 * 60 * 1_000;
 /// Modules or sources of a tenant in an hour.
 const MAX_SUBJECTS: usize = 1_000;
 /// Counts of all tenants; each takes up to two kilobytes.
-const MAX_COUNTS: usize = 32_768;
+const MAX_COUNTS: usize = 8_192;
 
 /// Buckets of one millisecond each, then of each octave.
 const STEPS: u64 = 8;
@@ -218,15 +218,19 @@ impl Figures {
             Err(SearchFailure::Refused(_)) => return,
         };
         let hour = (tenant_id, self.clock.now().div_euclid(HOUR) * HOUR);
+        let of_source = |source: &SourceReport| {
+            let took = Duration::from_millis(source.took_ms);
+            ((FigureSubject::Source, source.id.clone()), source.status, took)
+        };
+        let subjects: Vec<_> = [((FigureSubject::Module, module.to_owned()), status, took)]
+            .into_iter()
+            .chain(sources.iter().map(of_source))
+            .collect();
         let mut recorded = self.lock();
-        let mut add = |kind, id: &str, status, took| {
-            if let Some(counts) = recorded.counts_of(hour, (kind, id.to_owned())) {
+        for (subject, status, took) in subjects {
+            if let Some(counts) = recorded.counts_of(hour, subject) {
                 counts.record(status, took);
             }
-        };
-        add(FigureSubject::Module, module, status, took);
-        for source in sources {
-            add(FigureSubject::Source, &source.id, source.status, Duration::from_millis(source.took_ms));
         }
     }
 

@@ -62,22 +62,31 @@ const TEXTS: [&str; 8] = [
 /// A layer for each variable that is a setting.
 pub(super) fn layers() -> impl Iterator<Item = Layer> {
     env::vars_os().filter_map(|(name, value)| {
-        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
-        let path = name.strip_prefix("TRAWL_")?.to_ascii_lowercase().replace("__", ".");
-        let is_setting = SETTINGS.contains(&path.split('.').next()?);
-        is_setting.then(|| Layer::of_variable(&name, &path, decode(&path, &value)))
+        let name = name.into_string().ok()?;
+        let path = name.to_ascii_lowercase().strip_prefix("trawl_")?.replace("__", ".");
+        let is_setting = SETTINGS.contains(&path.split('.').next()?) && !path.split('.').any(str::is_empty);
+        is_setting.then(|| Layer::of_variable(&name, &path, decode(&path, &value.to_string_lossy())))
     })
 }
 
-/// A list, a text, or a value as TOML writes it; what TOML cannot read is a text.
+/// Reads the value of a variable.
+///
+/// `true`, digits and fractions are no texts. TOML's brackets and quotes are read as in the file.
 fn decode(path: &str, text: &str) -> Value {
     if LISTS.contains(&path) {
-        elements(text).into()
+        return elements(text).into();
     } else if TEXTS.contains(&path) {
-        text.into()
-    } else {
-        text.parse().ok().filter(|value: &Value| !value.is_datetime()).unwrap_or_else(|| text.into())
+        return text.into();
     }
+    let text = text.trim();
+    let fraction = || text.contains('.').then(|| text.parse::<f64>().ok()).flatten().map(Value::Float);
+    let written = || text.starts_with(['[', '{', '"', '\'']).then(|| text.parse().ok()).flatten();
+    let boolean = text.parse().map(Value::Boolean).ok();
+    boolean
+        .or_else(|| text.parse().map(Value::Integer).ok())
+        .or_else(fraction)
+        .or_else(written)
+        .unwrap_or_else(|| text.into())
 }
 
 pub(super) fn master_key() -> Option<SecretString> {
@@ -91,4 +100,27 @@ pub fn client_secret() -> Option<SecretString> {
 
 fn elements(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|element| !element.is_empty()).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn value_of_a_variable_is_a_list_a_text_or_what_it_looks_like() {
+        for (path, text, value) in [
+            ("trusted_proxies", "::1, 10.0.0.0/8", vec!["::1", "10.0.0.0/8"].into()),
+            ("storage.s3.bucket", "0815 ", "0815 ".into()),
+            ("search.slow_ms", "0100\n", 100.into()),
+            ("connectors.allow_auth_none", " true\r", true.into()),
+            ("telemetry.sample_ratio", ".5", 0.5.into()),
+            ("log.format", "\"json\"", "json".into()),
+            ("web.tenant", "1e5", "1e5".into()),
+            ("web.tenant", "nan", "nan".into()),
+            ("listen", "127.0.0.1:8080", "127.0.0.1:8080".into()),
+            ("listen", "[::1]:8080", "[::1]:8080".into()),
+        ] {
+            assert_eq!(decode(path, text), value, "{path} {text:?}");
+        }
+    }
 }

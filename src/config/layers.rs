@@ -1,6 +1,6 @@
 //! Settings of several origins, of which later ones win.
 
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_path_to_error::Segment;
@@ -56,7 +56,7 @@ impl Layer {
 /// Reads the settings of all layers; a later one wins.
 ///
 /// # Errors
-/// The setting, the reason, and the origin; never a wrong value, which may be a secret.
+/// The setting, the reason and the origin. It never holds a wrong value, which may be a secret.
 pub(super) fn read<T: DeserializeOwned>(layers: &[Layer]) -> Result<T, String> {
     let mut merged = Table::new();
     for layer in layers {
@@ -69,12 +69,21 @@ pub(super) fn read<T: DeserializeOwned>(layers: &[Layer]) -> Result<T, String> {
                 _ => None,
             })
         };
-        let failure = describe(&error.path().to_string(), error.inner().message());
+        let failure = describe(&error.path().to_string(), &without_fraction(error.inner().message()));
         match layers.iter().rfind(|layer| layer.contains(keys())).and_then(|layer| layer.origin.as_ref()) {
             Some(origin) => format!("{failure} (in {origin})"),
             None => failure,
         }
     })
+}
+
+/// A failure without the fraction that was found, which `describe` would show.
+fn without_fraction(message: &str) -> Cow<'_, str> {
+    let found = "invalid type: floating point";
+    match message.strip_prefix(found).and_then(|rest| rest.split_once(", expected ")) {
+        Some((_, expected)) => format!("{found}, expected {expected}").into(),
+        None => message.into(),
+    }
 }
 
 fn merge(settings: &mut Table, later: Table) {
@@ -110,6 +119,11 @@ mod tests {
                 "search.slow_ms",
                 Value::from("hush"),
                 "search.slow_ms: must be an integer, not a string (in TRAWL_X)",
+            ),
+            (
+                "storage.kind",
+                12.5.into(),
+                "storage.kind: must be a string or an object, not a number (in TRAWL_X)",
             ),
             ("search.slow", 1.into(), "search.slow: is unknown (in TRAWL_X)"),
             ("search", 1.into(), "search: must be an object, not a number (in TRAWL_X)"),

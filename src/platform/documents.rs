@@ -13,7 +13,7 @@ use crate::{
         },
         tasks, users,
     },
-    store::{Connection, Store},
+    store::{Connection, Store, sql},
 };
 
 const SCAN_ROWS: u64 = 1_000;
@@ -148,6 +148,11 @@ impl Area {
     pub async fn count(self, store: &Store) -> Result<u64> {
         match self {
             Self::Tasks => tasks::documents::count(store.index_reader()).await,
+            // All their rows have documents; the database counts them without the joins.
+            Self::Contents | Self::Files => {
+                let text = format!("SELECT COUNT(*) AS found FROM {}", self.rows().table);
+                Ok(sql(text, []).count(store.index_reader()).await?)
+            }
             _ => Ok(self.rows().count(store.index_reader()).await?),
         }
     }

@@ -19,6 +19,7 @@ async fn start(token: impl Fn(Received) -> Response + Clone + Send + Sync + 'sta
         let response = match (request.path.as_str(), request.header("authorization")) {
             ("/token", _) => token(request),
             (_, "" | "Bearer old") => status_answer(401),
+            (_, "Bearer narrow") => status_answer(403),
             _ => good_answer(),
         };
         std::future::ready(response)
@@ -136,6 +137,16 @@ async fn second_refusal_is_final() {
 
     assert!(matches!(error, SourceError::Unauthorized(_)), "{error:?}");
     assert_eq!((server.received("/token").len(), server.received("/search").len()), (2, 2));
+}
+
+#[tokio::test]
+async fn missing_scope_costs_no_token() {
+    let server = start(|_| token_answer("narrow", 3600)).await;
+
+    let error = server.client_with_token().search(&QUESTION).await.unwrap_err();
+
+    assert!(matches!(error, SourceError::Unauthorized(_)), "{error:?}");
+    assert_eq!((server.received("/token").len(), server.received("/search").len()), (1, 1));
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What holds for every engine. Each includes it beside its own `engine_under_test`.
+//! Tests that every engine passes. Each includes it beside its own `engine_under_test`.
 
 mod completion;
 mod compounds;

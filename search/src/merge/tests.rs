@@ -329,6 +329,17 @@ fn source_is_asked_for_the_last_place_but_not_beyond() {
 }
 
 #[test]
+fn empty_page_keeps_the_bound_of_the_page_before() {
+    let mut merge = merge(PageLength::Exact(3), 2);
+    for bound in [5, i64::MAX] {
+        let (next, bound) = (Some(after(1)), TimeBound::AtMost(bound));
+        merge.supply(0, SourcePage { next, bound, ..SourcePage::default() });
+    }
+    merge.supply(1, SourcePage { items: items(1, &[9, 8, 7]), ..SourcePage::default() });
+    assert!(merge.advance().is_empty(), "the first source has nothing newer");
+}
+
+#[test]
 fn group_known_to_go_on_is_not_read_further() {
     let length = PageLength::WholeTies { limit: 1, largest_tie: 2 };
     let mut merge = merge(length, 1);

@@ -6,7 +6,7 @@ use jsonwebtoken::{
 };
 use serde_json::{Value, json};
 
-use crate::util::{app::TestApp, internals::Claims};
+use crate::util::{app::TestApp, caller::send, internals::Claims};
 
 const PATH: &str = "/admin/v1/signing_keys";
 
@@ -217,6 +217,8 @@ fn encoded(value: &Value) -> String {
 async fn altered_token_is_401() {
     let (app, acme) = TestApp::start_with_acme().await;
     let operator = app.operator().await;
+    let basic = app.http.get(format!("{}/admin/v1/modules", app.base)).basic_auth("a", Some("b"));
+    send(basic).await.fails(401, "Bearer");
     let token = &acme.caller.token;
     let keys = published(&app).await;
     let (id, claims) = (kid(token), read(token, &keys));

@@ -119,7 +119,7 @@ async fn invalid_items_fail_alone_and_name_their_field() {
         ("", ""),
     ];
     assert_eq!(answer.items().len(), expected.len(), "{}", answer.text);
-    assert_eq!((answer.total(), answer.body["count"].as_u64()), (14, Some(14)));
+    assert_eq!((answer.total(), answer.body["count"].as_u64()), (17, Some(17)));
     for (failure, (id, field)) in answer.items().iter().zip(expected) {
         assert_eq!(failure["id"], id, "{failure}");
         assert!(failure["message"].as_str().unwrap().starts_with(field), "{failure}");

@@ -66,7 +66,9 @@ impl Drop for Process {
     }
 }
 
-/// Starts a helper that ends with its input; returns that and its first line, which begins with `ready`.
+/// Starts a helper that ends with its input.
+///
+/// Returns that input, and the first line of its output, which begins with `ready`.
 pub(crate) fn spawn_helper(
     mut command: Command,
     settings: Option<&str>,

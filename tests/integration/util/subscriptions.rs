@@ -10,7 +10,7 @@ pub(crate) fn feed(id: &str, url: &str) -> Value {
     json!({"id": id, "name": id, "module": "article", "feed": {"url": url}})
 }
 
-/// What the last run did.
+/// Counts of the last run.
 pub(crate) fn counts(shown: &Value) -> Value {
     let run = &shown["lastRun"];
     json!([run["outcome"], run["received"], run["added"], run["changed"], run["removed"], run["refused"]])

@@ -163,7 +163,11 @@ mod tests {
             (&[(40, true), (20, false)], (Some(0), 40, 2)),
             (&[(15, false), (20, false)], (None, 30, 2)),
         ] {
-            assert_eq!(fetch(&state(MIN_CALLS, MIN_CALLS), true, ends), expected, "{ends:?}");
+            let state = state(MIN_CALLS, MIN_CALLS);
+            assert_eq!(fetch(&state, true, ends), expected, "{ends:?}");
+            let Hedges { sent, won } = state.lock().hedges;
+            let (answered, _, requests) = expected;
+            assert_eq!((sent, won), (requests as u64 - 1, u64::from(answered == Some(1))), "{ends:?}");
         }
     }
 
