@@ -168,7 +168,7 @@ fn lock(data: &Path) -> Result<File, IndexerError> {
     }
 }
 
-fn layout(settings: &config::OpenSearch) -> Layout {
+fn layout(settings: &config::OpenSearchSettings) -> Layout {
     Layout {
         index_prefix: settings.index_prefix.clone(),
         kinds: &KINDS,

@@ -14,7 +14,7 @@ use super::{
     shared::SharedRun,
 };
 use crate::{
-    config::{EngineKind, Index},
+    config::{EngineKind, IndexSettings},
     index_progress::Progress,
     replicas::Leases,
 };
@@ -23,7 +23,7 @@ use crate::{
 pub(super) struct Context {
     pub(super) rows: Rows,
     pub(super) data: PathBuf,
-    pub(super) settings: Index,
+    pub(super) settings: IndexSettings,
     pub(super) leases: Leases,
     /// The cluster, if configured.
     pub(super) cluster: Option<OpenSearch>,

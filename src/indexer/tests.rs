@@ -80,7 +80,7 @@ async fn total(view: &dyn View, tenant: i64, module: &str, principals: Arc<[Stri
 
 fn config(directory: &Path) -> Config {
     let mut config = Config { data: directory.to_owned(), ..Config::default() };
-    config.index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
+    config.index = config::IndexSettings { writer_memory_bytes: 32 << 20, batch_changes: 100 };
     config
 }
 

@@ -83,7 +83,7 @@ impl Site {
     }
 
     fn issuers(self: &Arc<Self>, audiences: &[&str]) -> Issuers {
-        let trust = |audience: &&str| config::Issuer {
+        let trust = |audience: &&str| config::IssuerSettings {
             issuer: ISSUER.to_owned(),
             audience: (*audience).to_owned(),
             tenant: format!("tenant-of-{audience}"),
@@ -282,7 +282,7 @@ async fn unknown_key_ids_do_not_raise_the_fetch_rate() {
 async fn a_description_of_another_issuer_is_not_believed() {
     let pair = Pair::new("one");
     let site = Site::with(&[pair.public()]);
-    let trust = |issuer: &str| config::Issuer {
+    let trust = |issuer: &str| config::IssuerSettings {
         issuer: issuer.to_owned(),
         ..site.issuers(&["trawl"]).by_name[ISSUER].trusts[0].clone()
     };

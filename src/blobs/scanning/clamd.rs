@@ -45,7 +45,7 @@ enum Address {
 
 impl Clamd {
     /// Builds the client if the settings name a daemon.
-    pub fn new(settings: &config::Scanner) -> Option<Self> {
+    pub fn new(settings: &config::ScannerSettings) -> Option<Self> {
         let address = settings.clamd.as_deref()?;
         let address = match address.strip_prefix("unix:") {
             Some(path) => Address::Socket(path.into()),

@@ -19,7 +19,7 @@ pub(crate) use trawl::{
         scanning::{Scanner, Verdict, clamd},
         signing::SignedPart,
     },
-    config::{self, Config, Issuer, Limits, S3, Storage, StorageKind},
+    config::{self, Config, IssuerSettings, Limits, S3Settings, Storage, StorageKind},
     error::{BusinessCode, Error, Kind as ErrorKind, Result},
     identity::scopes::{Scope, Scopes},
     platform::folders::removal::remove_portion,
