@@ -18,7 +18,7 @@ use crate::{
 pub(super) use self::changes::{set_epoch, set_redirect_uri};
 pub use self::{
     changes::{bind, unbind},
-    registration::{Credentials, NewApplication, check_bound, check_scopes, insert, new_secret},
+    registration::{ApplicationCredentials, NewApplication, check_bound, check_scopes, insert, new_secret},
 };
 
 /// The kind of an application.
@@ -156,7 +156,7 @@ impl Application {
 }
 
 #[derive(FromRow)]
-struct ApplicationRow {
+struct ClientRow {
     client_id: String,
     tenant_id: i64,
     kind: String,
@@ -173,10 +173,10 @@ struct ApplicationRow {
     is_public: bool,
 }
 
-impl TryFrom<ApplicationRow> for Application {
+impl TryFrom<ClientRow> for Application {
     type Error = DatabaseError;
 
-    fn try_from(row: ApplicationRow) -> store::Result<Self> {
+    fn try_from(row: ClientRow) -> store::Result<Self> {
         let json = |error: serde_json::Error| DatabaseError::Decode(error.into());
         Ok(Self {
             kind: row.kind.parse()?,
@@ -205,7 +205,7 @@ pub async fn find(connection: &Connection, client_id: &str) -> store::Result<Opt
            is_disabled, is_frozen, redirect_uris, is_public \
          FROM applications JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ?",
         [client_id.into()],
-    ).fetch_optional::<ApplicationRow>(connection)
+    ).fetch_optional::<ClientRow>(connection)
     .await?
     .map(Application::try_from)
     .transpose()

@@ -61,8 +61,8 @@ struct UnverifiedClaims {
 }
 
 #[derive(Deserialize)]
-struct Claims {
-    aud: Audience,
+struct IssuerClaims {
+    aud: AudienceClaim,
     exp: u64,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -70,12 +70,12 @@ struct Claims {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Audience {
+enum AudienceClaim {
     One(String),
     Several(Vec<String>),
 }
 
-impl Audience {
+impl AudienceClaim {
     fn names(&self, audience: &str) -> bool {
         match self {
             Self::One(one) => one == audience,
@@ -159,7 +159,7 @@ impl Issuer {
 
     fn verify_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Identity<'_>> {
         let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
-        let Claims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
+        let IssuerClaims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
         let mut trusts = self.trusts.iter();
         let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
         // Algorithms differ by audience.
@@ -169,7 +169,7 @@ impl Issuer {
         Ok(Identity { trust, login_id: login_id(trust, &others)?, expires_at: exp })
     }
 
-    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<Claims> {
+    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<IssuerClaims> {
         if !key.is_for(algorithm) {
             return Err(invalid());
         }
@@ -179,7 +179,7 @@ impl Issuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
-        let claims = decode::<Claims>(token, &key.verifying, &validation).map_err(|error| {
+        let claims = decode::<IssuerClaims>(token, &key.verifying, &validation).map_err(|error| {
             Error::unauthorized(match error.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
                 _ => "the token is not valid",
@@ -203,7 +203,7 @@ impl Issuer {
             return Err(invalid());
         }
         let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
-        let Claims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
+        let IssuerClaims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
         let said = |name: &str| others.get(name).and_then(Value::as_str);
         let is_of_this_client = match said("azp") {
             Some(party) => party == client_id,

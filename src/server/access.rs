@@ -19,7 +19,7 @@ use crate::{
     app::App,
     auth::{
         applications::Kind,
-        caller::{Caller, Role},
+        caller::{Caller, SessionRole},
         credential::Credential,
     },
     budget::BodyReservation,
@@ -72,8 +72,8 @@ async fn authorize(
 ) -> Result<Arc<Caller>> {
     let acting_role = match rule.scope {
         // No user token has these scopes, so the session acts as an operator.
-        Some(Scope::Admin | Scope::Tenants) => Role::Operator,
-        _ => Role::Person,
+        Some(Scope::Admin | Scope::Tenants) => SessionRole::Operator,
+        _ => SessionRole::Person,
     };
     let caller = credential.authenticate(&app.authenticator, acting_role, indicated).await?;
     check(rule, &caller)?;

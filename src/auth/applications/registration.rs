@@ -35,7 +35,7 @@ pub struct NewApplication {
 
 /// Credentials of a new application, shown once.
 #[derive(Clone, Debug)]
-pub struct Credentials {
+pub struct ApplicationCredentials {
     /// Client id.
     pub client_id: String,
     /// Client secret.
@@ -48,7 +48,7 @@ pub struct Credentials {
     callback_key_sealed: Vec<u8>,
 }
 
-impl Credentials {
+impl ApplicationCredentials {
     /// Creates credentials.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ pub async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
     new: &NewApplication,
-    credentials: &Credentials,
+    credentials: &ApplicationCredentials,
 ) -> Result<()> {
     // Public applications have no secret to check.
     let secret_hash = if new.login.is_public { "" } else { &credentials.secret_hash };

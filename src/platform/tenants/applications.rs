@@ -12,7 +12,7 @@ use self::{forms::ValidatedApplication, repo::ApplicationRow};
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
-        applications::{self, Credentials, Kind, NewApplication},
+        applications::{self, ApplicationCredentials, Kind, NewApplication},
         caller::Caller,
         tenants,
     },
@@ -108,7 +108,7 @@ pub async fn create(
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
-    let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
+    let credentials = off_the_runtime(move || ApplicationCredentials::generate(&keys, &described)).await?;
     let is_public = new.login.is_public;
     let (calling, stored) = (Arc::clone(caller), credentials.clone());
     let job = state.store.write(move |transaction| {

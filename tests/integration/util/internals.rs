@@ -4,7 +4,7 @@ pub(crate) use trawl::{
     app::App,
     auth::{
         applications::{Kind, find_callback_key},
-        caller::{Caller, Role},
+        caller::{Caller, SessionRole},
         sessions::SessionId,
         tokens::{Claims, Subject, Tokens, epoch_seconds},
     },

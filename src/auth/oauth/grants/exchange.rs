@@ -6,7 +6,7 @@ use super::{
 use crate::{
     auth::{
         applications::Application,
-        directory::{Directory, SubjectKind},
+        directory::{PersonDirectory, SubjectKind},
     },
     identity::scopes::Scope,
     store::Store,
@@ -17,7 +17,7 @@ const USER_ID_TYPE: &str = "urn:trawl:params:oauth:token-type:user-id";
 
 pub(super) async fn user_token(
     store: &Store,
-    directory: &dyn Directory,
+    directory: &dyn PersonDirectory,
     application: Application,
     request: &TokenRequest,
 ) -> Result<GrantedToken, GrantError> {
