@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{keys::Keys, oauth::authorization::redirect, secrets::SecretChecker, usage::Usage};
 use crate::{
     error::{Error, Result},
-    identity::scopes::{Scope, Scopes},
+    identity::scopes::{Scopes, TokenScope},
     store::{self, Connection, DatabaseError, FromRow, Store, find_in, now_millis, sql},
 };
 
@@ -36,12 +36,12 @@ pub enum Kind {
 impl Kind {
     /// The scopes this kind may have.
     pub fn possible_scopes(self) -> Scopes {
-        let all = Scope::ALL.into_iter();
+        let all = TokenScope::ALL.into_iter();
         match self {
             Self::Application => {
-                all.filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect()
+                all.filter(|scope| !matches!(scope, TokenScope::Tenants | TokenScope::Admin)).collect()
             }
-            Self::Domain => all.filter(|scope| *scope != Scope::Admin).collect(),
+            Self::Domain => all.filter(|scope| *scope != TokenScope::Admin).collect(),
             Self::Admin => all.collect(),
         }
     }
@@ -97,7 +97,7 @@ impl LoginClient {
         if self.is_public && kind != Kind::Application {
             return Err("public: only applications of kind application can be public".to_owned());
         }
-        if self.is_public && scopes.allow(Scope::ActAsUser) {
+        if self.is_public && scopes.allow(TokenScope::ActAsUser) {
             return Err("scopes: a public application may not have act-as-user".to_owned());
         }
         Ok(())

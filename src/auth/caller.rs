@@ -23,7 +23,7 @@ use crate::{
     error::{Error, Result},
     identity::{
         frozen::refuse_frozen,
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
     },
     store::{Cached, Generation, Store, Transaction},
 };
@@ -174,7 +174,7 @@ impl Caller {
 
     /// # Errors
     /// 403 that names the missing scope.
-    pub fn require(&self, scope: Scope) -> Result<()> {
+    pub fn require(&self, scope: TokenScope) -> Result<()> {
         if self.scopes.allow(scope) {
             Ok(())
         } else {

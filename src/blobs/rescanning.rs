@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     blobs::scanning::{Scanner, Verdict},
-    error::{Kind, Result},
+    error::{ErrorKind, Result},
     store::{FromRow, ROWS_PER_STATEMENT, Store, sql},
 };
 
@@ -100,7 +100,7 @@ async fn note(rows: &Store, report: &mut Report, row: &BlobRow, scanned: Result<
         Ok(Verdict::Unsafe(what)) => Some(what),
         Err(error) => {
             // The content may have been removed with its last file meanwhile.
-            if error.kind != Kind::NotFound || is_there(rows, &row.sha256).await? {
+            if error.kind != ErrorKind::NotFound || is_there(rows, &row.sha256).await? {
                 report.not_scanned.push(finding(rows, row, error.message).await?);
             }
             return Ok(());

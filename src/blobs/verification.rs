@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{BlobStore, Stored};
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     store::{Connection, FromRow, ROWS_PER_STATEMENT, Store, find_in, sql},
 };
 
@@ -156,7 +156,7 @@ async fn problem_of(store: &dyn BlobStore, row: &BlobRow, size: u64) -> Option<(
     match hash(store, row, size).await {
         Ok(sha256) if sha256 == row.sha256 => None,
         Ok(sha256) => Some((format!("its SHA-256 is {sha256}"), false)),
-        Err(error) if error.kind == Kind::NotFound => Some(("it is missing".to_owned(), true)),
+        Err(error) if error.kind == ErrorKind::NotFound => Some(("it is missing".to_owned(), true)),
         Err(error) => Some((format!("it cannot be read: {error}"), false)),
     }
 }
@@ -220,7 +220,7 @@ async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key:
     }
     let read = store.read(store_key, 0..0).await;
     // An unreadable content exists.
-    Ok(!read.is_err_and(|error| error.kind == Kind::NotFound))
+    Ok(!read.is_err_and(|error| error.kind == ErrorKind::NotFound))
 }
 
 async fn rows_of(reader: &Connection, stored: &[Stored]) -> Result<Vec<BlobRow>> {

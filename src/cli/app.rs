@@ -16,7 +16,7 @@ use crate::{
     },
     config::Config,
     error,
-    identity::scopes::{Scope, Scopes},
+    identity::scopes::{Scopes, TokenScope},
     platform::tenants::service::{Registered, register_application},
     store::Store,
 };
@@ -41,7 +41,7 @@ pub(super) struct CreateAppOptions {
     bind: Vec<String>,
     /// Granted scope (repeatable) [default: all of its kind except act-as-user]
     #[arg(long, value_name = "SCOPE")]
-    scope: Vec<Scope>,
+    scope: Vec<TokenScope>,
     /// Display name
     #[arg(long, default_value = "")]
     name: String,
@@ -99,9 +99,9 @@ async fn register(config: &Config, new: NewApplication) -> Result<Registered, Ex
         .map_err(|error| fail(1, format!("the data directory {}: {error}", config.data.display())))?;
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| fail(1, error))?;
     let store = Store::open_configured(config, 1, 0).await.map_err(|error| fail(1, error))?;
-    let registered = register_application(&store, &keys, new)
-        .await
-        .map_err(|error| fail(if error.kind == error::Kind::BadRequest { WRONG_USAGE } else { 1 }, error));
+    let registered = register_application(&store, &keys, new).await.map_err(|error| {
+        fail(if error.kind == error::ErrorKind::BadRequest { WRONG_USAGE } else { 1 }, error)
+    });
     if let Err(error) = store.close().await {
         eprintln!("error: {error}");
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use trawl_connectors::AddressRules;
 use url::Url;
 
-use crate::identity::scopes::{Scope, Scopes};
+use crate::identity::scopes::{Scopes, TokenScope};
 
 /// `OpenID` Connect issuer of one tenant's user tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -95,7 +95,7 @@ impl IssuerSettings {
                 return Err(format!("{name} of {issuer} must not be blank"));
             }
         }
-        let forbidden = [Scope::ActAsUser, Scope::Tenants, Scope::Admin];
+        let forbidden = [TokenScope::ActAsUser, TokenScope::Tenants, TokenScope::Admin];
         if let Some(scope) = forbidden.into_iter().find(|scope| scopes.allow(*scope)) {
             return Err(format!("scopes of {issuer}: a user token never carries {scope}"));
         }

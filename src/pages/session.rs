@@ -28,7 +28,7 @@ use crate::{
         sessions::cookies,
         tenants::{self, Tenant},
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::{client_address::client_address, envelope::Envelope},
     platform::users::{picture::public_address, service::find_avatar},
 };
@@ -126,7 +126,7 @@ pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> 
         None => None,
         Some(id) => match auth.authenticator.authenticate_session(id, SessionRole::Person, None).await {
             Ok(caller) => Some(caller),
-            Err(error) if matches!(error.kind, Kind::Unauthorized | Kind::Forbidden) => None,
+            Err(error) if matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) => None,
             Err(error) => return Err(error),
         },
     };
@@ -222,8 +222,8 @@ impl SignInOutcome {
     fn of(error: &Error) -> Self {
         error.log();
         match error.kind {
-            Kind::Unavailable | Kind::TooManyRequests => Self::Busy,
-            Kind::Unauthorized | Kind::Forbidden => Self::Refused,
+            ErrorKind::Unavailable | ErrorKind::TooManyRequests => Self::Busy,
+            ErrorKind::Unauthorized | ErrorKind::Forbidden => Self::Refused,
             _ => Self::Failed,
         }
     }

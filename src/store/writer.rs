@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     budget::BodyReservation,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
 };
 
 /// Further requests are refused with 503.
@@ -299,7 +299,7 @@ impl WriterTask {
                     changes.extend(items.into_iter().zip(1..).map(|(item, number)| (item, number == count)));
                     "RELEASE request"
                 }
-                Err(error) if error.kind == Kind::Unavailable => {
+                Err(error) if error.kind == ErrorKind::Unavailable => {
                     // The database may have rolled back the whole transaction; on SQLite a later request would then
                     // commit by itself.
                     request.effects = Effects::default();

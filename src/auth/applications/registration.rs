@@ -10,7 +10,7 @@ use crate::{
     auth::{keys::Keys, secrets},
     error::{Error, Result},
     identity::{
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
         tenant::check_code,
     },
     store::{Transaction, now_millis, sql},
@@ -123,7 +123,7 @@ fn check(new: &NewApplication) -> Result<Scopes> {
     check_code(&new.tenant).map_err(Error::bad_request)?;
     check_bound("bind", new.kind, &new.bound)?;
     let scopes = match &new.scopes {
-        None => new.kind.possible_scopes().without(Scope::ActAsUser),
+        None => new.kind.possible_scopes().without(TokenScope::ActAsUser),
         Some(scopes) => {
             check_scopes("scope", new.kind, scopes)?;
             scopes.clone()

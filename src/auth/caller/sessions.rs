@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
     identity::{
         frozen::refuse_frozen,
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
     },
     store::{Cached, Connection, Transaction, now_millis},
 };
@@ -202,7 +202,7 @@ impl Authenticator {
             }
             SessionRole::Operator if self.sessions.is_operator(&person.login_id, &home) => {
                 let client_id = format!("operator:{}@{}", person.login_id, home.code);
-                (Kind::Admin, client_id, [Scope::Admin, Scope::Tenants].into_iter().collect(), None)
+                (Kind::Admin, client_id, [TokenScope::Admin, TokenScope::Tenants].into_iter().collect(), None)
             }
             SessionRole::Operator => {
                 let refusal = "this operation is for operators: console.operators lists them";

@@ -22,7 +22,7 @@ use url::Url;
 use super::{Issuer, keyring::Endpoints};
 use crate::{
     config,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     identity::scopes::Scopes,
 };
 
@@ -155,7 +155,7 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            Kind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
+            ErrorKind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
             _ => error,
         })
     }

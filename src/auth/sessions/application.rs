@@ -13,13 +13,13 @@ use crate::{
         tenants::Tenant,
     },
     error::{Error, Result},
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     store::now_millis,
 };
 
 const NAME: &str = "trawl";
 
-const SCOPES: [Scope; 2] = [Scope::ContentsRead, Scope::Files];
+const SCOPES: [TokenScope; 2] = [TokenScope::ContentsRead, TokenScope::Files];
 
 /// The client id.
 pub fn client_id(tenant_id: i64) -> String {

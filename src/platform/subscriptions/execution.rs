@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     auth::keys::CannotOpen,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
 
@@ -40,7 +40,7 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
         Err(Stop::Internal(error)) => {
             tracing::warn!(tenant_id, subscription = id, %error, "a run of a subscription met an internal failure");
             let message = match error.kind {
-                Kind::Internal => "an internal error; the server's log has details".to_owned(),
+                ErrorKind::Internal => "an internal error; the server's log has details".to_owned(),
                 _ => error.message,
             };
             Failure { message, ..Failure::default() }
@@ -61,7 +61,7 @@ async fn read(run: &mut Run<'_>) -> Result<Ending, Stop> {
     let settings = run.begun.settings.clone();
     let module = check_module(&run.runner.state, run.begun.tenant_id, &settings.module);
     module.await.map_err(|error| match error.kind {
-        Kind::BadRequest => Stop::failed(error.message),
+        ErrorKind::BadRequest => Stop::failed(error.message),
         _ => error.into(),
     })?;
     match settings.origin.0 {

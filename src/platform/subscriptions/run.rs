@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     blobs::extraction::process::TextReader,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
 
@@ -55,7 +55,7 @@ pub(super) struct Failure {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        if error.kind == Kind::Conflict { Self::Superseded } else { Self::Internal(error) }
+        if error.kind == ErrorKind::Conflict { Self::Superseded } else { Self::Internal(error) }
     }
 }
 

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     auth::{applications::find_callback_key, caller::Caller, keys::Keys},
     config::Tasks,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::{Fence, Leases},
     store::{Store, Transaction, now_millis},
 };
@@ -218,7 +218,7 @@ impl QuickDeals {
             })
         };
         let pauses = ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_times(TRIES_AGAIN);
-        finish.retry(pauses).when(|error: &Error| error.kind == Kind::Unavailable).await?
+        finish.retry(pauses).when(|error: &Error| error.kind == ErrorKind::Unavailable).await?
     }
 
     async fn note_failure(&self, request: QuickDealRequest, begun: StartedHandling, end: HandlingOutcome) {
@@ -272,5 +272,5 @@ async fn finish(
 }
 
 fn is_refusal(error: &Error) -> bool {
-    matches!(error.kind, Kind::NotFound | Kind::Forbidden | Kind::Conflict)
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::Conflict)
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
-    internals::{Rule, Scope, rules},
+    internals::{Rule, TokenScope, rules},
     items::{item, user},
     paths::filled,
 };
@@ -26,7 +26,7 @@ async fn start() -> (TestApp, Application) {
 }
 
 fn operations() -> impl Iterator<Item = &'static Rule> {
-    rules().filter(|rule| matches!(rule.scope, Some(Scope::Admin | Scope::Tenants)))
+    rules().filter(|rule| matches!(rule.scope, Some(TokenScope::Admin | TokenScope::Tenants)))
 }
 
 async fn call(session: &Caller, rule: &Rule) -> crate::util::answer::Answer {

@@ -20,14 +20,14 @@ pub(crate) use trawl::{
         signing::SignedPart,
     },
     config::{self, Config, IssuerSettings, Limits, S3Settings, Storage, StorageKind},
-    error::{BusinessCode, Error, Kind as ErrorKind, Result},
-    identity::scopes::{Scope, Scopes},
+    error::{BusinessCode, Error, ErrorKind, Result},
+    identity::scopes::{Scopes, TokenScope},
     platform::folders::removal::remove_portion,
     replicas::{Replicas, SharedSettings},
     server::{
         middleware::wrap,
         routes::rules,
-        rule::{Identity, Rule},
+        rule::{RequiredIdentity, Rule},
     },
     store::{
         Json, Store, now_millis,

@@ -8,7 +8,7 @@ use crate::{
         applications::Application,
         directory::{PersonDirectory, SubjectKind},
     },
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     store::Store,
 };
 
@@ -21,8 +21,8 @@ pub(super) async fn user_token(
     application: Application,
     request: &TokenRequest,
 ) -> Result<GrantedToken, GrantError> {
-    if !application.scopes.allow(Scope::ActAsUser) {
-        let scope = Scope::ActAsUser;
+    if !application.scopes.allow(TokenScope::ActAsUser) {
+        let scope = TokenScope::ActAsUser;
         return Err(GrantError::UnauthorizedClient(format!("token exchange needs the scope {scope}")));
     }
     let kind = match request.subject_token_type.as_deref() {

@@ -31,7 +31,7 @@ use crate::{
         throttle::{Throttled, ThrottledAccount},
         tokens::epoch_seconds,
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::{
         client_address::client_address,
         extract::{check_content_type, read_body},
@@ -247,8 +247,10 @@ fn page(language: Language, message: LoginMessage) -> Response {
 fn failed(language: Language, error: &Error) -> Response {
     error.log();
     let message = match error.kind {
-        Kind::Unavailable => LoginMessage::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1))),
-        Kind::Internal => LoginMessage::Failed,
+        ErrorKind::Unavailable => {
+            LoginMessage::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1)))
+        }
+        ErrorKind::Internal => LoginMessage::Failed,
         _ => LoginMessage::Foreign,
     };
     let mut response = page(language, message);
