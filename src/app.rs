@@ -38,7 +38,7 @@ use crate::{
     platform::{
         contents::ContentsState,
         directory::AreaDirectory,
-        files::{commit::Commits, reindexing},
+        files::{commit::FileCommits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
         subscriptions::{SubscriptionsState, scheduler::Scheduler},
@@ -109,7 +109,7 @@ pub struct App {
     /// Keeps contents and their rows consistent.
     pub contents: Arc<Contents>,
     /// Commits of files in progress.
-    pub commits: Arc<Commits>,
+    pub commits: Arc<FileCommits>,
     /// Scans files before their commit, if configured.
     pub scanner: Option<Arc<dyn Scanner>>,
     /// Extracts the text of contents.
@@ -261,7 +261,7 @@ impl App {
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
             body_budget: ByteBudget::new(config.limits.held_body_bytes),
             answer_budget: ByteBudget::new(config.limits.held_answer_bytes),
-            commits: Arc::new(Commits::new(replicas.leases().clone())),
+            commits: Arc::new(FileCommits::new(replicas.leases().clone())),
             scanner: Clamd::new(&config.scanner).map(|clamd| Arc::new(clamd) as _),
             metrics,
             blobs: opened.store,

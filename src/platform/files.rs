@@ -29,7 +29,7 @@ use std::sync::Arc;
 use crate::{
     blobs::{BlobStore, extraction::worker::Texts, scanning::Scanner},
     config::Limits,
-    platform::files::commit::Commits,
+    platform::files::commit::FileCommits,
     store::Store,
 };
 
@@ -39,7 +39,7 @@ pub struct FilesState {
     pub(crate) store: Store,
     pub(crate) limits: Arc<Limits>,
     pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) commits: Arc<Commits>,
+    pub(crate) commits: Arc<FileCommits>,
     pub(crate) scanner: Option<Arc<dyn Scanner>>,
     pub(crate) texts: Arc<Texts>,
     pub(crate) address_seconds: u32,

@@ -25,7 +25,7 @@ use self::{
 use super::{
     forms::Ending,
     repo as tasks,
-    service::{self, Actor},
+    service::{self, TaskActor},
     states::{TaskMove, TaskStatus},
 };
 use crate::{
@@ -59,7 +59,7 @@ pub struct QuickDeals {
 struct QuickDealRequest {
     tenant_id: i64,
     task_id: String,
-    actor: Actor,
+    actor: TaskActor,
     handler_login_id: String,
 }
 
@@ -94,7 +94,7 @@ impl QuickDeals {
         let request = QuickDealRequest {
             tenant_id: caller.tenant.id,
             task_id: task_id.to_owned(),
-            actor: Actor::of(caller),
+            actor: TaskActor::of(caller),
             handler_login_id: caller.require_user()?.person.login_id.clone(),
         };
         // Most invalid requests cause no write; unauthorised ones do not join.
