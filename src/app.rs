@@ -25,7 +25,7 @@ use crate::{
     blobs::{
         self, BlobStore,
         contents::Contents,
-        extraction::{process::TextReader, worker::Texts},
+        extraction::{process::TextReader, worker::ExtractionService},
         local::Local,
         scanning::{Scanner, clamd::Clamd},
     },
@@ -113,7 +113,7 @@ pub struct App {
     /// Scans files before their commit, if configured.
     pub scanner: Option<Arc<dyn Scanner>>,
     /// Extracts the text of contents.
-    pub texts: Arc<Texts>,
+    pub texts: Arc<ExtractionService>,
     /// Background jobs.
     pub maintenance: Maintenance,
     /// Renders the metrics.
@@ -151,7 +151,7 @@ pub enum StartError {
     Index(#[from] IndexerError),
     /// The content store could not be opened.
     #[error(transparent)]
-    Blobs(#[from] blobs::OpenError),
+    Blobs(#[from] blobs::BlobOpenError),
     /// Another replica has other settings.
     #[error(transparent)]
     Replicas(#[from] JoinError),
@@ -338,8 +338,8 @@ async fn start_texts(
     store: &Store,
     contents: &Arc<dyn BlobStore>,
     replicas: &Replicas,
-) -> Result<Texts, Error> {
-    Texts::start(
+) -> Result<ExtractionService, Error> {
+    ExtractionService::start(
         store.clone(),
         Arc::clone(contents),
         (&config.storage, &config.limits),
