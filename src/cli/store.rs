@@ -60,7 +60,9 @@ impl StoreCommand {
                 show(copied, json, Copied::is_equal, print_copied)
             }
             Self::Check(CheckOptions { directory, json }) => match directory.load_config() {
-                Ok(config) => show(checked(&config).await, json, check::Report::is_good, print_check),
+                Ok(config) => {
+                    show(checked(&config).await, json, check::StoreCheckReport::is_good, print_check)
+                }
                 Err(failure) => failure,
             },
         }
@@ -82,14 +84,14 @@ fn print_copied(copied: &Copied) {
     }
 }
 
-fn print_check(report: &check::Report) {
+fn print_check(report: &check::StoreCheckReport) {
     for problem in &report.problems {
         println!("{problem}");
     }
     println!("{} tables, {} rows, {} problems", report.tables, report.rows, report.problems.len());
 }
 
-async fn checked(config: &Config) -> Result<check::Report, String> {
+async fn checked(config: &Config) -> Result<check::StoreCheckReport, String> {
     if config.store.url.is_none() && !DatabaseAddress::in_directory(&config.data).exists() {
         return Err(format!("there is no database in {}", config.data.display()));
     }
