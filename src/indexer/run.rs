@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The parts that each engine needs.
-pub(super) struct Context {
+pub(super) struct EngineContext {
     pub(super) rows: Rows,
     pub(super) data: PathBuf,
     pub(super) settings: IndexSettings,
@@ -55,7 +55,7 @@ impl EngineRun {
     ///
     /// Serves the index before, if it can be opened at once.
     pub(super) async fn start(
-        context: &Arc<Context>,
+        context: &Arc<EngineContext>,
         kind: EngineKind,
         outputs: Outputs,
         rebuild: bool,

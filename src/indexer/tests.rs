@@ -109,7 +109,7 @@ async fn settle(store: &Store, indexer: &Indexer) {
 
 async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<ServedIndex>) {
     let config = config(directory);
-    let context = Context {
+    let context = EngineContext {
         rows: Rows { store: store.clone(), public_url: "https://trawl.example".into() },
         data: config.data,
         settings: config.index,
