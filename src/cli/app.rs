@@ -60,7 +60,7 @@ pub(super) struct CreateAppOptions {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CreatedApplication<'a> {
+struct ApplicationOutput<'a> {
     client_id: &'a str,
     /// None for a public client.
     client_secret: Option<&'a str>,
@@ -113,7 +113,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
     if *tenant_created {
         eprintln!("created the tenant {}", tenant.code);
     }
-    let printed = CreatedApplication {
+    let printed = ApplicationOutput {
         client_id: &credentials.client_id,
         client_secret: (!new.login.is_public).then(|| credentials.client_secret.expose_secret()),
         callback_key: credentials.callback_key.expose_secret(),
