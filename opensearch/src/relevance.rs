@@ -20,9 +20,9 @@ use trawl_engine::relevance::{
 };
 use trawl_engine::{Failure, Hit, HitPage, RankedScope, Request, Scope};
 
-use self::clauses::{NamedClauses, Part};
+use self::clauses::{NamedClauses, ScorePart};
 use self::ranked_document::RankedDocument;
-use self::ranking::{RankedModule, Ranking};
+use self::ranking::{OpenSearchRanking, RankedModule};
 use self::statistics::{Statistics, VisibleDocuments};
 use crate::counting::Searched;
 use crate::document::{document_id, read_hit};
@@ -51,7 +51,7 @@ pub(crate) async fn page(
         return Ok(HitPage::default());
     }
     let request = &without_missing(indexes, request, beside).await?;
-    let ranking = Ranking::read(indexes, request, skip, beside).await?;
+    let ranking = OpenSearchRanking::read(indexes, request, skip, beside).await?;
     let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
     // All modules agree on whether anything can match.
     let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(HitPage::default()) };
@@ -120,7 +120,7 @@ pub(crate) async fn selections(
         return Ok(Vec::new());
     }
     let request = &without_missing(indexes, request, beside).await?;
-    let ranking = Ranking::read(indexes, request, 0, beside).await?;
+    let ranking = OpenSearchRanking::read(indexes, request, 0, beside).await?;
     let selection = |module: &RankedModule| {
         let matches = matches(&module.request, Some(&ranking.words))?;
         let is_wordless = ranking.words.is_empty();
@@ -166,7 +166,7 @@ fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> HitPag
 /// Matches of a module at these ranks of OpenSearch, with their scores.
 async fn ranked(
     indexes: &ServedIndexes,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     (number, module): (usize, &RankedModule),
     matches: &Value,
     ranks: Range<usize>,
@@ -234,7 +234,7 @@ fn merge(mut modules: Vec<VecDeque<RankedDocument>>) -> Vec<RankedDocument> {
 
 async fn rescore(
     hits: &mut Hits<'_>,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     best: &mut [RankedDocument],
     recency: impl Fn(i64) -> f32,
 ) -> Result<(), Failure> {
@@ -254,7 +254,7 @@ async fn rescore(
 
 async fn add_feedback(
     hits: &mut Hits<'_>,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     best: &mut [RankedDocument],
 ) -> Result<(), Failure> {
     let indexes = hits.indexes;
@@ -303,7 +303,7 @@ async fn add_feedback(
     for document in best {
         let Some(counted) = counted.get(&(document.module, document.id.as_str())) else { continue };
         for (number, term) in feedback.iter().enumerate() {
-            let count = counted.count(Part::Feedback(number));
+            let count = counted.count(ScorePart::Feedback(number));
             if count > 0 {
                 document.score.feedback += term.score(ranking.body.of(count, document.lengths.body));
             }
@@ -327,7 +327,7 @@ async fn count_feedback(
     let mut should = Vec::new();
     for half in halves(&module.request.principals) {
         for (number, term) in feedback.iter().enumerate() {
-            let part = Part::Feedback(number);
+            let part = ScorePart::Feedback(number);
             should.extend(named.plain_term(part, half.body, &module.prefix.term(&term.word)));
         }
     }
