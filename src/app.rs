@@ -25,7 +25,7 @@ use crate::{
     blobs::{
         self, BlobStore,
         contents::Contents,
-        extraction::{process::TextReader, worker::Texts},
+        extraction::{process::TextReader, worker::ExtractionService},
         local::Local,
         scanning::{Scanner, clamd::Clamd},
     },
@@ -38,7 +38,7 @@ use crate::{
     platform::{
         contents::ContentsState,
         directory::AreaDirectory,
-        files::{commit::Commits, reindexing},
+        files::{commit::FileCommits, reindexing},
         robots::limits::RobotLimits,
         shared::sync::Synchronisation,
         subscriptions::{SubscriptionsState, scheduler::Scheduler},
@@ -109,11 +109,11 @@ pub struct App {
     /// Keeps contents and their rows consistent.
     pub contents: Arc<Contents>,
     /// Commits of files in progress.
-    pub commits: Arc<Commits>,
+    pub commits: Arc<FileCommits>,
     /// Scans files before their commit, if configured.
     pub scanner: Option<Arc<dyn Scanner>>,
     /// Extracts the text of contents.
-    pub texts: Arc<Texts>,
+    pub texts: Arc<ExtractionService>,
     /// Background jobs.
     pub maintenance: Maintenance,
     /// Renders the metrics.
@@ -151,7 +151,7 @@ pub enum StartError {
     Index(#[from] IndexerError),
     /// The content store could not be opened.
     #[error(transparent)]
-    Blobs(#[from] blobs::OpenError),
+    Blobs(#[from] blobs::BlobOpenError),
     /// Another replica has other settings.
     #[error(transparent)]
     Replicas(#[from] JoinError),
@@ -261,7 +261,7 @@ impl App {
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),
             body_budget: ByteBudget::new(config.limits.held_body_bytes),
             answer_budget: ByteBudget::new(config.limits.held_answer_bytes),
-            commits: Arc::new(Commits::new(replicas.leases().clone())),
+            commits: Arc::new(FileCommits::new(replicas.leases().clone())),
             scanner: Clamd::new(&config.scanner).map(|clamd| Arc::new(clamd) as _),
             metrics,
             blobs: opened.store,
@@ -338,8 +338,8 @@ async fn start_texts(
     store: &Store,
     contents: &Arc<dyn BlobStore>,
     replicas: &Replicas,
-) -> Result<Texts, Error> {
-    Texts::start(
+) -> Result<ExtractionService, Error> {
+    ExtractionService::start(
         store.clone(),
         Arc::clone(contents),
         (&config.storage, &config.limits),

@@ -183,7 +183,7 @@ pub struct OpenedStore {
 
 /// A failure to open the store.
 #[derive(Debug, thiserror::Error)]
-pub enum OpenError {
+pub enum BlobOpenError {
     /// The directory could not be created.
     #[error("the directory {path} could not be created: {cause}")]
     Directory {
@@ -204,7 +204,7 @@ pub enum OpenError {
 ///
 /// # Errors
 /// The directory cannot be created, or the store is unknown.
-pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, OpenError> {
+pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, BlobOpenError> {
     match config.storage.kind {
         StorageKind::Local => {
             let local = Arc::new(Local::open(config, keys.addresses.clone())?);
@@ -213,14 +213,15 @@ pub fn open(config: &Config, keys: &Keys) -> Result<OpenedStore, OpenError> {
         StorageKind::None => Ok(OpenedStore { store: Arc::new(none::NoStore), embedded: None }),
         #[cfg(not(feature = "s3"))]
         StorageKind::S3 => {
-            Err(OpenError::Settings("storage.kind: this build lacks the feature `s3`".to_owned()))
+            Err(BlobOpenError::Settings("storage.kind: this build lacks the feature `s3`".to_owned()))
         }
         #[cfg(feature = "s3")]
         StorageKind::S3 => {
             let settings = config.storage.s3.as_ref();
-            let settings = settings.ok_or_else(|| OpenError::Settings("storage.s3 is missing".to_owned()))?;
+            let settings =
+                settings.ok_or_else(|| BlobOpenError::Settings("storage.s3 is missing".to_owned()))?;
             let store = s3::S3::new(settings)
-                .map_err(|reason| OpenError::Settings(format!("storage.s3: {reason}")))?;
+                .map_err(|reason| BlobOpenError::Settings(format!("storage.s3: {reason}")))?;
             Ok(OpenedStore { store: Arc::new(store), embedded: None })
         }
     }

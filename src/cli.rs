@@ -41,7 +41,7 @@ enum Command {
     Connector(connector::ConnectorCommand),
     /// Write the text of the content on standard input to standard output
     #[command(hide = true)]
-    ExtractText(sandbox::Options),
+    ExtractText(sandbox::SandboxOptions),
     /// Run the filters of mapped sources for a server
     #[command(hide = true)]
     InterpretMappings,
@@ -94,7 +94,7 @@ fn block_on(command: impl Future<Output = ExitCode>) -> ExitCode {
     }
 }
 
-fn extract_text(options: &sandbox::Options) -> ExitCode {
+fn extract_text(options: &sandbox::SandboxOptions) -> ExitCode {
     match sandbox::run(options) {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(1, reason),

@@ -27,15 +27,15 @@ use url::Url;
 
 use self::layers::Layer;
 pub use self::{
-    cluster::Cluster,
-    engine::{Engine, EngineKind, OpenSearch},
+    cluster::ClusterSettings,
+    engine::{EngineKind, EngineSettings, OpenSearchSettings},
     environment::client_secret,
-    issuers::{Issuer, SignIn},
+    issuers::{IssuerSettings, SignInSettings},
     limits::Limits,
-    storage::{S3, Scanner, Storage, StorageKind},
-    store::Store,
+    storage::{S3Settings, ScannerSettings, Storage, StorageKind},
+    store::StoreSettings,
     tasks::Tasks,
-    telemetry::Telemetry,
+    telemetry::TelemetrySettings,
     web::{Console, Web},
 };
 pub use trawl_search::{CacheSettings, SuspensionRule, SuspensionSettings};
@@ -64,15 +64,15 @@ pub struct Config {
     /// Tokens.
     pub auth: Auth,
     /// Database.
-    pub store: Store,
+    pub store: StoreSettings,
     /// This server among its replicas.
-    pub cluster: Cluster,
+    pub cluster: ClusterSettings,
     /// Full-text engine.
-    pub engine: Engine,
+    pub engine: EngineSettings,
     /// Indexing.
-    pub index: Index,
+    pub index: IndexSettings,
     /// Coordinator.
-    pub search: Search,
+    pub search: SearchSettings,
     /// External sources.
     pub connectors: Connectors,
     /// Cache of source pages.
@@ -88,11 +88,11 @@ pub struct Config {
     /// Contents of files.
     pub storage: Storage,
     /// Malware scanner.
-    pub scanner: Scanner,
+    pub scanner: ScannerSettings,
     /// Audit log.
     pub audit: Audit,
     /// Export of spans.
-    pub telemetry: Telemetry,
+    pub telemetry: TelemetrySettings,
     /// Pages and sessions.
     pub web: Web,
     /// Operators who use the console.
@@ -129,13 +129,13 @@ pub struct Auth {
     pub secret_checks_at_once: usize,
     /// `OpenID` Connect issuers whose tokens are user tokens.
     #[serde(default)]
-    pub issuers: Vec<Issuer>,
+    pub issuers: Vec<IssuerSettings>,
 }
 
 /// Indexing.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Index {
+pub struct IndexSettings {
     /// Size of the embedded engine's indexing buffer.
     pub writer_memory_bytes: usize,
     /// Most changes indexed and committed together.
@@ -145,7 +145,7 @@ pub struct Index {
 /// Coordinator.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub struct SearchSettings {
     /// Default deadline.
     pub timeout_ms: u64,
     /// Concurrent searches; more get 503.
@@ -201,11 +201,11 @@ impl Default for Config {
             master_key: None,
             log: Log { filter: "info".to_owned(), format: LogFormat::Text },
             auth: Auth { token_seconds: 3_600, secret_checks_at_once: 2, issuers: Vec::new() },
-            cluster: Cluster::default(),
-            store: Store::default(),
-            engine: Engine::default(),
-            index: Index { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
-            search: Search { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
+            cluster: ClusterSettings::default(),
+            store: StoreSettings::default(),
+            engine: EngineSettings::default(),
+            index: IndexSettings { writer_memory_bytes: 128 << 20, batch_changes: 2_000 },
+            search: SearchSettings { timeout_ms: 2_000, at_once: 512, source_pages: 50, slow_ms: 500 },
             connectors: Connectors {
                 max_body_bytes: 2 << 20,
                 allow_http_hosts: Vec::new(),
@@ -218,9 +218,9 @@ impl Default for Config {
             limits: Limits::default(),
             tasks: Tasks::default(),
             storage: Storage::default(),
-            scanner: Scanner::default(),
+            scanner: ScannerSettings::default(),
             audit: Audit { keep_days: 365 },
-            telemetry: Telemetry::default(),
+            telemetry: TelemetrySettings::default(),
             web: Web::default(),
             console: Console::default(),
         }

@@ -30,7 +30,7 @@ use crate::{
     config::Config,
     error::Error,
     http::precondition::IfMatch,
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     indexer::Progress,
     platform::tenants::service::register_application,
     registry::{AuthForm, Author, ModuleForm, SourceForm},
@@ -192,7 +192,8 @@ async fn load(
     password: &SecretString,
     now: i64,
 ) -> Result<(Kept, DemoClient), DemoError> {
-    let scopes = Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin));
+    let scopes =
+        TokenScope::ALL.into_iter().filter(|scope| !matches!(scope, TokenScope::Tenants | TokenScope::Admin));
     let new = NewApplication {
         tenant: TENANT.to_owned(),
         kind: Kind::Application,

@@ -10,7 +10,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The kind of failure (book: reference/errors.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorKind {
     /// Malformed request or value out of range.
     BadRequest,
     /// Missing or invalid credentials.
@@ -81,7 +81,7 @@ impl BusinessCode {
     }
 }
 
-impl Kind {
+impl ErrorKind {
     /// The envelope's `code`: the HTTP status or the business code.
     pub fn code(self) -> u32 {
         match self {
@@ -118,7 +118,7 @@ impl Kind {
 #[derive(Debug)]
 pub struct Error {
     /// Kind.
-    pub kind: Kind,
+    pub kind: ErrorKind,
     /// The public message: no secret, path, SQL or inner error.
     pub message: String,
     /// `Retry-After` of 429 and 503.
@@ -127,83 +127,83 @@ pub struct Error {
 }
 
 impl Error {
-    fn new(kind: Kind, message: impl Into<String>) -> Self {
+    fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), retry_after: None, cause: None }
     }
 
     /// 400: `message` names the field and the correct form.
     pub fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(Kind::BadRequest, message)
+        Self::new(ErrorKind::BadRequest, message)
     }
 
     /// 401.
     pub fn unauthorized(message: impl Into<String>) -> Self {
-        Self::new(Kind::Unauthorized, message)
+        Self::new(ErrorKind::Unauthorized, message)
     }
 
     /// 403.
     pub fn forbidden(message: impl Into<String>) -> Self {
-        Self::new(Kind::Forbidden, message)
+        Self::new(ErrorKind::Forbidden, message)
     }
 
     /// 404, for absent and invisible objects alike.
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, message)
+        Self::new(ErrorKind::NotFound, message)
     }
 
     /// 405.
     pub fn method_not_allowed(message: impl Into<String>) -> Self {
-        Self::new(Kind::MethodNotAllowed, message)
+        Self::new(ErrorKind::MethodNotAllowed, message)
     }
 
     /// 408.
     pub fn request_timeout(message: impl Into<String>) -> Self {
-        Self::new(Kind::RequestTimeout, message)
+        Self::new(ErrorKind::RequestTimeout, message)
     }
 
     /// 409.
     pub fn conflict(message: impl Into<String>) -> Self {
-        Self::new(Kind::Conflict, message)
+        Self::new(ErrorKind::Conflict, message)
     }
 
     /// A business failure of folders and files.
     pub fn business(code: BusinessCode, message: impl Into<String>) -> Self {
-        Self::new(Kind::Business(code), message)
+        Self::new(ErrorKind::Business(code), message)
     }
 
     /// 412.
     pub fn precondition_failed(message: impl Into<String>) -> Self {
-        Self::new(Kind::PreconditionFailed, message)
+        Self::new(ErrorKind::PreconditionFailed, message)
     }
 
     /// 416.
     pub fn range_not_satisfiable(message: impl Into<String>) -> Self {
-        Self::new(Kind::RangeNotSatisfiable, message)
+        Self::new(ErrorKind::RangeNotSatisfiable, message)
     }
 
     /// 413.
     pub fn too_large(message: impl Into<String>) -> Self {
-        Self::new(Kind::TooLarge, message)
+        Self::new(ErrorKind::TooLarge, message)
     }
 
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
-        Self::new(Kind::UnsupportedMediaType, message)
+        Self::new(ErrorKind::UnsupportedMediaType, message)
     }
 
     /// 429 with `Retry-After`.
     pub fn too_many_requests(message: impl Into<String>, retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(Kind::TooManyRequests, message) }
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::TooManyRequests, message) }
     }
 
     /// 502: `message` describes the other system's failure.
     pub fn bad_gateway(message: impl Into<String>) -> Self {
-        Self::new(Kind::BadGateway, message)
+        Self::new(ErrorKind::BadGateway, message)
     }
 
     /// 503 with `Retry-After`.
     pub fn unavailable(message: impl Into<String>, retry_after: Duration) -> Self {
-        Self { retry_after: Some(retry_after), ..Self::new(Kind::Unavailable, message) }
+        Self { retry_after: Some(retry_after), ..Self::new(ErrorKind::Unavailable, message) }
     }
 
     /// 500: the caller gets the request id, the log `cause`.
@@ -211,7 +211,7 @@ impl Error {
         Self {
             cause: Some(cause.into()),
             ..Self::new(
-                Kind::Internal,
+                ErrorKind::Internal,
                 "internal error; the log has details under this request's x-request-id",
             )
         }

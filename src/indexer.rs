@@ -41,7 +41,7 @@ use self::{
     log_cutter::Followed,
     progress::{Announcer, Freshness},
     reader::Rows,
-    run::{Context, EngineRun, Outputs},
+    run::{EngineContext, EngineRun, Outputs},
     supervisor::Supervisor,
 };
 use crate::{
@@ -109,7 +109,7 @@ impl Indexer {
         let (served, progress) = (Arc::<ServedIndex>::default(), announcer.subscribe());
         let outputs = Outputs { served: Arc::clone(&served), announcer };
         let positions = store.positions();
-        let context = Arc::new(Context {
+        let context = Arc::new(EngineContext {
             rows: Rows { store, public_url: public_url.into() },
             data: config.data.clone(),
             settings: config.index.clone(),
@@ -168,7 +168,7 @@ fn lock(data: &Path) -> Result<File, IndexerError> {
     }
 }
 
-fn layout(settings: &config::OpenSearch) -> Layout {
+fn layout(settings: &config::OpenSearchSettings) -> Layout {
     Layout {
         index_prefix: settings.index_prefix.clone(),
         kinds: &KINDS,

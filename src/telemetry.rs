@@ -34,7 +34,7 @@ pub struct Telemetry {
 ///
 /// # Errors
 /// A message that names the setting.
-pub fn start(log: &Log, spans: &config::Telemetry) -> Result<Telemetry, String> {
+pub fn start(log: &Log, spans: &config::TelemetrySettings) -> Result<Telemetry, String> {
     panics::note_places();
     let filter = EnvFilter::try_new(&log.filter)
         .map_err(|_| "log.filter: must be a filter such as info or trawl=debug,warn".to_owned())?;

@@ -7,7 +7,7 @@ use trawl::{
         applications::{Kind, LoginClient, NewApplication},
         keys::Keys,
     },
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     platform::tenants::service::{Registered, register_application},
     store::Store,
 };
@@ -38,7 +38,7 @@ pub(crate) fn register(data: &Path, tenant: &str, kind: Kind) -> Registered {
             kind,
             bound: Vec::new(),
             scopes: Some(
-                Scope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
+                TokenScope::ALL.into_iter().filter(|scope| kind.possible_scopes().allow(*scope)).collect(),
             ),
             name: "bench".to_owned(),
             login: LoginClient::default(),

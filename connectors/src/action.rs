@@ -24,7 +24,7 @@ pub fn check_action(text: &str) -> Result<(), &'static str> {
 }
 
 #[derive(Deserialize)]
-struct Client<'a>(#[serde(borrow)] Cow<'a, str>);
+struct ClientKind<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Checks the entries; of wrong ones the first counts, once the whole is an object.
 struct ActionVisitor;
@@ -38,7 +38,7 @@ impl<'de> Visitor<'de> for ActionVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut checked = Ok(());
-        while let Some((Client(client), lines)) = map.next_entry::<Client<'de>, Value<'de>>()? {
+        while let Some((ClientKind(client), lines)) = map.next_entry::<ClientKind<'de>, Value<'de>>()? {
             checked = checked.and_then(|()| check_entry(&client, &lines));
         }
         Ok(checked)

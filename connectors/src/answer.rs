@@ -10,7 +10,7 @@ use crate::content_type::ContentType;
 use crate::error::{SourceError, refuses_the_call};
 use crate::item::{ContentItem, read_item};
 use crate::lenient_json::{
-    Fields, Integer, MAX_JSON_VALUES, SlipCounter, holds_too_many_values, repair_surrogates,
+    Integer, MAX_JSON_VALUES, ObjectFields, SlipCounter, holds_too_many_values, repair_surrogates,
 };
 use crate::redaction::redact;
 use crate::text::quote;
@@ -89,7 +89,7 @@ pub(crate) fn parse_page(
         read = serde_json::from_slice(&repaired);
     }
     let mut envelope = match read {
-        Ok(Value::Object(envelope)) => Fields::from(envelope),
+        Ok(Value::Object(envelope)) => ObjectFields::from(envelope),
         Ok(other) => {
             return Err(SourceError::Invalid(format!(
                 "the answer is {}, not the envelope object",
@@ -110,7 +110,12 @@ pub(crate) fn parse_page(
     Ok(read_page(&envelope, data, limit, notes))
 }
 
-fn read_page(envelope: &Fields<'_>, data: Vec<Value<'_>>, limit: usize, mut notes: Vec<String>) -> Answer {
+fn read_page(
+    envelope: &ObjectFields<'_>,
+    data: Vec<Value<'_>>,
+    limit: usize,
+    mut notes: Vec<String>,
+) -> Answer {
     let sent = data.len();
     let mut broken = Vec::new();
     if sent > limit {
@@ -158,7 +163,11 @@ fn drop_repeated(items: &mut Vec<ContentItem>, broken: &mut Vec<String>) {
     }
 }
 
-fn check_code(envelope: &Fields<'_>, had_cursor: bool, notes: &mut Vec<String>) -> Result<(), SourceError> {
+fn check_code(
+    envelope: &ObjectFields<'_>,
+    had_cursor: bool,
+    notes: &mut Vec<String>,
+) -> Result<(), SourceError> {
     let code = match envelope.get("code") {
         None | Some(Value::Null) => {
             notes.push("`code` is missing".to_owned());
@@ -190,7 +199,7 @@ fn check_code(envelope: &Fields<'_>, had_cursor: bool, notes: &mut Vec<String>) 
     })
 }
 
-fn read_total(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
+fn read_total(envelope: &ObjectFields<'_>, sent: usize, notes: &mut Vec<String>) -> Option<u64> {
     let value = match envelope.get("total") {
         None | Some(Value::Null) => {
             notes.push(TOTAL_MISSING.to_owned());
@@ -212,7 +221,7 @@ fn read_total(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) -> Op
     Some(total)
 }
 
-fn note_count(envelope: &Fields<'_>, sent: usize, notes: &mut Vec<String>) {
+fn note_count(envelope: &ObjectFields<'_>, sent: usize, notes: &mut Vec<String>) {
     let Some(value) = envelope.get("count").filter(|value| !value.is_null()) else {
         notes.push("`count` is missing".to_owned());
         return;

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use self::clause::{COMMON_CLAUSES, DEFINITIONS};
 use self::probe::Probe;
-pub use self::report::{Decided, Finding, Latency, Report, Verdict};
+pub use self::report::{ClauseVerdict, Decided, Finding, LatencyPercentiles, Report};
 pub use self::trial::{Trial, try_source};
 use self::verdicts::Verdicts;
 use crate::addresses::AddressRules;
@@ -83,9 +83,9 @@ impl Check {
         Report {
             url: settings.source.url.to_string(),
             method: settings.source.method.name(),
-            passed: clauses.iter().all(|finding| finding.verdict != Verdict::Fail),
+            passed: clauses.iter().all(|finding| finding.verdict != ClauseVerdict::Fail),
             clauses,
-            latency_ms: Latency::of(probe.into_times()),
+            latency_ms: LatencyPercentiles::of(probe.into_times()),
         }
     }
 }

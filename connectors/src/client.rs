@@ -17,12 +17,12 @@ use crate::error::{SourceError, refuses_the_call};
 use crate::identity::{IdentifiedPerson, KnownPerson};
 use crate::mapping::{MappedQuestion, MappingError};
 use crate::redaction::redact_answer;
-use crate::request::{Parameters, SearchRequest};
+use crate::request::{ContractParameters, SearchRequest};
 use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
-    Body, Http, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
+    Http, ResponseBody, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
@@ -57,12 +57,12 @@ pub struct SourceClient {
 struct ClientState {
     settings: SourceSettings,
     http: Http,
-    credentials: Credentials,
+    credentials: CredentialSource,
     permits: Semaphore,
 }
 
 /// Credentials as the calls need them.
-enum Credentials {
+enum CredentialSource {
     /// The credential, if any, and the secrets to redact.
     Fixed(Option<SourceCredential>, Vec<SecretString>),
     Tokens(TokenCache),
@@ -78,13 +78,13 @@ impl SourceClient {
         let http = Http::new(SOURCE, &settings.url, rules, settings.max_concurrency)?;
         let credentials = match &settings.authentication {
             Authentication::OAuth2Client(client) => {
-                Credentials::Tokens(TokenCache::new(client.clone(), settings.identity.as_ref(), rules)?)
+                CredentialSource::Tokens(TokenCache::new(client.clone(), settings.identity.as_ref(), rules)?)
             }
             other => {
                 let fixed = other.fixed();
                 let (credential, secrets) =
                     fixed.map(|fixed| (fixed.credential.clone(), fixed.secrets.clone())).unzip();
-                Credentials::Fixed(credential, secrets.unwrap_or_default())
+                CredentialSource::Fixed(credential, secrets.unwrap_or_default())
             }
         };
         let permits = Semaphore::new(settings.max_concurrency.min(Semaphore::MAX_PERMITS));
@@ -151,14 +151,14 @@ impl ClientState {
         let identified = identify(&self.settings, question.person).await?;
         let person = identified.as_ref().map(|identified| &identified.person);
         let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
-        let prepared = prepare(&self.settings, Parameters::from(*question), person).await?;
+        let prepared = prepare(&self.settings, ContractParameters::from(*question), person).await?;
         let asserted = assertion.map(|assertion| &assertion.credential);
         let request = &prepared.request;
         let (response, mut secrets) = match &self.credentials {
-            Credentials::Fixed(credential, secrets) => {
+            CredentialSource::Fixed(credential, secrets) => {
                 (self.call(request, trace, [credential.as_ref(), asserted]).await, secrets.clone())
             }
-            Credentials::Tokens(tokens) => {
+            CredentialSource::Tokens(tokens) => {
                 let mut token = tokens.get(person).await?;
                 let mut response = self.call(request, trace, [Some(&token.credential), asserted]).await;
                 if response.as_ref().is_ok_and(|response| response.status() == StatusCode::UNAUTHORIZED) {
@@ -182,12 +182,12 @@ impl ClientState {
         let _permit = self.take_permit().await?;
         let token;
         let credential = match &self.credentials {
-            Credentials::Fixed(credential, _) => credential.as_ref(),
-            Credentials::Tokens(tokens) if self.settings.identity.is_none() => {
+            CredentialSource::Fixed(credential, _) => credential.as_ref(),
+            CredentialSource::Tokens(tokens) if self.settings.identity.is_none() => {
                 token = tokens.get(None).await?;
                 Some(&token.credential)
             }
-            Credentials::Tokens(_) => None,
+            CredentialSource::Tokens(_) => None,
         };
         let request = SearchRequest::head(&self.settings.url);
         match self.http.send(|| Ok(request.with(credential))).await {
@@ -283,7 +283,7 @@ impl ClientState {
     }
 }
 
-impl<'q> From<Question<'q>> for Parameters<'q> {
+impl<'q> From<Question<'q>> for ContractParameters<'q> {
     fn from(Question { keyword, limit, cursor, .. }: Question<'q>) -> Self {
         Self { keyword: Some(keyword), limit: Some(limit), cursor }
     }
@@ -307,7 +307,7 @@ pub(crate) async fn identify(
 /// A filter of the mapping fails.
 pub(crate) async fn prepare(
     settings: &SourceSettings,
-    parameters: Parameters<'_>,
+    parameters: ContractParameters<'_>,
     person: Option<&KnownPerson>,
 ) -> Result<PreparedSearch, MappingError> {
     let SourceSettings { url, method, mapping, .. } = settings;
@@ -323,7 +323,7 @@ pub(crate) async fn prepare(
     })
 }
 
-fn inflate(body: Body, bound: usize) -> Result<Vec<u8>, SourceError> {
+fn inflate(body: ResponseBody, bound: usize) -> Result<Vec<u8>, SourceError> {
     body.inflate(bound).map_err(|error| error.into_source_error(SOURCE))
 }
 

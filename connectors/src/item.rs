@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use serde_json_borrow::Value;
 
 use crate::action::check_action;
-use crate::lenient_json::{Fields, Integer, SlipCounter};
-use crate::text::{Lines, clean, holds_unfit};
+use crate::lenient_json::{Integer, ObjectFields, SlipCounter};
+use crate::text::{LineBreaks, clean, holds_unfit};
 
 /// Size limits of texts, in bytes of UTF-8.
 ///
@@ -72,26 +72,26 @@ pub(crate) fn read_item(
     let Value::Object(object) = value else {
         return Err(("data", "holds something that is not an object"));
     };
-    let mut fields = Fields::from(object);
+    let mut fields = ObjectFields::from(object);
     let id = read_id(fields.take("id"), slips)?;
     let display_time = read_time(fields.get("displayTime"), slips)?;
     let mut reader = Reader { fields, slips };
-    let title = reader.text("title", bounds::TITLE, Lines::One).unwrap_or_default();
-    let brief = reader.text("brief", bounds::BRIEF, Lines::Many);
+    let title = reader.text("title", bounds::TITLE, LineBreaks::One).unwrap_or_default();
+    let brief = reader.text("brief", bounds::BRIEF, LineBreaks::Many);
     if title.is_empty() && brief.is_none() {
         reader.slips.add("title", "is missing, and `brief` too");
     }
     Ok(ContentItem {
         id,
         title,
-        sub_title: reader.text("subTitle", bounds::SUB_TITLE, Lines::Many),
+        sub_title: reader.text("subTitle", bounds::SUB_TITLE, LineBreaks::Many),
         brief,
         image: reader.whole_text("image", bounds::IMAGE),
-        author: reader.text("author", bounds::AUTHOR, Lines::One),
+        author: reader.text("author", bounds::AUTHOR, LineBreaks::One),
         display_time,
         action: reader.action(),
-        attach_info: reader.text("attachInfo", bounds::ATTACH_INFO, Lines::Many),
-        attach_description: reader.text("attachDescription", bounds::ATTACH_DESCRIPTION, Lines::One),
+        attach_info: reader.text("attachInfo", bounds::ATTACH_INFO, LineBreaks::Many),
+        attach_description: reader.text("attachDescription", bounds::ATTACH_DESCRIPTION, LineBreaks::One),
     })
 }
 
@@ -136,13 +136,13 @@ fn read_time(
 }
 
 struct Reader<'a> {
-    fields: Fields<'a>,
+    fields: ObjectFields<'a>,
     slips: &'a mut SlipCounter,
 }
 
 impl Reader<'_> {
     /// Null and empty texts are missing.
-    fn text(&mut self, name: &'static str, bound: usize, lines: Lines) -> Option<String> {
+    fn text(&mut self, name: &'static str, bound: usize, lines: LineBreaks) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
             self.slips.add(name, "is too long and was cut");
@@ -157,7 +157,7 @@ impl Reader<'_> {
             self.slips.add(name, "is too long and was left out");
             return None;
         }
-        Some(clean(text, bound, Lines::One)).filter(|text| !text.is_empty())
+        Some(clean(text, bound, LineBreaks::One)).filter(|text| !text.is_empty())
     }
 
     fn raw_text(&mut self, name: &'static str) -> Option<String> {

@@ -7,15 +7,15 @@ use std::mem;
 use serde_json_borrow::{ObjectAsVec, Value};
 
 #[derive(Debug, Default)]
-pub(crate) struct Fields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+pub(crate) struct ObjectFields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
-impl<'a> From<ObjectAsVec<'a>> for Fields<'a> {
+impl<'a> From<ObjectAsVec<'a>> for ObjectFields<'a> {
     fn from(object: ObjectAsVec<'a>) -> Self {
         Self(object.into_vec())
     }
 }
 
-impl<'a> Fields<'a> {
+impl<'a> ObjectFields<'a> {
     /// Last field of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&Value<'a>> {
         self.place_of(name).map(|place| &self.0[place].1)
@@ -189,7 +189,7 @@ mod tests {
     fn last_field_of_a_name_counts() {
         let object = serde_json::from_str(r#"{"id": 1, "i\u0064": 2, "title": 3}"#).unwrap();
         let Value::Object(object) = object else { panic!("an object") };
-        let mut fields = Fields::from(object);
+        let mut fields = ObjectFields::from(object);
         assert_eq!(fields.get("id").and_then(Value::as_i64), Some(2));
         assert_eq!(fields.take("id").and_then(|id| id.as_i64()), Some(2));
         assert_eq!(fields.take("brief"), None);

@@ -13,7 +13,7 @@ const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static(CONTRACT_TYPE);
 
 /// Parameters of the contract.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
-pub(crate) struct Parameters<'p> {
+pub(crate) struct ContractParameters<'p> {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) keyword: Option<&'p str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -22,7 +22,7 @@ pub(crate) struct Parameters<'p> {
     pub(crate) cursor: Option<&'p str>,
 }
 
-impl<'p> Parameters<'p> {
+impl<'p> ContractParameters<'p> {
     pub(crate) fn first_page(keyword: &'p str, limit: usize) -> Self {
         Self { keyword: Some(keyword), limit: Some(limit), cursor: None }
     }
@@ -40,11 +40,11 @@ pub(crate) struct SearchRequest {
 
 impl SearchRequest {
     /// Builds the contract's request; `url` keeps its own query.
-    pub(crate) fn for_contract(url: &Url, method: Method, parameters: Parameters<'_>) -> Self {
+    pub(crate) fn for_contract(url: &Url, method: Method, parameters: ContractParameters<'_>) -> Self {
         let mut url = url.clone();
         let (method, body) = match method {
             Method::Get => {
-                let Parameters { keyword, limit, cursor } = parameters;
+                let ContractParameters { keyword, limit, cursor } = parameters;
                 let limit = limit.map(|limit| limit.to_string());
                 let fields = [("keyword", keyword), ("limit", limit.as_deref()), ("cursor", cursor)];
                 let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));

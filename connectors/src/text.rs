@@ -1,7 +1,7 @@
 //! Texts of others, cleaned and bounded for pages, logs and terminals.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Lines {
+pub(crate) enum LineBreaks {
     /// Breaks and tabs become spaces.
     One,
     /// Line feeds and tabs stay.
@@ -36,7 +36,7 @@ pub(crate) fn holds_unfit(text: &str) -> bool {
 }
 
 /// Cut between characters, to `bound` bytes.
-pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
+pub(crate) fn clean(text: String, bound: usize, lines: LineBreaks) -> String {
     let is_fit =
         are_surely_fit(&text) || !text.contains(|character| is_unfit(character) || is_break(character));
     if is_fit && text.len() <= bound {
@@ -45,9 +45,9 @@ pub(crate) fn clean(text: String, bound: usize, lines: Lines) -> String {
     let mut cleaned = String::with_capacity(text.len().min(bound));
     for character in text.chars() {
         let replacement = match (character, lines) {
-            ('\n' | '\t', Lines::Many) => character,
-            (character, Lines::Many) if is_break(character) => '\n',
-            (character, Lines::One) if is_break(character) => ' ',
+            ('\n' | '\t', LineBreaks::Many) => character,
+            (character, LineBreaks::Many) if is_break(character) => '\n',
+            (character, LineBreaks::One) if is_break(character) => ' ',
             (character, _) if is_unfit(character) => continue,
             _ => character,
         };
@@ -78,16 +78,16 @@ mod tests {
 
     #[test]
     fn line_breaks_stay_only_where_lines_are_meant() {
-        assert_eq!(clean("a\r\nb\tc\u{7}".into(), 100, Lines::Many), "a\nb\tc");
-        assert_eq!(clean("a\r\nb\tc\u{7}".into(), 100, Lines::One), "a b c");
+        assert_eq!(clean("a\r\nb\tc\u{7}".into(), 100, LineBreaks::Many), "a\nb\tc");
+        assert_eq!(clean("a\r\nb\tc\u{7}".into(), 100, LineBreaks::One), "a b c");
     }
 
     #[test]
     fn direction_overrides_are_removed_and_joiners_stay() {
-        let one = |text: &str| clean(text.into(), 100, Lines::One);
+        let one = |text: &str| clean(text.into(), 100, LineBreaks::One);
         assert_eq!(one("invoice\u{202e}fdp.exe\u{2066}x\u{2069}"), "invoicefdp.exex");
         assert_eq!(one("a\u{2028}b\u{2029}c\u{fffe}\u{ffff}"), "a b c");
-        assert_eq!(clean("a\u{2028}b".into(), 100, Lines::Many), "a\nb");
+        assert_eq!(clean("a\u{2028}b".into(), 100, LineBreaks::Many), "a\nb");
         for whole in ["👩\u{200d}👩\u{200d}👧", "می\u{200c}خواهم", "א\u{200f}b\u{200e}", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "e\u{301}"]
         {
             assert_eq!(one(whole), whole);
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_cut_never_splits_a_character() {
-        assert_eq!(clean("搜索".into(), 5, Lines::One), "搜");
+        assert_eq!(clean("搜索".into(), 5, LineBreaks::One), "搜");
     }
 
     #[test]
@@ -116,10 +116,10 @@ mod tests {
 
         #[test]
         fn cleaned_text_is_bounded_and_free_of_controls(text in any::<String>(), bound in 0usize..40) {
-            let cleaned = clean(text.clone(), bound, Lines::One);
+            let cleaned = clean(text.clone(), bound, LineBreaks::One);
             prop_assert!(cleaned.len() <= bound);
             prop_assert!(!cleaned.contains(is_unfit));
-            prop_assert_eq!(clean(cleaned.clone(), bound, Lines::One), cleaned);
+            prop_assert_eq!(clean(cleaned.clone(), bound, LineBreaks::One), cleaned);
             let quoted = quote(&text, bound);
             prop_assert!(quoted.chars().count() <= bound);
             prop_assert!(!quoted.contains(is_unfit) && !quoted.contains("://"));

@@ -10,7 +10,7 @@ mod tests;
 mod tls;
 mod unpooled_http;
 
-pub(crate) use body::{Body, read_body, receive_body};
+pub(crate) use body::{ResponseBody, read_body, receive_body};
 pub(crate) use endpoint::{Endpoint, SOURCE, TOKEN_ENDPOINT, read_content_type, read_retry_after};
 pub(crate) use failure::TransportError;
 pub(crate) use http::Http;

@@ -1,7 +1,7 @@
 //! Completion of what a person types.
 
 use crate::query::{MAX_TERMS, Piece, Query, Target};
-use crate::text::{Run, WHOLE_NAME, fold, is_ideograph, query_words, runs, stem, whole_name};
+use crate::text::{ScriptRun, WHOLE_NAME, fold, is_ideograph, query_words, runs, stem, whole_name};
 
 /// Folded beginning of a title, name or author.
 ///
@@ -111,8 +111,8 @@ impl TypedPrefix {
     /// Ideographs are never unfinished.
     fn unfinished_word(&self) -> Option<&str> {
         match runs(&self.spaced).last()? {
-            Run::Word(word) => Some(word),
-            Run::Ideographs(_) => None,
+            ScriptRun::Word(word) => Some(word),
+            ScriptRun::Ideographs(_) => None,
         }
     }
 }

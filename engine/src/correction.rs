@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub use self::homophones::WordPart;
 use crate::Query;
 use crate::query::{Piece, Target, open_pieces, reads_acronyms};
-use crate::text::{Run, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
+use crate::text::{ScriptRun, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
@@ -145,13 +145,13 @@ impl CorrectableWord {
     }
 
     /// `None` for stop words, numbers, codes and short words.
-    fn read(run: Run<'_>) -> Option<Self> {
+    fn read(run: ScriptRun<'_>) -> Option<Self> {
         let word = run.text();
         let is_long_enough = match run {
-            Run::Word(word) => {
+            ScriptRun::Word(word) => {
                 word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
             }
-            Run::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
+            ScriptRun::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
         };
         if !is_long_enough {
             return None;
@@ -180,7 +180,7 @@ impl KnownWords {
         for folded in texts.into_iter().map(|text| fold(text)) {
             for run in runs(&folded) {
                 known.add(run.text());
-                if let Run::Ideographs(run) = run {
+                if let ScriptRun::Ideographs(run) = run {
                     known.parts.insert(run.to_owned());
                 }
             }

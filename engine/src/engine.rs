@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use async_trait::async_trait;
 
 use crate::correction::UnknownWords;
-use crate::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
+use crate::{FacetFields, FieldCounts, Hit, HitPage, Request, Scope};
 
 /// A full-text index that can be searched.
 #[async_trait]
@@ -50,12 +50,12 @@ pub enum Health {
 #[async_trait]
 pub trait View: Send + Sync {
     /// Searches for a few hundred microseconds at most; `None` if that does not suffice.
-    fn search_at_once(&self, _request: &Request) -> Result<Option<Page>, Failure> {
+    fn search_at_once(&self, _request: &Request) -> Result<Option<HitPage>, Failure> {
         Ok(None)
     }
 
     /// Answers the request.
-    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure>;
+    async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure>;
 
     /// The newest hits of each request, uncounted. Requests are of one viewer; their `start` is not read.
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure>;

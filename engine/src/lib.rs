@@ -1,6 +1,6 @@
 //! All that the full-text engines share: documents, text analysis, queries, pages and highlighting.
 //!
-//! Each engine gets the same words of a document and of a query. It answers a [`Request`] with the same [`Page`]. The
+//! Each engine gets the same words of a document and of a query. It answers a [`Request`] with the same [`HitPage`]. The
 //! indexer fills an [`Engine`]; a search asks its last [`View`].
 
 mod analysis;
@@ -25,7 +25,7 @@ pub use engine::{Engine, Failure, Health, View, next_generation};
 pub use facets::{FacetFields, FieldCounts, MAX_FACET_VALUES, counted_author, day_of};
 pub use highlight::{Extent, Highlighter};
 pub use item::{Text, Texts};
-pub use page::{Hit, Page};
+pub use page::{Hit, HitPage};
 pub use query::Query;
 pub use request::{RankedScope, Request, Start, TimePosition};
 pub use sink::{BesideIndexes, Checkpoint, Indexes, OpenedIndex, Sink};

@@ -27,7 +27,7 @@ pub struct Hit {
 
 /// Page of hits.
 #[derive(Debug, Clone, Default)]
-pub struct Page {
+pub struct HitPage {
     /// Hits in requested order.
     pub hits: Vec<Hit>,
     /// All visible matches of the request's scope within `from`, `to` and `author`.

@@ -30,7 +30,7 @@ pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones, title_readi
 pub(crate) use segmentation::{
     PlacedRun, dictionary_words, is_ideograph, parts_of_word, placed_runs, query_words, runs,
 };
-pub use segmentation::{PositionStep, Run, document_words};
+pub use segmentation::{PositionStep, ScriptRun, document_words};
 pub(crate) use stemming::cut_to_length;
 pub use stemming::stem;
 pub(crate) use stop_words::is_acronym;

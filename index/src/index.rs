@@ -9,7 +9,7 @@ use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
 use trawl_engine::correction::UnknownWords;
-use trawl_engine::{FacetFields, FieldCounts, Hit, Page, Request, Scope};
+use trawl_engine::{FacetFields, FieldCounts, Hit, HitPage, Request, Scope};
 
 use crate::Error;
 use crate::checkpoint::Payload;
@@ -133,7 +133,7 @@ impl Snapshot {
     /// # Errors
     ///
     /// [`Error::Unusable`] for damage, including panics of the engine.
-    pub fn search(&self, request: &Request) -> Result<Page, Error> {
+    pub fn search(&self, request: &Request) -> Result<HitPage, Error> {
         without_panic("in a search", || crate::search::search(&self.view, request))
     }
 
@@ -185,7 +185,7 @@ impl Snapshot {
     }
 
     /// Searches for a few hundred microseconds at most; `None` if that does not suffice.
-    pub fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Error> {
+    pub fn search_at_once(&self, request: &Request) -> Result<Option<HitPage>, Error> {
         without_panic("in a search", || crate::search::search_at_once(&self.view, request))
     }
 

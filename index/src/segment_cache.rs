@@ -40,7 +40,7 @@ pub(crate) struct SegmentCache {
     /// Postings as cached in any view.
     pub(crate) term_infos: WeightedCache<Term, Arc<TermInfos>>,
     pub(crate) prefixes: WeightedCache<PrefixKey, Arc<Vec<DictionaryTerm>>>,
-    viewers: WeightedCache<Arc<[String]>, Viewer>,
+    viewers: WeightedCache<Arc<[String]>, NumberedViewer>,
     pub(crate) lengths: WeightedCache<ScopeLengthsKey, ScopeLengths>,
     pub(crate) rows: WeightedCache<RowKey, Arc<StoredRow>>,
     next_viewer: AtomicU64,
@@ -177,7 +177,7 @@ pub(crate) struct DictionaryTerm {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Viewer {
+pub(crate) struct NumberedViewer {
     pub(crate) number: u64,
     /// Ascending.
     pub(crate) principals: Arc<[String]>,
@@ -218,7 +218,7 @@ impl SegmentCache {
         }
     }
 
-    pub(crate) fn viewer(&self, principals: &[String]) -> Viewer {
+    pub(crate) fn viewer(&self, principals: &[String]) -> NumberedViewer {
         if let Some(viewer) = self.viewers.get(principals) {
             return viewer;
         }
@@ -227,7 +227,7 @@ impl SegmentCache {
         sorted.dedup();
         // Concurrent calls may create two numbers; both are valid.
         let number = self.next_viewer.fetch_add(1, Ordering::Relaxed);
-        let viewer = Viewer { number, principals: sorted.into() };
+        let viewer = NumberedViewer { number, principals: sorted.into() };
         self.viewers.insert(principals.into(), viewer.clone());
         viewer
     }
@@ -319,8 +319,8 @@ impl Weighter<PrefixKey, Arc<Vec<DictionaryTerm>>> for EntryWeight {
     }
 }
 
-impl Weighter<Arc<[String]>, Viewer> for EntryWeight {
-    fn weight(&self, principals: &Arc<[String]>, _: &Viewer) -> u64 {
+impl Weighter<Arc<[String]>, NumberedViewer> for EntryWeight {
+    fn weight(&self, principals: &Arc<[String]>, _: &NumberedViewer) -> u64 {
         let each = |principal: &String| 2 * (size_of::<String>() + principal.len());
         (ENTRY_OVERHEAD_BYTES + principals.iter().map(each).sum::<usize>()) as u64
     }

@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use trawl_engine::Failure;
 
-use crate::client::{Body, Call, Client, SHARD_TIMEOUT, failure, overloaded};
+use crate::client::{Call, Client, RequestBody, SHARD_TIMEOUT, failure, overloaded};
 use crate::layout::writing_alias;
 
 /// Size of one bulk; a longer document goes alone.
@@ -23,7 +23,7 @@ pub(crate) struct Bulk {
 
 /// A document of an index.
 #[derive(Debug)]
-pub(crate) struct Target<'a> {
+pub(crate) struct BulkTarget<'a> {
     pub(crate) index: &'a str,
     pub(crate) id: &'a str,
     /// Routes it to its shard.
@@ -34,7 +34,7 @@ pub(crate) struct Target<'a> {
 pub(crate) type Operation = Vec<u8>;
 
 /// Puts a body at a version, unless it or a later one is there.
-pub(crate) fn put(target: &Target<'_>, version: i64, body: &Value) -> Operation {
+pub(crate) fn put(target: &BulkTarget<'_>, version: i64, body: &Value) -> Operation {
     let action = json!({"index": {
         "_index": writing_alias(target.index),
         "_id": target.id,
@@ -67,7 +67,7 @@ impl Bulk {
             if lines.is_empty() {
                 return Ok(());
             }
-            let body = Some(Body::Lines(lines.clone()));
+            let body = Some(RequestBody::Lines(lines.clone()));
             let answer = client.send(Call::write(Method::POST, &path, body)).await?;
             if answer.status != StatusCode::TOO_MANY_REQUESTS {
                 lines = refused(&lines, &answer.success()?)?;

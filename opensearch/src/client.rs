@@ -104,22 +104,22 @@ pub(crate) struct Call<'a> {
     pub(crate) method: Method,
     /// Below the node's address, with its parameters.
     pub(crate) path: &'a str,
-    pub(crate) body: Option<Body>,
+    pub(crate) body: Option<RequestBody>,
     timeout: Duration,
 }
 
-pub(crate) enum Body {
+pub(crate) enum RequestBody {
     Json(Value),
     /// One JSON value a line.
     Lines(Vec<u8>),
 }
 
 impl<'a> Call<'a> {
-    pub(crate) fn search(path: &'a str, body: Body) -> Self {
+    pub(crate) fn search(path: &'a str, body: RequestBody) -> Self {
         Self { method: Method::POST, path, body: Some(body), timeout: SEARCH_TIMEOUT }
     }
 
-    pub(crate) fn write(method: Method, path: &'a str, body: Option<Body>) -> Self {
+    pub(crate) fn write(method: Method, path: &'a str, body: Option<RequestBody>) -> Self {
         Self { method, path, body, timeout: WRITE_TIMEOUT }
     }
 
@@ -129,12 +129,12 @@ impl<'a> Call<'a> {
 }
 
 /// Status and body of an answer.
-pub(crate) struct Answer {
+pub(crate) struct ClusterAnswer {
     pub(crate) status: StatusCode,
     pub(crate) body: Value,
 }
 
-impl Answer {
+impl ClusterAnswer {
     /// The body of a success.
     pub(crate) fn success(self) -> Result<Value, Failure> {
         if self.status.is_success() { Ok(self.body) } else { Err(failure(self.status, &self.body)) }
@@ -221,12 +221,12 @@ impl Client {
     /// Asks the nodes that are not left out in turn, until one answers.
     ///
     /// A node that fails is left out for a while. Where all are, the one whose pause ends first is asked.
-    pub(crate) async fn send(&self, call: Call<'_>) -> Result<Answer, Failure> {
+    pub(crate) async fn send(&self, call: Call<'_>) -> Result<ClusterAnswer, Failure> {
         let Call { method, path, body, timeout } = call;
         let (content_type, body) = match body {
             None => ("application/json", Vec::new()),
-            Some(Body::Json(value)) => ("application/json", value.to_string().into_bytes()),
-            Some(Body::Lines(lines)) => ("application/x-ndjson", lines),
+            Some(RequestBody::Json(value)) => ("application/json", value.to_string().into_bytes()),
+            Some(RequestBody::Lines(lines)) => ("application/x-ndjson", lines),
         };
         let request = |node: &Node| {
             let address = format!("{}/{path}", node.url.as_str().trim_end_matches('/'));
@@ -272,7 +272,7 @@ impl Client {
 }
 
 /// [`Failure::Unavailable`] if another node may answer.
-async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<Answer, Failure> {
+async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<ClusterAnswer, Failure> {
     match read(request).await {
         Err(error) => {
             // The address may hold a password.
@@ -289,7 +289,7 @@ async fn ask(request: RequestBuilder, attempt: Attempt<'_>) -> Result<Answer, Fa
             if matches!(status.as_u16(), 502..=504) {
                 return Err(failure(status, &body));
             }
-            Ok(Answer { status, body })
+            Ok(ClusterAnswer { status, body })
         }
     }
 }

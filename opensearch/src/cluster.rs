@@ -7,7 +7,7 @@ use reqwest::{Method, StatusCode};
 use tokio::sync::watch;
 use trawl_engine::{Failure, next_generation};
 
-use crate::client::{Body, Call, Client, SHARD_TIMEOUT, overloaded};
+use crate::client::{Call, Client, RequestBody, SHARD_TIMEOUT, overloaded};
 use crate::layout::Layout;
 use crate::state::{KnownState, Revision, State, replaced};
 
@@ -79,7 +79,7 @@ impl Cluster {
         };
         let path = format!("{}/_doc/state?{parameters}&{SHARD_TIMEOUT}", self.layout.state());
         let body = serde_json::to_value(&state).map_err(|error| Failure::Failed(error.to_string()))?;
-        let answer = self.client.send(Call::write(Method::PUT, &path, Some(Body::Json(body)))).await?;
+        let answer = self.client.send(Call::write(Method::PUT, &path, Some(RequestBody::Json(body)))).await?;
         if answer.status == StatusCode::CONFLICT {
             return Ok(false);
         }

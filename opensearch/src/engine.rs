@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::json;
 use trawl_engine::{Engine, Failure, Health, View};
 
-use crate::client::{Body, Call, Client, overloaded, unreachable};
+use crate::client::{Call, Client, RequestBody, overloaded, unreachable};
 use crate::cluster::{Cluster, MAX_TRIES};
 use crate::health::MissingParts;
 use crate::layout::{Layout, lists};
@@ -93,7 +93,8 @@ impl Engine for OpenSearch {
         let mut documents = 0;
         for list in self.served_lists()? {
             let path = format!("{list}/_count");
-            let answer = self.cluster.client.call(Call::search(&path, Body::Json(live.clone()))).await?;
+            let answer =
+                self.cluster.client.call(Call::search(&path, RequestBody::Json(live.clone()))).await?;
             // A shard that is away does not count as failed.
             let is_whole = answer["_shards"]["successful"] == answer["_shards"]["total"];
             let count = answer["count"].as_u64().filter(|_| is_whole);

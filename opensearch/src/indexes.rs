@@ -9,10 +9,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 use trawl_engine::{BesideIndexes, Failure, Indexes, OpenedIndex, Sink};
 
-use crate::client::{Body, Call, SHARD_TIMEOUT, overloaded};
+use crate::client::{Call, RequestBody, SHARD_TIMEOUT, overloaded};
 use crate::cluster::{Cluster, MAX_TRIES};
 use crate::engine::OpenSearch;
-use crate::layout::{Generation, lists, writing_alias};
+use crate::layout::{IndexGeneration, lists, writing_alias};
 use crate::sink::OpenSearchSink;
 use crate::state::{DOCUMENT_VERSION, GenerationState, State, replaced};
 
@@ -40,7 +40,7 @@ enum Foreign {
 }
 
 /// The state and the indexes as a leader finds them.
-struct Opening {
+struct FoundState {
     state: State,
     indexes: FoundIndexes,
     was_rebuilding: bool,
@@ -77,7 +77,7 @@ impl OpenSearchIndexes {
     /// # Errors
     /// OpenSearch cannot answer.
     pub async fn delete(mut self) -> Result<(), Failure> {
-        let Opening { indexes, .. } = self.lead(Foreign::TakenOver).await?;
+        let FoundState { indexes, .. } = self.lead(Foreign::TakenOver).await?;
         self.delete_indexes(indexes.numbers.into_keys()).await?;
         self.delete_indexes([self.cluster.layout.state()]).await?;
         self.cluster.learn(None);
@@ -85,7 +85,7 @@ impl OpenSearchIndexes {
     }
 
     /// Ends the work of earlier leaders, and tells what there is.
-    async fn lead(&mut self, foreign: Foreign) -> Result<Opening, Failure> {
+    async fn lead(&mut self, foreign: Foreign) -> Result<FoundState, Failure> {
         (self.epoch, self.fresh) = (0, None);
         let (mut was_rebuilding, mut lacked_state) = (false, false);
         for _ in 0..MAX_TRIES {
@@ -116,7 +116,7 @@ impl OpenSearchIndexes {
             if self.cluster.write_state(state.clone(), revision).await? {
                 self.epoch = state.epoch;
                 let indexes = self.find().await?;
-                return Ok(Opening { state, indexes, was_rebuilding, lacked_state });
+                return Ok(FoundState { state, indexes, was_rebuilding, lacked_state });
             }
         }
         Err(overloaded())
@@ -160,7 +160,7 @@ impl OpenSearchIndexes {
         }
     }
 
-    fn sink(&self, generation: Generation, state: GenerationState) -> Box<dyn Sink> {
+    fn sink(&self, generation: IndexGeneration, state: GenerationState) -> Box<dyn Sink> {
         Box::new(OpenSearchSink::new(Arc::clone(&self.cluster), self.epoch, generation, state, self.stub_age))
     }
 
@@ -180,7 +180,7 @@ impl OpenSearchIndexes {
         Ok(FoundIndexes { numbers, writable })
     }
 
-    async fn create_indexes(&self, generation: &Generation) -> Result<(), Failure> {
+    async fn create_indexes(&self, generation: &IndexGeneration) -> Result<(), Failure> {
         for (index, body) in self.cluster.layout.creations(generation) {
             self.create(&index, body).await?;
         }
@@ -190,7 +190,7 @@ impl OpenSearchIndexes {
     /// Creates an index, unless an earlier try has.
     async fn create(&self, index: &str, body: Value) -> Result<(), Failure> {
         let path = format!("{index}?{SHARD_TIMEOUT}");
-        let created = Call::write(Method::PUT, &path, Some(Body::Json(body)));
+        let created = Call::write(Method::PUT, &path, Some(RequestBody::Json(body)));
         let answer = self.cluster.client.send(created).await?;
         let is_there = answer.body["error"]["type"] == "resource_already_exists_exception";
         if is_there { Ok(()) } else { answer.success().map(drop) }
@@ -211,12 +211,12 @@ impl OpenSearchIndexes {
 #[async_trait]
 impl Indexes for OpenSearchIndexes {
     async fn open(&mut self) -> Result<OpenedIndex, Failure> {
-        let Opening { mut state, indexes, was_rebuilding, lacked_state } =
+        let FoundState { mut state, indexes, was_rebuilding, lacked_state } =
             self.lead(Foreign::Refused).await?;
         let served = state.served.and_then(|number| Some((number, state.generations.remove(&number)?)));
         let damage = match served {
             Some((number, of_served)) => {
-                let generation = Generation { number, own_tenants: of_served.own_tenants.clone() };
+                let generation = IndexGeneration { number, own_tenants: of_served.own_tenants.clone() };
                 let all = self.cluster.layout.indexes(&generation);
                 let missing = all.into_iter().find(|index| !indexes.writable.contains(index));
                 let lack = missing.map(|index| format!("OpenSearch lacks the index {index}"));

@@ -47,7 +47,7 @@ pub struct Layout {
 
 /// Indexes that are filled, searched and removed together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Generation {
+pub(crate) struct IndexGeneration {
     /// Never given twice.
     pub(crate) number: u64,
     /// Tenants with indexes of their own.
@@ -61,7 +61,7 @@ impl Layout {
     }
 
     /// The index of a tenant's modules of a kind.
-    pub(crate) fn index(&self, kind: &str, tenant: i64, generation: &Generation) -> String {
+    pub(crate) fn index(&self, kind: &str, tenant: i64, generation: &IndexGeneration) -> String {
         if generation.own_tenants.contains(&tenant) {
             self.own_index(kind, tenant, generation)
         } else {
@@ -70,12 +70,12 @@ impl Layout {
     }
 
     /// Every index of a generation.
-    pub(crate) fn indexes(&self, generation: &Generation) -> Vec<String> {
+    pub(crate) fn indexes(&self, generation: &IndexGeneration) -> Vec<String> {
         self.sized_indexes(generation).map(|(index, _)| index).collect()
     }
 
     /// Every index of a generation, with the body of the request that creates it.
-    pub(crate) fn creations(&self, generation: &Generation) -> Vec<(String, Value)> {
+    pub(crate) fn creations(&self, generation: &IndexGeneration) -> Vec<(String, Value)> {
         let creation = |(index, shards): (String, u32)| {
             let body = self.index_body(&index, shards);
             (index, body)
@@ -84,7 +84,7 @@ impl Layout {
     }
 
     /// Every index with its shards.
-    fn sized_indexes(&self, generation: &Generation) -> impl Iterator<Item = (String, u32)> {
+    fn sized_indexes(&self, generation: &IndexGeneration) -> impl Iterator<Item = (String, u32)> {
         self.kinds.iter().flat_map(move |kind| {
             // A tenant's documents are in one shard, so that its frequencies are exact.
             let own = generation
@@ -95,11 +95,11 @@ impl Layout {
         })
     }
 
-    fn shared_index(&self, kind: &str, generation: &Generation) -> String {
+    fn shared_index(&self, kind: &str, generation: &IndexGeneration) -> String {
         format!("{}-{kind}-g{}", self.index_prefix, generation.number)
     }
 
-    fn own_index(&self, kind: &str, tenant: i64, generation: &Generation) -> String {
+    fn own_index(&self, kind: &str, tenant: i64, generation: &IndexGeneration) -> String {
         format!("{}-{kind}-t{tenant}-g{}", self.index_prefix, generation.number)
     }
 
@@ -214,7 +214,7 @@ pub(crate) fn lists(names: impl IntoIterator<Item = String>) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Generation, Layout, MAX_LIST_BYTES, lists};
+    use super::{IndexGeneration, Layout, MAX_LIST_BYTES, lists};
 
     fn layout() -> Layout {
         Layout {
@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn large_tenant_has_an_index_of_each_kind() {
-        let generation = Generation { number: 7, own_tenants: vec![42] };
+        let generation = IndexGeneration { number: 7, own_tenants: vec![42] };
         let expected = ["trawl-files-g7", "trawl-files-t42-g7", "trawl-feed-g7", "trawl-feed-t42-g7"];
         assert_eq!(layout().indexes(&generation), expected);
         assert_eq!(layout().index("feed", 42, &generation), "trawl-feed-t42-g7");

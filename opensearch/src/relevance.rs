@@ -18,11 +18,11 @@ use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
     FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates,
 };
-use trawl_engine::{Failure, Hit, Page, RankedScope, Request, Scope};
+use trawl_engine::{Failure, Hit, HitPage, RankedScope, Request, Scope};
 
-use self::clauses::{NamedClauses, Part};
+use self::clauses::{NamedClauses, ScorePart};
 use self::ranked_document::RankedDocument;
-use self::ranking::{RankedModule, Ranking};
+use self::ranking::{OpenSearchRanking, RankedModule};
 use self::statistics::{Statistics, VisibleDocuments};
 use crate::counting::Searched;
 use crate::document::{document_id, read_hit};
@@ -46,15 +46,15 @@ pub(crate) async fn page(
     skip: usize,
     beside: &[RankedScope],
     recency: impl Fn(i64) -> f32,
-) -> Result<Page, Failure> {
+) -> Result<HitPage, Failure> {
     if request.query.is_empty() {
-        return Ok(Page::default());
+        return Ok(HitPage::default());
     }
     let request = &without_missing(indexes, request, beside).await?;
-    let ranking = Ranking::read(indexes, request, skip, beside).await?;
+    let ranking = OpenSearchRanking::read(indexes, request, skip, beside).await?;
     let modules = ranking.modules.iter().map(|module| matches(&module.request, Some(&ranking.words)));
     // All modules agree on whether anything can match.
-    let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(Page::default()) };
+    let Some(matches) = modules.collect::<Option<Vec<Value>>>() else { return Ok(HitPage::default()) };
     if ranking.words.is_empty() {
         return newest(indexes, request.limit, &ranking.modules, &matches).await;
     }
@@ -107,7 +107,7 @@ pub(crate) async fn page(
     });
     best.truncate(request.limit);
     let page = page_of(hits.take(&best).await?, totals, &ranking.modules);
-    Ok(Page { statistics: Some(Arc::new(ranking.into_statistics(&request.query))), ..page })
+    Ok(HitPage { statistics: Some(Arc::new(ranking.into_statistics(&request.query))), ..page })
 }
 
 /// Queries of the matches, one for each scope.
@@ -120,7 +120,7 @@ pub(crate) async fn selections(
         return Ok(Vec::new());
     }
     let request = &without_missing(indexes, request, beside).await?;
-    let ranking = Ranking::read(indexes, request, 0, beside).await?;
+    let ranking = OpenSearchRanking::read(indexes, request, 0, beside).await?;
     let selection = |module: &RankedModule| {
         let matches = matches(&module.request, Some(&ranking.words))?;
         let is_wordless = ranking.words.is_empty();
@@ -136,7 +136,7 @@ async fn newest(
     limit: usize,
     modules: &[RankedModule],
     matches: &[Value],
-) -> Result<Page, Failure> {
+) -> Result<HitPage, Failure> {
     let pages = modules.iter().zip(matches).enumerate().map(async |(scope, (module, matches))| {
         let limit = module.skip.saturating_add(limit);
         let request = Request { limit, ..module.request.clone() };
@@ -153,20 +153,20 @@ async fn newest(
     Ok(page_of(hits, totals, modules))
 }
 
-fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> Page {
+fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> HitPage {
     let more = totals.iter().zip(modules).enumerate().any(|(scope, (total, module))| {
         let shown = hits.iter().filter(|hit| hit.scope == scope).count();
         (module.skip.saturating_add(shown) as u64) < *total
     });
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
-    Page { hits, total, totals_beside: totals.collect(), more, ..Page::default() }
+    HitPage { hits, total, totals_beside: totals.collect(), more, ..HitPage::default() }
 }
 
 /// Matches of a module at these ranks of OpenSearch, with their scores.
 async fn ranked(
     indexes: &ServedIndexes,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     (number, module): (usize, &RankedModule),
     matches: &Value,
     ranks: Range<usize>,
@@ -234,7 +234,7 @@ fn merge(mut modules: Vec<VecDeque<RankedDocument>>) -> Vec<RankedDocument> {
 
 async fn rescore(
     hits: &mut Hits<'_>,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     best: &mut [RankedDocument],
     recency: impl Fn(i64) -> f32,
 ) -> Result<(), Failure> {
@@ -254,7 +254,7 @@ async fn rescore(
 
 async fn add_feedback(
     hits: &mut Hits<'_>,
-    ranking: &Ranking,
+    ranking: &OpenSearchRanking,
     best: &mut [RankedDocument],
 ) -> Result<(), Failure> {
     let indexes = hits.indexes;
@@ -303,7 +303,7 @@ async fn add_feedback(
     for document in best {
         let Some(counted) = counted.get(&(document.module, document.id.as_str())) else { continue };
         for (number, term) in feedback.iter().enumerate() {
-            let count = counted.count(Part::Feedback(number));
+            let count = counted.count(ScorePart::Feedback(number));
             if count > 0 {
                 document.score.feedback += term.score(ranking.body.of(count, document.lengths.body));
             }
@@ -327,7 +327,7 @@ async fn count_feedback(
     let mut should = Vec::new();
     for half in halves(&module.request.principals) {
         for (number, term) in feedback.iter().enumerate() {
-            let part = Part::Feedback(number);
+            let part = ScorePart::Feedback(number);
             should.extend(named.plain_term(part, half.body, &module.prefix.term(&term.word)));
         }
     }

@@ -7,9 +7,9 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use trawl_engine::{Failure, Request, Scope};
 
-use crate::client::{Body, Call, failure};
+use crate::client::{Call, RequestBody, failure};
 use crate::cluster::Cluster;
-use crate::layout::Generation;
+use crate::layout::IndexGeneration;
 use crate::state::{KnownState, not_filled};
 
 /// A query may have so many clauses, unless a cluster is set otherwise.
@@ -32,7 +32,7 @@ impl ServedIndexes {
     ///
     /// # Errors
     /// None is known, or another database has filled it.
-    pub(crate) fn generation(&self) -> Result<&Generation, Failure> {
+    pub(crate) fn generation(&self) -> Result<&IndexGeneration, Failure> {
         self.state.as_ref().ok_or_else(not_filled)?.served_for(&self.cluster.store)
     }
 
@@ -99,7 +99,8 @@ impl ServedIndexes {
             count += 1;
             lines.extend_from_slice(format!("{header}\n{search}\n").as_bytes());
         }
-        let mut answer = self.cluster.client.call(Call::search("_msearch", Body::Lines(lines))).await?;
+        let mut answer =
+            self.cluster.client.call(Call::search("_msearch", RequestBody::Lines(lines))).await?;
         let Value::Array(responses) = answer["responses"].take() else { return Err(miscounted()) };
         if responses.len() != count {
             return Err(miscounted());
@@ -127,7 +128,7 @@ impl ServedIndexes {
             "{}&allow_partial_search_results=false&include_named_queries_score=true",
             self.path(request, "_search")?,
         );
-        let answer = self.cluster.client.call(Call::search(&path, Body::Json(search))).await?;
+        let answer = self.cluster.client.call(Call::search(&path, RequestBody::Json(search))).await?;
         if answer["timed_out"] == true {
             return Err(failure(StatusCode::GATEWAY_TIMEOUT, &answer));
         }
@@ -137,7 +138,7 @@ impl ServedIndexes {
     /// Statistics by field and term.
     pub(crate) async fn term_vectors(&self, request: &Request, terms: Value) -> Result<Value, Failure> {
         let path = format!("{}&realtime=false", self.path(request, "_termvectors")?);
-        let mut answer = self.cluster.client.call(Call::search(&path, Body::Json(terms))).await?;
+        let mut answer = self.cluster.client.call(Call::search(&path, RequestBody::Json(terms))).await?;
         Ok(answer["term_vectors"].take())
     }
 
@@ -153,7 +154,7 @@ impl ServedIndexes {
         let index = self.index(&request.scope)?;
         // Each shard tells the terms that the query stands for.
         let path = format!("{index}/_validate/query?explain=true&rewrite=true&all_shards=true");
-        let answer = self.cluster.client.call(Call::search(&path, Body::Json(prefix))).await?;
+        let answer = self.cluster.client.call(Call::search(&path, RequestBody::Json(prefix))).await?;
         if answer["valid"] != true || answer["_shards"]["failed"] != 0 {
             return Err(Failure::Unavailable("OpenSearch could not list its words".to_owned()));
         }

@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 use trawl_engine::{Change, Checkpoint, Engine, Failure, MAX_ID_BYTES, Sink, principal_term, tenant_range};
 
-use crate::bulk::{Bulk, Operation, Target, put};
-use crate::client::{Body, Call};
+use crate::bulk::{Bulk, BulkTarget, Operation, put};
+use crate::client::{Call, RequestBody};
 use crate::cluster::Cluster;
 use crate::document::{document_id, removed, stored};
 use crate::engine::OpenSearch;
-use crate::layout::{Generation, Layout, lists};
+use crate::layout::{IndexGeneration, Layout, lists};
 use crate::query::term;
 use crate::state::{GenerationState, replaced};
 
@@ -37,10 +37,10 @@ const MAX_PURGED: usize = 1_000;
 pub(crate) struct OpenSearchSink {
     cluster: Arc<Cluster>,
     epoch: u64,
-    generation: Arc<Generation>,
+    generation: Arc<IndexGeneration>,
     checkpoint: Option<Checkpoint>,
     note: Option<String>,
-    versions: Versions,
+    versions: WriteVersions,
     bulk: Bulk,
     /// Indexes with changes that are not visible yet.
     changed: BTreeSet<String>,
@@ -50,12 +50,12 @@ pub(crate) struct OpenSearchSink {
 }
 
 /// Versions of the writes of an epoch to one generation.
-struct Versions {
+struct WriteVersions {
     epoch: u64,
     taken: i64,
 }
 
-impl Versions {
+impl WriteVersions {
     /// The next versions. Once they are used up, another opening has those of a later epoch.
     fn take(&mut self, count: usize) -> Result<Range<i64>, Failure> {
         let used_up = || Failure::Failed("the versions of an opening of OpenSearch are used up".to_owned());
@@ -148,7 +148,7 @@ impl OpenSearchSink {
     pub(crate) fn new(
         cluster: Arc<Cluster>,
         epoch: u64,
-        generation: Generation,
+        generation: IndexGeneration,
         state: GenerationState,
         stub_age: Duration,
     ) -> Self {
@@ -161,7 +161,7 @@ impl OpenSearchSink {
             generation: Arc::new(generation),
             checkpoint,
             note,
-            versions: Versions { epoch, taken: 0 },
+            versions: WriteVersions { epoch, taken: 0 },
             bulk: Bulk::default(),
             stub_age,
             purged_at: None,
@@ -199,13 +199,13 @@ impl OpenSearchSink {
             if !after.is_null() {
                 search["search_after"] = after;
             }
-            let mut answer = self.cluster.client.call(Call::search(&path, Body::Json(search))).await?;
+            let mut answer = self.cluster.client.call(Call::search(&path, RequestBody::Json(search))).await?;
             let Value::Array(found) = answer["hits"]["hits"].take() else { return Ok(()) };
             let Some(last) = found.last() else { return Ok(()) };
             after = last["sort"].clone();
             for (hit, version) in found.iter().zip(self.versions.take(found.len())?) {
                 let id = hit["_id"].as_str().unwrap_or_default();
-                let stub = put(&Target { index: &index, id, tenant }, version, &removed(now()));
+                let stub = put(&BulkTarget { index: &index, id, tenant }, version, &removed(now()));
                 self.bulk.add(&self.cluster.client, &stub).await?;
             }
             self.changed.insert(index.clone());
@@ -236,7 +236,7 @@ impl OpenSearchSink {
         for index in self.cluster.layout.indexes(&self.generation) {
             let path = format!("{index}/_search?allow_partial_search_results=false");
             let client = &self.cluster.client;
-            let found = client.call(Call::search(&path, Body::Json(search.clone()))).await?;
+            let found = client.call(Call::search(&path, RequestBody::Json(search.clone()))).await?;
             let mut lines = Vec::new();
             for stub in found["hits"]["hits"].as_array().into_iter().flatten() {
                 let deletion = json!({"delete": {
@@ -246,7 +246,7 @@ impl OpenSearchSink {
                 lines.extend(format!("{deletion}\n").into_bytes());
             }
             if !lines.is_empty() {
-                client.call(Call::write(Method::POST, "_bulk", Some(Body::Lines(lines)))).await?;
+                client.call(Call::write(Method::POST, "_bulk", Some(RequestBody::Lines(lines)))).await?;
                 self.changed.insert(index);
             }
         }
@@ -257,7 +257,7 @@ impl OpenSearchSink {
 /// The index and the operation of a change of one document.
 fn operation(
     layout: &Layout,
-    generation: &Generation,
+    generation: &IndexGeneration,
     change: &Change,
     version: i64,
 ) -> Option<(String, Operation)> {
@@ -268,7 +268,7 @@ fn operation(
     };
     let index = layout.index(layout.kind(scope), scope.tenant, generation);
     let id = document_id(&scope.prefix(), id);
-    let operation = put(&Target { index: &index, id: &id, tenant: scope.tenant }, version, &body);
+    let operation = put(&BulkTarget { index: &index, id: &id, tenant: scope.tenant }, version, &body);
     Some((index, operation))
 }
 
@@ -280,18 +280,18 @@ fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_WRITES, Versions};
+    use super::{MAX_WRITES, WriteVersions};
 
     #[test]
     fn versions_grow_within_an_epoch_and_over_epochs() {
-        let mut versions = Versions { epoch: 7, taken: 0 };
+        let mut versions = WriteVersions { epoch: 7, taken: 0 };
         let first = versions.take(2).unwrap();
         let second = versions.take(1).unwrap();
         assert_eq!((first.end - first.start, first.end), (2, second.start));
-        let next = Versions { epoch: 8, taken: 0 }.take(1).unwrap();
+        let next = WriteVersions { epoch: 8, taken: 0 }.take(1).unwrap();
         versions.taken = MAX_WRITES - 1;
         assert_eq!(versions.take(1).unwrap().end, next.start);
         assert!(versions.take(1).is_err());
-        assert!(Versions { epoch: 1 << 25, taken: 0 }.take(1).is_err());
+        assert!(WriteVersions { epoch: 1 << 25, taken: 0 }.take(1).is_err());
     }
 }

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_engine::{Checkpoint, Failure};
 
-use crate::layout::Generation;
+use crate::layout::IndexGeneration;
 
 /// Why indexes of another database are neither searched nor written.
 const FOREIGN: &str = "the indexes belong to another database; choose another engine.opensearch.index_prefix, or have \
@@ -70,7 +70,7 @@ pub(crate) struct GenerationState {
 pub(crate) struct KnownState {
     pub(crate) state: State,
     pub(crate) revision: Revision,
-    served: Option<Generation>,
+    served: Option<IndexGeneration>,
 }
 
 /// Identifies a write of the state.
@@ -104,7 +104,7 @@ pub struct GenerationProgress {
 
 impl State {
     /// Gives the next number to an empty generation.
-    pub(crate) fn add_generation(&mut self, own_tenants: Vec<i64>) -> Generation {
+    pub(crate) fn add_generation(&mut self, own_tenants: Vec<i64>) -> IndexGeneration {
         self.last_generation += 1;
         let added = GenerationState {
             own_tenants: own_tenants.clone(),
@@ -112,7 +112,7 @@ impl State {
             ..GenerationState::default()
         };
         self.generations.insert(self.last_generation, added);
-        Generation { number: self.last_generation, own_tenants }
+        IndexGeneration { number: self.last_generation, own_tenants }
     }
 
     /// Has a generation searched, and forgets all others.
@@ -121,10 +121,10 @@ impl State {
         self.generations.retain(|other, _| *other == number);
     }
 
-    fn served(&self) -> Option<Generation> {
+    fn served(&self) -> Option<IndexGeneration> {
         let number = self.served?;
         let GenerationState { own_tenants, .. } = self.generations.get(&number)?;
-        Some(Generation { number, own_tenants: own_tenants.clone() })
+        Some(IndexGeneration { number, own_tenants: own_tenants.clone() })
     }
 
     pub(crate) fn progress(&self) -> SharedProgress {
@@ -155,7 +155,7 @@ impl KnownState {
     ///
     /// # Errors
     /// There is none yet, or another database has filled it.
-    pub(crate) fn served_for(&self, store: &str) -> Result<&Generation, Failure> {
+    pub(crate) fn served_for(&self, store: &str) -> Result<&IndexGeneration, Failure> {
         self.check_store(store)?;
         self.served.as_ref().ok_or_else(not_filled)
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trawl_engine::{Failure, Hit, Page, Request, Scope, TimePosition};
+use trawl_engine::{Failure, Hit, HitPage, Request, Scope, TimePosition};
 
 use crate::document::read_hit;
 use crate::query::matches;
@@ -19,11 +19,11 @@ pub(crate) async fn page(
     matches: &Value,
     after: Option<&TimePosition>,
     whole_ties: Option<usize>,
-) -> Result<Page, Failure> {
+) -> Result<HitPage, Failure> {
     let count = json!({"query": matches, "size": 0, "track_total_hits": true});
     if request.limit == 0 {
         let total = total_of(&indexes.search_one(request, &count).await?)?;
-        return Ok(Page { total, more: total > 0, ..Page::default() });
+        return Ok(HitPage { total, more: total > 0, ..HitPage::default() });
     }
     let first = newest(matches, after, request.limit.saturating_add(1));
     let [counted, found] = indexes.search_two(request, [&count, &first]).await?;
@@ -80,8 +80,8 @@ pub(crate) async fn newest_of_each(
     answers.into_iter().map(hits).collect()
 }
 
-fn page_of(hits: Vec<Hit>, total: u64, more: bool, cut: bool) -> Page {
-    Page { hits, total, more, cut, ..Page::default() }
+fn page_of(hits: Vec<Hit>, total: u64, more: bool, cut: bool) -> HitPage {
+    HitPage { hits, total, more, cut, ..HitPage::default() }
 }
 
 fn newest(matches: &Value, after: Option<&TimePosition>, size: usize) -> Value {

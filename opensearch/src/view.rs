@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use trawl_engine::correction::UnknownWords;
-use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, Start, View};
+use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, HitPage, Request, Scope, Start, View};
 
 use crate::client::lacks_a_part;
 use crate::cluster::Cluster;
@@ -21,7 +21,7 @@ pub(crate) struct OpenSearchView {
 
 #[async_trait]
 impl View for OpenSearchView {
-    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
+    async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure> {
         match page(&self.indexes, request).await {
             Err(failure) => page(&self.after_exchange(failure).await?, request).await,
             page => page,
@@ -92,10 +92,10 @@ impl OpenSearchView {
     }
 }
 
-async fn page(indexes: &ServedIndexes, request: &Request) -> Result<Page, Failure> {
+async fn page(indexes: &ServedIndexes, request: &Request) -> Result<HitPage, Failure> {
     match &request.start {
         Start::Time { after, whole_ties } => {
-            let Some(matches) = matches(request, None) else { return Ok(Page::default()) };
+            let Some(matches) = matches(request, None) else { return Ok(HitPage::default()) };
             time_order::page(indexes, request, &matches, after.as_ref(), *whole_ties).await
         }
         Start::Relevance { skip, beside, now, recency } => {

@@ -13,7 +13,7 @@ use crate::{
         caller::Caller,
         extract::Identified,
         sessions::{self, LiveSession, SessionId},
-        throttle::Account,
+        throttle::ThrottledAccount,
     },
     error::{Error, Result},
     http::{
@@ -192,7 +192,7 @@ pub async fn find_person(
     let mut sessions = find_sessions(&auth, tenant.id, std::slice::from_ref(&account)).await?;
     let mut sessions = sessions.remove(&user_id).unwrap_or_default();
     sessions.sort_by_key(|session| -session.used_at);
-    let throttled = auth.throttle.wait_of(Account::login(tenant.id, &account.login_id)).await?;
+    let throttled = auth.throttle.wait_of(ThrottledAccount::login(tenant.id, &account.login_id)).await?;
     Ok(Envelope::of(PersonDetails {
         mobile: account.mobile.clone(),
         email: account.details.email.clone(),

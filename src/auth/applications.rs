@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use super::{keys::Keys, oauth::authorization::redirect, secrets::SecretChecker, usage::Usage};
 use crate::{
     error::{Error, Result},
-    identity::scopes::{Scope, Scopes},
+    identity::scopes::{Scopes, TokenScope},
     store::{self, Connection, DatabaseError, FromRow, Store, find_in, now_millis, sql},
 };
 
 pub(super) use self::changes::{set_epoch, set_redirect_uri};
 pub use self::{
     changes::{bind, unbind},
-    registration::{Credentials, NewApplication, check_bound, check_scopes, insert, new_secret},
+    registration::{ApplicationCredentials, NewApplication, check_bound, check_scopes, insert, new_secret},
 };
 
 /// The kind of an application.
@@ -36,12 +36,12 @@ pub enum Kind {
 impl Kind {
     /// The scopes this kind may have.
     pub fn possible_scopes(self) -> Scopes {
-        let all = Scope::ALL.into_iter();
+        let all = TokenScope::ALL.into_iter();
         match self {
             Self::Application => {
-                all.filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect()
+                all.filter(|scope| !matches!(scope, TokenScope::Tenants | TokenScope::Admin)).collect()
             }
-            Self::Domain => all.filter(|scope| *scope != Scope::Admin).collect(),
+            Self::Domain => all.filter(|scope| *scope != TokenScope::Admin).collect(),
             Self::Admin => all.collect(),
         }
     }
@@ -97,7 +97,7 @@ impl LoginClient {
         if self.is_public && kind != Kind::Application {
             return Err("public: only applications of kind application can be public".to_owned());
         }
-        if self.is_public && scopes.allow(Scope::ActAsUser) {
+        if self.is_public && scopes.allow(TokenScope::ActAsUser) {
             return Err("scopes: a public application may not have act-as-user".to_owned());
         }
         Ok(())
@@ -156,7 +156,7 @@ impl Application {
 }
 
 #[derive(FromRow)]
-struct ApplicationRow {
+struct ClientRow {
     client_id: String,
     tenant_id: i64,
     kind: String,
@@ -173,10 +173,10 @@ struct ApplicationRow {
     is_public: bool,
 }
 
-impl TryFrom<ApplicationRow> for Application {
+impl TryFrom<ClientRow> for Application {
     type Error = DatabaseError;
 
-    fn try_from(row: ApplicationRow) -> store::Result<Self> {
+    fn try_from(row: ClientRow) -> store::Result<Self> {
         let json = |error: serde_json::Error| DatabaseError::Decode(error.into());
         Ok(Self {
             kind: row.kind.parse()?,
@@ -205,7 +205,7 @@ pub async fn find(connection: &Connection, client_id: &str) -> store::Result<Opt
            is_disabled, is_frozen, redirect_uris, is_public \
          FROM applications JOIN tenants ON tenants.id = tenant_id AND removed_at IS NULL WHERE client_id = ?",
         [client_id.into()],
-    ).fetch_optional::<ApplicationRow>(connection)
+    ).fetch_optional::<ClientRow>(connection)
     .await?
     .map(Application::try_from)
     .transpose()

@@ -14,7 +14,7 @@ use trawl_connectors::{Assertion, AssertionIssuer, AssertionSubject, KnownPerson
 use uuid::Uuid;
 
 use super::{
-    directory::{Directory, Person, SubjectKind},
+    directory::{Person, PersonDirectory, SubjectKind},
     sessions::Sessions,
     signing_keys::KeyPair,
     tenants,
@@ -33,7 +33,7 @@ const TOKEN_TYPE: &str = "JWT";
 pub struct Assertions {
     store: Store,
     tokens: Arc<Tokens>,
-    directory: Arc<dyn Directory>,
+    directory: Arc<dyn PersonDirectory>,
     sessions: Arc<Sessions>,
 }
 
@@ -42,7 +42,7 @@ impl Assertions {
     pub fn new(
         store: &Store,
         tokens: &Arc<Tokens>,
-        directory: Arc<dyn Directory>,
+        directory: Arc<dyn PersonDirectory>,
         sessions: &Arc<Sessions>,
     ) -> Self {
         let (tokens, sessions) = (Arc::clone(tokens), Arc::clone(sessions));

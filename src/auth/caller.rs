@@ -10,7 +10,7 @@ use moka::sync::Cache;
 
 use super::{
     applications::{self, Kind},
-    directory::{Directory, Person, SubjectKind},
+    directory::{Person, PersonDirectory, SubjectKind},
     issuers::Issuers,
     revoked_tokens,
     sessions::{SessionId, Sessions},
@@ -23,13 +23,13 @@ use crate::{
     error::{Error, Result},
     identity::{
         frozen::refuse_frozen,
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
     },
     store::{Cached, Generation, Store, Transaction},
 };
 
-pub use self::sessions::Role;
 use self::sessions::Session;
+pub use self::sessions::SessionRole;
 
 const REMEMBERED_TOKENS: u64 = 100_000;
 
@@ -174,7 +174,7 @@ impl Caller {
 
     /// # Errors
     /// 403 that names the missing scope.
-    pub fn require(&self, scope: Scope) -> Result<()> {
+    pub fn require(&self, scope: TokenScope) -> Result<()> {
         if self.scopes.allow(scope) {
             Ok(())
         } else {
@@ -201,7 +201,7 @@ pub struct Authenticator {
     usage: Arc<Usage>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
-    directory: Arc<dyn Directory>,
+    directory: Arc<dyn PersonDirectory>,
     remembered: Cache<[u8; 32], CachedCaller>,
 }
 
@@ -229,7 +229,7 @@ impl Authenticator {
         store: Store,
         tokens: Arc<Tokens>,
         sessions: Arc<Sessions>,
-        directory: Arc<dyn Directory>,
+        directory: Arc<dyn PersonDirectory>,
     ) -> Self {
         let remembered = Cache::builder()
             .max_capacity(REMEMBERED_TOKENS)
@@ -259,7 +259,7 @@ impl Authenticator {
     }
 
     /// The directory.
-    pub fn directory(&self) -> &dyn Directory {
+    pub fn directory(&self) -> &dyn PersonDirectory {
         &*self.directory
     }
 

@@ -12,7 +12,7 @@ use super::sessions::cookies;
 use crate::{
     auth::{
         AuthState,
-        caller::{Authenticator, Caller, Role},
+        caller::{Authenticator, Caller, SessionRole},
         sessions::SessionId,
     },
     error::{Error, Result},
@@ -49,7 +49,7 @@ impl Credential {
     pub async fn authenticate(
         &self,
         authenticator: &Authenticator,
-        role: Role,
+        role: SessionRole,
         indicated: Option<&str>,
     ) -> Result<Arc<Caller>> {
         match self {

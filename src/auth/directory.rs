@@ -46,7 +46,7 @@ pub struct Account {
 
 /// Reads of the directory; its areas answer them (`platform/directory`).
 #[async_trait]
-pub trait Directory: fmt::Debug + Send + Sync {
+pub trait PersonDirectory: fmt::Debug + Send + Sync {
     /// The person of the tenant named by `subject`, if they may sign in.
     async fn find_person(
         &self,

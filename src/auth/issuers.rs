@@ -40,7 +40,7 @@ pub struct Issuers {
 
 /// A trusted issuer.
 pub struct Issuer {
-    trusts: Vec<config::Issuer>,
+    trusts: Vec<config::IssuerSettings>,
     keyring: Keyring,
 }
 
@@ -48,7 +48,7 @@ pub struct Issuer {
 #[derive(Debug)]
 pub struct Identity<'a> {
     /// Matching settings of the issuer.
-    pub trust: &'a config::Issuer,
+    pub trust: &'a config::IssuerSettings,
     /// The person's login account.
     pub login_id: String,
     /// Expiry, epoch seconds.
@@ -61,8 +61,8 @@ struct UnverifiedClaims {
 }
 
 #[derive(Deserialize)]
-struct Claims {
-    aud: Audience,
+struct IssuerClaims {
+    aud: AudienceClaim,
     exp: u64,
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -70,12 +70,12 @@ struct Claims {
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Audience {
+enum AudienceClaim {
     One(String),
     Several(Vec<String>),
 }
 
-impl Audience {
+impl AudienceClaim {
     fn names(&self, audience: &str) -> bool {
         match self {
             Self::One(one) => one == audience,
@@ -93,9 +93,9 @@ impl Audience {
 
 impl Issuers {
     /// The issuers of the settings. Keys are fetched on demand, within `rules`.
-    pub fn new(settings: &[config::Issuer], rules: &AddressRules) -> Self {
+    pub fn new(settings: &[config::IssuerSettings], rules: &AddressRules) -> Self {
         let issuers = Self::with_documents(settings, || over_guarded_connections(rules.clone()));
-        let sign_in = |trust: &config::Issuer| {
+        let sign_in = |trust: &config::IssuerSettings| {
             SignIn::new(trust, Arc::clone(issuers.by_name.get(&trust.issuer)?), rules.clone())
         };
         let sign_ins = settings.iter().filter_map(sign_in).collect();
@@ -112,12 +112,12 @@ impl Issuers {
         self.sign_ins.iter().find(|sign_in| sign_in.id() == id)
     }
 
-    fn with_documents(settings: &[config::Issuer], documents: impl Fn() -> Documents) -> Self {
-        let mut trusts: HashMap<String, Vec<config::Issuer>> = HashMap::new();
+    fn with_documents(settings: &[config::IssuerSettings], documents: impl Fn() -> Documents) -> Self {
+        let mut trusts: HashMap<String, Vec<config::IssuerSettings>> = HashMap::new();
         for trust in settings {
             trusts.entry(trust.issuer.clone()).or_default().push(trust.clone());
         }
-        let issuer = |(name, trusts): (String, Vec<config::Issuer>)| {
+        let issuer = |(name, trusts): (String, Vec<config::IssuerSettings>)| {
             let keyring = Keyring::new(name.clone(), documents());
             (name, Arc::new(Issuer { trusts, keyring }))
         };
@@ -159,7 +159,7 @@ impl Issuer {
 
     fn verify_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Identity<'_>> {
         let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
-        let Claims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
+        let IssuerClaims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
         let mut trusts = self.trusts.iter();
         let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
         // Algorithms differ by audience.
@@ -169,7 +169,7 @@ impl Issuer {
         Ok(Identity { trust, login_id: login_id(trust, &others)?, expires_at: exp })
     }
 
-    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<Claims> {
+    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<IssuerClaims> {
         if !key.is_for(algorithm) {
             return Err(invalid());
         }
@@ -179,7 +179,7 @@ impl Issuer {
         validation.set_required_spec_claims(&["exp", "iss", "aud"]);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
-        let claims = decode::<Claims>(token, &key.verifying, &validation).map_err(|error| {
+        let claims = decode::<IssuerClaims>(token, &key.verifying, &validation).map_err(|error| {
             Error::unauthorized(match error.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
                 _ => "the token is not valid",
@@ -191,7 +191,7 @@ impl Issuer {
     /// Verifies an ID token (`OpenID` Connect Core §3.1.3.7). Returns the login account.
     async fn verify_id_token(
         &self,
-        trust: &config::Issuer,
+        trust: &config::IssuerSettings,
         client_id: &str,
         nonce: &str,
         token: &str,
@@ -203,7 +203,7 @@ impl Issuer {
             return Err(invalid());
         }
         let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
-        let Claims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
+        let IssuerClaims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
         let said = |name: &str| others.get(name).and_then(Value::as_str);
         let is_of_this_client = match said("azp") {
             Some(party) => party == client_id,
@@ -216,7 +216,7 @@ impl Issuer {
     }
 }
 
-fn login_id(trust: &config::Issuer, claims: &Map<String, Value>) -> Result<String> {
+fn login_id(trust: &config::IssuerSettings, claims: &Map<String, Value>) -> Result<String> {
     let named = claims.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty());
     let named = named.map(str::to_owned);
     named.ok_or_else(|| Error::unauthorized(format!("the token has no claim {}", trust.claim)))

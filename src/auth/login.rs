@@ -5,7 +5,7 @@ use md5::{Digest, Md5};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::{
-    directory::{Directory, Person},
+    directory::{Person, PersonDirectory},
     secrets::SecretChecker,
 };
 use crate::{error::Result, store::Store};
@@ -32,7 +32,7 @@ pub struct Login {
 /// 503 when too many checks wait.
 pub async fn check(
     store: &Store,
-    directory: &dyn Directory,
+    directory: &dyn PersonDirectory,
     checker: &SecretChecker,
     tenant_id: i64,
     login_id: &str,

@@ -23,7 +23,7 @@ use moka::{policy::EvictionPolicy, sync::Cache};
 use tokio::runtime::Handle;
 
 use self::{
-    limit::{Ending, FailureLimit, Failures},
+    limit::{AttemptEnding, FailureLimit, Failures},
     shared::{SharedAttempt, SharedAttempts},
 };
 use crate::{error::Result, store::Store};
@@ -36,9 +36,9 @@ const KNOWN_FOR: Duration = Duration::from_hours(24);
 
 /// The digest of an account that attempts count for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Account([u8; 32]);
+pub struct ThrottledAccount([u8; 32]);
 
-impl Account {
+impl ThrottledAccount {
     /// A login account, existing or not.
     pub fn login(tenant_id: i64, login_id: &str) -> Self {
         Self::of(&format!("login\0{tenant_id}\0{login_id}"))
@@ -79,10 +79,10 @@ pub struct LoginThrottle {
     limit: FailureLimit,
     quota: Quota,
     logins: Cache<IpAddr, Arc<DefaultDirectRateLimiter>>,
-    failures: Cache<Account, Arc<Failures>>,
+    failures: Cache<ThrottledAccount, Arc<Failures>>,
     /// Separate, so that strangers evict no known account.
-    guesses: Cache<Account, Arc<Failures>>,
-    known: Cache<(IpAddr, Account), ()>,
+    guesses: Cache<ThrottledAccount, Arc<Failures>>,
+    known: Cache<(IpAddr, ThrottledAccount), ()>,
     shared: Option<SharedAttempts>,
 }
 
@@ -119,7 +119,7 @@ impl LoginThrottle {
     pub async fn begin_login(
         &self,
         address: IpAddr,
-        account: Account,
+        account: ThrottledAccount,
     ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
         if let Err(throttled) = self.count_login(address) {
             return Ok(Err(throttled));
@@ -133,12 +133,12 @@ impl LoginThrottle {
         if is_known {
             return Ok(Ok(attempt(None)));
         }
-        let begun = self.begin(&self.failures, account, Ending::Uncounted).await?;
+        let begun = self.begin(&self.failures, account, AttemptEnding::Uncounted).await?;
         Ok(begun.map(|counted| attempt(Some(counted))))
     }
 
     /// The wait for this account's next login from an unknown address.
-    pub async fn wait_of(&self, account: Account) -> Result<Option<Duration>> {
+    pub async fn wait_of(&self, account: ThrottledAccount) -> Result<Option<Duration>> {
         let checked = match &self.shared {
             Some(shared) => shared.check(account).await?,
             None => self.failures.get(&account).map_or(Ok(()), |failures| failures.check()),
@@ -147,42 +147,42 @@ impl LoginThrottle {
     }
 
     /// Begins a guess, unless throttled.
-    pub async fn begin_guess(&self, account: Account) -> Result<Result<PendingGuess, Throttled>> {
-        Ok(self.begin(&self.guesses, account, Ending::Failed).await?.map(PendingGuess))
+    pub async fn begin_guess(&self, account: ThrottledAccount) -> Result<Result<PendingGuess, Throttled>> {
+        Ok(self.begin(&self.guesses, account, AttemptEnding::Failed).await?.map(PendingGuess))
     }
 
     async fn begin(
         &self,
-        counts: &Cache<Account, Arc<Failures>>,
-        account: Account,
-        dropped_as: Ending,
+        counts: &Cache<ThrottledAccount, Arc<Failures>>,
+        account: ThrottledAccount,
+        dropped_as: AttemptEnding,
     ) -> Result<Result<InFlight, Throttled>> {
         let counter = if let Some(shared) = &self.shared {
-            shared.begin(account).await?.map(Counter::Shared)
+            shared.begin(account).await?.map(AttemptCounter::Shared)
         } else {
             let failures = counts.get_with(account, || Arc::new(Failures::new(self.limit)));
-            failures.begin().map(|()| Counter::Memory(failures))
+            failures.begin().map(|()| AttemptCounter::Memory(failures))
         };
         Ok(counter.map(|counter| InFlight { counter, dropped_as: Some(dropped_as) }))
     }
 
     /// Throttles an application, except at addresses of recent success.
-    pub fn check_client(&self, address: IpAddr, account: Option<Account>) -> Result<(), Throttled> {
+    pub fn check_client(&self, address: IpAddr, account: Option<ThrottledAccount>) -> Result<(), Throttled> {
         let is_known = account.is_some_and(|account| self.known.contains_key(&(network(address), account)));
         if is_known {
             return Ok(());
         }
-        self.failures.get(&Account::clients_at(address)).map_or(Ok(()), |failures| failures.check())
+        self.failures.get(&ThrottledAccount::clients_at(address)).map_or(Ok(()), |failures| failures.check())
     }
 
     /// Records a failed authentication of an application.
     pub fn client_failed(&self, address: IpAddr) {
-        let account = Account::clients_at(address);
+        let account = ThrottledAccount::clients_at(address);
         self.failures.get_with(account, || Arc::new(Failures::new(self.limit))).fail();
     }
 
     /// Records an application's success.
-    pub fn succeeded(&self, address: IpAddr, account: Account) {
+    pub fn succeeded(&self, address: IpAddr, account: ThrottledAccount) {
         self.known.insert((network(address), account), ());
     }
 }
@@ -190,7 +190,7 @@ impl LoginThrottle {
 /// A login in flight; dropped without a result, it does not count.
 pub struct LoginAttempt<'a> {
     throttle: &'a LoginThrottle,
-    place: (IpAddr, Account),
+    place: (IpAddr, ThrottledAccount),
     /// None after a recent success.
     counted: Option<InFlight>,
 }
@@ -199,7 +199,7 @@ impl LoginAttempt<'_> {
     /// Records the failure.
     pub async fn failed(self) -> Result<()> {
         match self.counted {
-            Some(counted) => counted.end(Ending::Failed).await,
+            Some(counted) => counted.end(AttemptEnding::Failed).await,
             None => Ok(()),
         }
     }
@@ -209,7 +209,7 @@ impl LoginAttempt<'_> {
         let Self { throttle, place: place @ (network, account), counted } = self;
         let ended = async {
             match counted {
-                Some(counted) => counted.end(Ending::Uncounted).await,
+                Some(counted) => counted.end(AttemptEnding::Uncounted).await,
                 None => Ok(()),
             }
         };
@@ -230,27 +230,27 @@ pub struct PendingGuess(InFlight);
 impl PendingGuess {
     /// The guess was right or not judged, and does not count.
     pub async fn withdrawn(self) -> Result<()> {
-        self.0.end(Ending::Uncounted).await
+        self.0.end(AttemptEnding::Uncounted).await
     }
 }
 
-enum Counter {
+enum AttemptCounter {
     Memory(Arc<Failures>),
     Shared(SharedAttempt),
 }
 
 /// A counted attempt, which ends once.
 struct InFlight {
-    counter: Counter,
-    dropped_as: Option<Ending>,
+    counter: AttemptCounter,
+    dropped_as: Option<AttemptEnding>,
 }
 
 impl InFlight {
-    async fn end(mut self, ending: Ending) -> Result<()> {
+    async fn end(mut self, ending: AttemptEnding) -> Result<()> {
         self.dropped_as = None;
         match &self.counter {
-            Counter::Memory(failures) => failures.end(ending),
-            Counter::Shared(attempt) => attempt.clone().end(ending).await?,
+            AttemptCounter::Memory(failures) => failures.end(ending),
+            AttemptCounter::Shared(attempt) => attempt.clone().end(ending).await?,
         }
         Ok(())
     }
@@ -260,8 +260,8 @@ impl Drop for InFlight {
     fn drop(&mut self) {
         let Some(ending) = self.dropped_as else { return };
         match &self.counter {
-            Counter::Memory(failures) => failures.end(ending),
-            Counter::Shared(attempt) => {
+            AttemptCounter::Memory(failures) => failures.end(ending),
+            AttemptCounter::Shared(attempt) => {
                 let attempt = attempt.clone();
                 // Outside of the runtime, the attempt counts until its row ends.
                 if let Ok(runtime) = Handle::try_current() {
@@ -300,11 +300,15 @@ mod tests {
         (directory, store, throttles)
     }
 
-    async fn begin<'a>(throttle: &'a LoginThrottle, from: &str, account: Account) -> LoginAttempt<'a> {
+    async fn begin<'a>(
+        throttle: &'a LoginThrottle,
+        from: &str,
+        account: ThrottledAccount,
+    ) -> LoginAttempt<'a> {
         throttle.begin_login(address(from), account).await.unwrap().unwrap()
     }
 
-    async fn wait(throttle: &LoginThrottle, from: &str, account: Account) -> u64 {
+    async fn wait(throttle: &LoginThrottle, from: &str, account: ThrottledAccount) -> u64 {
         match throttle.begin_login(address(from), account).await.unwrap() {
             Ok(_) => panic!("a login was not throttled"),
             Err(Throttled(wait)) => wait.as_secs(),
@@ -336,7 +340,7 @@ mod tests {
     async fn failures_count_from_all_addresses_and_in_flight() {
         let (_directory, store, throttles) = throttles().await;
         for throttle in &throttles {
-            let (mei, omar) = (Account::login(1, "mei"), Account::login(1, "omar"));
+            let (mei, omar) = (ThrottledAccount::login(1, "mei"), ThrottledAccount::login(1, "omar"));
             begin(throttle, "192.0.2.7", mei).await.succeeded().await.unwrap();
             drop(begin(throttle, "192.0.2.8", mei).await);
             settle(&store).await;
@@ -349,7 +353,7 @@ mod tests {
             assert!(wait(throttle, "192.0.2.4", mei).await <= 30);
             begin(throttle, "192.0.2.7", mei).await.failed().await.unwrap();
             begin(throttle, "192.0.2.5", omar).await.failed().await.unwrap();
-            begin(throttle, "192.0.2.5", Account::login(2, "mei")).await.failed().await.unwrap();
+            begin(throttle, "192.0.2.5", ThrottledAccount::login(2, "mei")).await.failed().await.unwrap();
         }
         drop(throttles);
         store.close().await.unwrap();
@@ -360,7 +364,8 @@ mod tests {
         let (_directory, store, throttles) = throttles().await;
         for throttle in &throttles {
             let guess = async |account| throttle.begin_guess(account).await.unwrap();
-            let (mei, omar) = (Account::join_codes_of(1, "mei"), Account::join_codes_of(1, "omar"));
+            let (mei, omar) =
+                (ThrottledAccount::join_codes_of(1, "mei"), ThrottledAccount::join_codes_of(1, "omar"));
             for _ in 0..5 {
                 guess(mei).await.unwrap().withdrawn().await.unwrap();
             }
@@ -370,7 +375,7 @@ mod tests {
             settle(&store).await;
             assert!(guess(mei).await.is_err());
             guess(omar).await.unwrap().withdrawn().await.unwrap();
-            guess(Account::join_codes_of(2, "mei")).await.unwrap().withdrawn().await.unwrap();
+            guess(ThrottledAccount::join_codes_of(2, "mei")).await.unwrap().withdrawn().await.unwrap();
         }
         drop(throttles);
         store.close().await.unwrap();

@@ -15,7 +15,7 @@ use std::{
 use futures::{StreamExt, stream};
 use tokio_util::sync::CancellationToken;
 
-use super::{BlobStore, OpenError, is_upload_id};
+use super::{BlobOpenError, BlobStore, is_upload_id};
 use crate::{
     error::Result,
     store::{Store, Transaction, Value, find_values_in, now_millis, sql},
@@ -204,11 +204,11 @@ pub async fn discard_leftovers(contents: &Contents, store: &Store, stop: &Cancel
 ///
 /// # Errors
 /// Names that store.
-pub async fn check_store(store: &Store, name: &str) -> Result<(), OpenError> {
+pub async fn check_store(store: &Store, name: &str) -> Result<(), BlobOpenError> {
     let statement = sql("SELECT store FROM blobs WHERE store <> ? LIMIT 1", [name.into()]);
     let other = statement.fetch_optional_value::<String>(store.reader()).await;
     let Some(other) = other.map_err(crate::error::Error::from)? else { return Ok(()) };
-    Err(OpenError::Settings(format!(
+    Err(BlobOpenError::Settings(format!(
         "storage.kind: is {name}, but contents of files are in the store {other}; changing the setting does not move them"
     )))
 }

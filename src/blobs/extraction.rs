@@ -20,8 +20,8 @@ pub mod worker;
 
 use std::io::Write;
 
-use self::kind::Kind;
-pub use self::{kind::TextFormat, text::Text};
+use self::kind::DocumentFormat;
+pub use self::{kind::TextFormat, text::TextWriter};
 
 /// Above this size only the beginning is read, as plain text.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -57,23 +57,23 @@ pub fn extract<W: Write>(
     content: &[u8],
     read_as: TextFormat,
     is_whole: bool,
-    text: &mut Text<W>,
+    text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
-    match Kind::of(content, read_as) {
-        Kind::Plain => plain::plain(content, text),
-        Kind::Markdown => plain::markdown(content, text),
-        Kind::Html => plain::html(content, text),
+    match DocumentFormat::of(content, read_as) {
+        DocumentFormat::Plain => plain::plain(content, text),
+        DocumentFormat::Markdown => plain::markdown(content, text),
+        DocumentFormat::Html => plain::html(content, text),
         _ if !is_whole => Ok(()),
         #[cfg(feature = "pdf")]
-        Kind::Pdf => pdf::pdf(content, text),
+        DocumentFormat::Pdf => pdf::pdf(content, text),
         #[cfg(not(feature = "pdf"))]
-        Kind::Pdf => Err(Stop::Unreadable("this build lacks the feature `pdf`".to_owned())),
-        Kind::Word => office::word(content, text),
-        Kind::Slides => office::slides(content, text),
-        Kind::OpenDocument => office::open_document(content, text),
-        Kind::Xlsx => sheets::xlsx(content, text),
-        Kind::Xlsb => sheets::xlsb(content, text),
-        Kind::Xls => sheets::xls(content, text),
-        Kind::Other => Ok(()),
+        DocumentFormat::Pdf => Err(Stop::Unreadable("this build lacks the feature `pdf`".to_owned())),
+        DocumentFormat::Word => office::word(content, text),
+        DocumentFormat::Slides => office::slides(content, text),
+        DocumentFormat::OpenDocument => office::open_document(content, text),
+        DocumentFormat::Xlsx => sheets::xlsx(content, text),
+        DocumentFormat::Xlsb => sheets::xlsb(content, text),
+        DocumentFormat::Xls => sheets::xls(content, text),
+        DocumentFormat::Other => Ok(()),
     }
 }

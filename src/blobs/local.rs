@@ -27,8 +27,8 @@ use tokio::{
 };
 
 pub use self::{incoming::PartInFlight, receiving::ReceivedPart};
-use self::{incoming::Uploads, layout::Layout};
-use super::OpenError;
+use self::{incoming::Uploads, layout::DirectoryLayout};
+use super::BlobOpenError;
 use super::{
     BlobStore, ComposedContent, Download, Expected, Pieces, SignedUpload, Stored, UploadPart,
     signing::{SignedPart, Signer},
@@ -50,7 +50,7 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// The embedded store.
 pub struct Local {
-    layout: Layout,
+    layout: DirectoryLayout,
     signer: Signer,
     public_url: String,
     room: Arc<DiskReserve>,
@@ -58,13 +58,13 @@ pub struct Local {
 }
 
 impl Local {
-    pub(super) fn open(config: &Config, key: hmac::Key) -> Result<Self, OpenError> {
+    pub(super) fn open(config: &Config, key: hmac::Key) -> Result<Self, BlobOpenError> {
         let root = match &config.storage.path {
             Some(path) => path.clone(),
             None => config.data.join(DIRECTORY),
         };
-        let layout =
-            Layout::make(&root).map_err(|cause| OpenError::Directory { path: root.clone(), cause })?;
+        let layout = DirectoryLayout::make(&root)
+            .map_err(|cause| BlobOpenError::Directory { path: root.clone(), cause })?;
         Ok(Self {
             layout,
             signer: Signer::new(key),

@@ -9,14 +9,14 @@ use super::{
 };
 use crate::{
     blobs::scanning::{Scanner, Verdict},
-    error::{Kind, Result},
+    error::{ErrorKind, Result},
     store::{FromRow, ROWS_PER_STATEMENT, Store, sql},
 };
 
 /// The result of a rescan.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct RescanReport {
     /// Scanned contents.
     pub contents: u64,
     /// Their bytes.
@@ -29,7 +29,7 @@ pub struct Report {
     pub not_scanned: Vec<ScanFinding>,
 }
 
-impl Report {
+impl RescanReport {
     /// Whether everything was scanned and is clean.
     pub fn is_good(&self) -> bool {
         self.r#unsafe.is_empty() && self.not_scanned.is_empty()
@@ -49,7 +49,7 @@ pub struct ScanFinding {
 }
 
 #[derive(Clone, Debug, FromRow)]
-struct BlobRow {
+struct ScannedBlobRow {
     sha256: String,
     size: i64,
     store_key: String,
@@ -68,15 +68,15 @@ pub async fn rescan(
     scanner: &dyn Scanner,
     at_once: usize,
     progress: impl Fn(u64, u64),
-) -> Result<Report> {
+) -> Result<RescanReport> {
     let count = sql("SELECT COUNT(*) AS count FROM blobs", []).count(rows.reader()).await?;
-    let (mut report, mut after, mut looked_at) = (Report::default(), String::new(), 0);
+    let (mut report, mut after, mut looked_at) = (RescanReport::default(), String::new(), 0);
     loop {
         let statement = sql(
             "SELECT sha256, size, store_key, verdict FROM blobs WHERE sha256 > ? ORDER BY sha256 LIMIT ?",
             [after.as_str().into(), (ROWS_PER_STATEMENT as u64).into()],
         );
-        let portion = statement.fetch_all::<BlobRow>(rows.reader()).await?;
+        let portion = statement.fetch_all::<ScannedBlobRow>(rows.reader()).await?;
         let Some(last) = portion.last() else { return Ok(report) };
         after.clone_from(&last.sha256);
         let scans = portion.into_iter().map(async |row| (scan(store, scanner, &row).await, row));
@@ -89,18 +89,23 @@ pub async fn rescan(
     }
 }
 
-async fn scan(store: &dyn BlobStore, scanner: &dyn Scanner, row: &BlobRow) -> Result<Verdict> {
+async fn scan(store: &dyn BlobStore, scanner: &dyn Scanner, row: &ScannedBlobRow) -> Result<Verdict> {
     let size = u64::try_from(row.size).unwrap_or(0);
     scanner.scan(store.read(&row.store_key, 0..size).await?).await
 }
 
-async fn note(rows: &Store, report: &mut Report, row: &BlobRow, scanned: Result<Verdict>) -> Result<()> {
+async fn note(
+    rows: &Store,
+    report: &mut RescanReport,
+    row: &ScannedBlobRow,
+    scanned: Result<Verdict>,
+) -> Result<()> {
     let found = match scanned {
         Ok(Verdict::Safe) => None,
         Ok(Verdict::Unsafe(what)) => Some(what),
         Err(error) => {
             // The content may have been removed with its last file meanwhile.
-            if error.kind != Kind::NotFound || is_there(rows, &row.sha256).await? {
+            if error.kind != ErrorKind::NotFound || is_there(rows, &row.sha256).await? {
                 report.not_scanned.push(finding(rows, row, error.message).await?);
             }
             return Ok(());
@@ -119,7 +124,7 @@ async fn note(rows: &Store, report: &mut Report, row: &BlobRow, scanned: Result<
     Ok(())
 }
 
-async fn finding(rows: &Store, row: &BlobRow, reason: String) -> Result<ScanFinding> {
+async fn finding(rows: &Store, row: &ScannedBlobRow, reason: String) -> Result<ScanFinding> {
     let files = files_of(rows.reader(), &row.sha256).await?;
     Ok(ScanFinding { sha256: row.sha256.clone(), reason, files })
 }

@@ -78,7 +78,7 @@ impl S3 {
     ///
     /// # Errors
     /// The invalid setting.
-    pub fn new(settings: &config::S3) -> Result<Self, String> {
+    pub fn new(settings: &config::S3Settings) -> Result<Self, String> {
         let mut builder = AmazonS3Builder::new()
             .with_bucket_name(&settings.bucket)
             .with_region(&settings.region)

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{BlobStore, Stored};
 use crate::{
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     store::{Connection, FromRow, ROWS_PER_STATEMENT, Store, find_in, sql},
 };
 
@@ -21,7 +21,7 @@ const FILES_NAMED: u64 = 1_000;
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
+pub struct VerificationReport {
     /// Contents read.
     pub contents: u64,
     /// Their bytes.
@@ -34,7 +34,7 @@ pub struct Report {
     pub sums: Vec<WrongSum>,
 }
 
-impl Report {
+impl VerificationReport {
     /// Whether everything is right.
     pub fn is_good(&self) -> bool {
         self.damaged.is_empty() && self.unknown.is_empty() && self.sums.is_empty()
@@ -96,8 +96,8 @@ pub async fn verify(
     rows: &Store,
     store: &dyn BlobStore,
     progress: impl Fn(u64, u64) + Sync,
-) -> Result<Report> {
-    let mut report = Report::default();
+) -> Result<VerificationReport> {
+    let mut report = VerificationReport::default();
     read_all(rows.reader(), store, &mut report, progress).await?;
     look_for_unknown(rows.reader(), store, &mut report).await?;
     report.sums = wrong_sums(rows.reader()).await?;
@@ -107,7 +107,7 @@ pub async fn verify(
 async fn read_all(
     reader: &Connection,
     store: &dyn BlobStore,
-    report: &mut Report,
+    report: &mut VerificationReport,
     progress: impl Fn(u64, u64),
 ) -> Result<()> {
     let count = sql("SELECT COUNT(*) AS count FROM blobs", []).count(reader).await?;
@@ -156,7 +156,7 @@ async fn problem_of(store: &dyn BlobStore, row: &BlobRow, size: u64) -> Option<(
     match hash(store, row, size).await {
         Ok(sha256) if sha256 == row.sha256 => None,
         Ok(sha256) => Some((format!("its SHA-256 is {sha256}"), false)),
-        Err(error) if error.kind == Kind::NotFound => Some(("it is missing".to_owned(), true)),
+        Err(error) if error.kind == ErrorKind::NotFound => Some(("it is missing".to_owned(), true)),
         Err(error) => Some((format!("it cannot be read: {error}"), false)),
     }
 }
@@ -185,7 +185,11 @@ pub(super) async fn files_of(reader: &Connection, sha256: &str) -> Result<Vec<Na
     Ok(statement.fetch_all::<NamedFile>(reader).await?)
 }
 
-async fn look_for_unknown(reader: &Connection, store: &dyn BlobStore, report: &mut Report) -> Result<()> {
+async fn look_for_unknown(
+    reader: &Connection,
+    store: &dyn BlobStore,
+    report: &mut VerificationReport,
+) -> Result<()> {
     let mut listed = store.list().await?.try_chunks(ROWS_PER_STATEMENT);
     while let Some(portion) = listed.next().await {
         let portion: Vec<Stored> = portion.map_err(|failed| failed.1)?;
@@ -220,7 +224,7 @@ async fn is_still_unknown(reader: &Connection, store: &dyn BlobStore, store_key:
     }
     let read = store.read(store_key, 0..0).await;
     // An unreadable content exists.
-    Ok(!read.is_err_and(|error| error.kind == Kind::NotFound))
+    Ok(!read.is_err_and(|error| error.kind == ErrorKind::NotFound))
 }
 
 async fn rows_of(reader: &Connection, stored: &[Stored]) -> Result<Vec<BlobRow>> {

@@ -16,7 +16,7 @@ use crate::{
     },
     config::Config,
     error,
-    identity::scopes::{Scope, Scopes},
+    identity::scopes::{Scopes, TokenScope},
     platform::tenants::service::{Registered, register_application},
     store::Store,
 };
@@ -41,7 +41,7 @@ pub(super) struct CreateAppOptions {
     bind: Vec<String>,
     /// Granted scope (repeatable) [default: all of its kind except act-as-user]
     #[arg(long, value_name = "SCOPE")]
-    scope: Vec<Scope>,
+    scope: Vec<TokenScope>,
     /// Display name
     #[arg(long, default_value = "")]
     name: String,
@@ -60,7 +60,7 @@ pub(super) struct CreateAppOptions {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CreatedApplication<'a> {
+struct ApplicationOutput<'a> {
     client_id: &'a str,
     /// None for a public client.
     client_secret: Option<&'a str>,
@@ -99,9 +99,9 @@ async fn register(config: &Config, new: NewApplication) -> Result<Registered, Ex
         .map_err(|error| fail(1, format!("the data directory {}: {error}", config.data.display())))?;
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| fail(1, error))?;
     let store = Store::open_configured(config, 1, 0).await.map_err(|error| fail(1, error))?;
-    let registered = register_application(&store, &keys, new)
-        .await
-        .map_err(|error| fail(if error.kind == error::Kind::BadRequest { WRONG_USAGE } else { 1 }, error));
+    let registered = register_application(&store, &keys, new).await.map_err(|error| {
+        fail(if error.kind == error::ErrorKind::BadRequest { WRONG_USAGE } else { 1 }, error)
+    });
     if let Err(error) = store.close().await {
         eprintln!("error: {error}");
     }
@@ -113,7 +113,7 @@ fn print(new: &NewApplication, registered: &Registered, json: bool) {
     if *tenant_created {
         eprintln!("created the tenant {}", tenant.code);
     }
-    let printed = CreatedApplication {
+    let printed = ApplicationOutput {
         client_id: &credentials.client_id,
         client_secret: (!new.login.is_public).then(|| credentials.client_secret.expose_secret()),
         callback_key: credentials.callback_key.expose_secret(),

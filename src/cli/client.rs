@@ -69,7 +69,7 @@ impl CallError {
 }
 
 #[derive(Debug, Deserialize)]
-struct Envelope<T> {
+struct AnswerEnvelope<T> {
     code: i64,
     message: Option<String>,
     data: Option<T>,
@@ -77,19 +77,19 @@ struct Envelope<T> {
 
 /// RFC 6749 §5.1.
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct AccessTokenAnswer {
     access_token: SecretString,
     expires_in: Option<u64>,
 }
 
 /// RFC 6749 §5.2.
 #[derive(Deserialize)]
-struct TokenRefusal {
+struct AccessTokenRefusal {
     error: String,
     error_description: Option<String>,
 }
 
-struct Token {
+struct AccessToken {
     value: SecretString,
     /// Time of renewal; `None` if the server gave no lifetime.
     renew_at: Option<Instant>,
@@ -102,7 +102,7 @@ pub(super) struct ApiClient {
     secret: SecretString,
     enterprise: HeaderMap,
     /// Locked during a fetch, so that requests share it.
-    token: Mutex<Option<Token>>,
+    token: Mutex<Option<AccessToken>>,
 }
 
 impl ApiClient {
@@ -162,12 +162,12 @@ impl ApiClient {
         let wait = retry_after(response.headers(), jiff::Timestamp::now());
         let answer = response.bytes().await.map_err(unreachable)?;
         if !status.is_success() {
-            let message = serde_json::from_slice::<Envelope<serde::de::IgnoredAny>>(&answer)
+            let message = serde_json::from_slice::<AnswerEnvelope<serde::de::IgnoredAny>>(&answer)
                 .ok()
                 .and_then(|envelope| envelope.message);
             return Err(failure(status, message, wait));
         }
-        let envelope: Envelope<T> = json::read(&answer).map_err(CallError::Unreadable)?;
+        let envelope: AnswerEnvelope<T> = json::read(&answer).map_err(CallError::Unreadable)?;
         if envelope.code == 200 {
             Ok(envelope.data)
         } else {
@@ -214,7 +214,7 @@ impl ApiClient {
         *current = None;
         let (value, usable) = self.new_token().await?;
         let renew_at = usable.and_then(|usable| Instant::now().checked_add(usable));
-        *current = Some(Token { value: value.clone(), renew_at });
+        *current = Some(AccessToken { value: value.clone(), renew_at });
         Ok(value)
     }
 
@@ -230,7 +230,7 @@ impl ApiClient {
     }
 
     /// Fetches a token for client credentials, by `client_secret_basic`.
-    async fn fetch_token(&self) -> Result<TokenAnswer, CallError> {
+    async fn fetch_token(&self) -> Result<AccessTokenAnswer, CallError> {
         // RFC 6749 §2.3.1: form encoding before Basic.
         let encode = |part: &str| url::form_urlencoded::byte_serialize(part.as_bytes()).collect::<String>();
         let response = self
@@ -248,7 +248,7 @@ impl ApiClient {
             return serde_json::from_slice(&answer)
                 .map_err(|_| CallError::Unreadable("no token in the token endpoint's answer".to_owned()));
         }
-        let message = serde_json::from_slice::<TokenRefusal>(&answer).ok().map(|refusal| {
+        let message = serde_json::from_slice::<AccessTokenRefusal>(&answer).ok().map(|refusal| {
             let description = refusal.error_description.map(|text| format!(" ({text})")).unwrap_or_default();
             format!("no token: {}{description}", refusal.error)
         });

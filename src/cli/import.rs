@@ -14,7 +14,7 @@ use indicatif::ProgressBar;
 
 use self::destination::Destination;
 use self::report::ImportReport;
-use self::transfer::{STANDARD_INPUT, Sender};
+use self::transfer::{ImportSender, STANDARD_INPUT};
 use super::client::{ApiClient, ServerOptions};
 use super::exit::{WRONG_USAGE, fail, show};
 
@@ -87,18 +87,18 @@ pub(super) async fn run(options: ImportOptions) -> ExitCode {
 
 /// # Errors
 /// Wrong usage, found before anything is sent.
-fn sender(options: &ImportOptions, bar: ProgressBar) -> Result<Sender, String> {
+fn sender(options: &ImportOptions, bar: ProgressBar) -> Result<ImportSender, String> {
     let destination = Destination::new(&options.module, options.assignee.as_deref())?;
     for file in &options.files {
         check_file(file)?;
     }
     let client = ApiClient::new(&options.server)?;
-    Ok(Sender::new(client, destination, bar))
+    Ok(ImportSender::new(client, destination, bar))
 }
 
 async fn import(
     options: &ImportOptions,
-    sender: &Arc<Sender>,
+    sender: &Arc<ImportSender>,
     report: &mut ImportReport,
 ) -> Result<(), String> {
     for path in &options.files {

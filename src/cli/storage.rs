@@ -45,7 +45,7 @@ impl StorageCommand {
             Self::Verify(StorageOptions { directory, json }) => match directory.load_config() {
                 Ok(config) => {
                     let report = verify(&config).await;
-                    show(report, json, verification::Report::is_good, print_verification)
+                    show(report, json, verification::VerificationReport::is_good, print_verification)
                 }
                 Err(failure) => failure,
             },
@@ -57,13 +57,13 @@ impl StorageCommand {
                 let Some(scanner) = Clamd::new(&config.scanner) else {
                     return fail(WRONG_USAGE, "scanner.clamd: is required");
                 };
-                show(scan(&config, &scanner).await, json, rescanning::Report::is_good, print_scan)
+                show(scan(&config, &scanner).await, json, rescanning::RescanReport::is_good, print_scan)
             }
         }
     }
 }
 
-async fn verify(config: &Config) -> Result<verification::Report, String> {
+async fn verify(config: &Config) -> Result<verification::VerificationReport, String> {
     let (rows, store) = open(config).await?;
     let bar = progress_bar();
     let report = verification::verify(&rows, store.as_ref(), |read, of| {
@@ -76,7 +76,7 @@ async fn verify(config: &Config) -> Result<verification::Report, String> {
     report.map_err(|error| error.to_string())
 }
 
-async fn scan(config: &Config, scanner: &Clamd) -> Result<rescanning::Report, String> {
+async fn scan(config: &Config, scanner: &Clamd) -> Result<rescanning::RescanReport, String> {
     // Fails once here instead of at every content.
     scanner.scan(stream::empty().boxed()).await.map_err(|error| error.to_string())?;
     let (rows, store) = open(config).await?;
@@ -114,7 +114,7 @@ fn print_files(files: &[NamedFile]) {
     }
 }
 
-fn print_verification(report: &verification::Report) {
+fn print_verification(report: &verification::VerificationReport) {
     for damaged in &report.damaged {
         println!("damaged  {}: {}", damaged.sha256, damaged.problem);
         print_files(&damaged.files);
@@ -132,7 +132,7 @@ fn print_verification(report: &verification::Report) {
     println!("{} contents of {} bytes were read; {verdict}", report.contents, report.bytes);
 }
 
-fn print_scan(report: &rescanning::Report) {
+fn print_scan(report: &rescanning::RescanReport) {
     let findings =
         [("unsafe", &report.r#unsafe), ("cleared", &report.cleared), ("unknown", &report.not_scanned)];
     for (verdict, findings) in findings {

@@ -22,11 +22,11 @@ pub(super) enum StoreCommand {
     /// Prints the rows of each table in both stores, and exits with 1 where they differ. No server may run over either.
     Copy(CopyOptions),
     /// Check tables, references and the change log, also while a server runs; exit 1 if anything is wrong
-    Check(CheckOptions),
+    Check(StoreCheckOptions),
 }
 
 #[derive(Debug, clap::Args)]
-pub(super) struct CheckOptions {
+pub(super) struct StoreCheckOptions {
     #[command(flatten)]
     directory: DataDirectory,
     /// Print one JSON object
@@ -59,8 +59,10 @@ impl StoreCommand {
                 let copied = copied(&from, &to).await.map(|tables| Copied { tables });
                 show(copied, json, Copied::is_equal, print_copied)
             }
-            Self::Check(CheckOptions { directory, json }) => match directory.load_config() {
-                Ok(config) => show(checked(&config).await, json, check::Report::is_good, print_check),
+            Self::Check(StoreCheckOptions { directory, json }) => match directory.load_config() {
+                Ok(config) => {
+                    show(checked(&config).await, json, check::StoreCheckReport::is_good, print_check)
+                }
                 Err(failure) => failure,
             },
         }
@@ -82,14 +84,14 @@ fn print_copied(copied: &Copied) {
     }
 }
 
-fn print_check(report: &check::Report) {
+fn print_check(report: &check::StoreCheckReport) {
     for problem in &report.problems {
         println!("{problem}");
     }
     println!("{} tables, {} rows, {} problems", report.tables, report.rows, report.problems.len());
 }
 
-async fn checked(config: &Config) -> Result<check::Report, String> {
+async fn checked(config: &Config) -> Result<check::StoreCheckReport, String> {
     if config.store.url.is_none() && !DatabaseAddress::in_directory(&config.data).exists() {
         return Err(format!("there is no database in {}", config.data.display()));
     }

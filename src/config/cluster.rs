@@ -7,7 +7,7 @@ use super::{Config, EngineKind, StorageKind};
 /// This server among its replicas.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cluster {
+pub struct ClusterSettings {
     /// Id of this replica, unlike those of the others; default: the host's name and the port.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
@@ -15,7 +15,7 @@ pub struct Cluster {
 
 const REPLICA_BYTES: usize = 128;
 
-impl Cluster {
+impl ClusterSettings {
     pub(super) fn check(&self) -> Result<(), String> {
         let is_id = |id: &String| {
             let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);

@@ -12,12 +12,12 @@ use super::is_plain_address;
 /// Full-text engine.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Engine {
+pub struct EngineSettings {
     /// `tantivy` keeps an index in the data directory, `opensearch` in a cluster.
     pub kind: EngineKind,
     /// Cluster, also for `trawl index move`.
     #[serde(default)]
-    pub opensearch: OpenSearch,
+    pub opensearch: OpenSearchSettings,
 }
 
 /// Full-text engine.
@@ -37,7 +37,7 @@ pub enum EngineKind {
 /// OpenSearch cluster.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct OpenSearch {
+pub struct OpenSearchSettings {
     /// Addresses of its nodes.
     pub urls: Vec<Url>,
     /// User, with a password.
@@ -62,7 +62,7 @@ pub struct OpenSearch {
     pub own_indexes: Vec<String>,
 }
 
-impl Default for OpenSearch {
+impl Default for OpenSearchSettings {
     fn default() -> Self {
         Self {
             urls: Vec::new(),
@@ -88,7 +88,7 @@ impl EngineKind {
     }
 }
 
-impl Engine {
+impl EngineSettings {
     pub(super) fn check(&self) -> Result<(), String> {
         if self.kind == EngineKind::OpenSearch && self.opensearch.urls.is_empty() {
             return Err("engine.opensearch.urls: is required where engine.kind is opensearch".to_owned());
@@ -97,7 +97,7 @@ impl Engine {
     }
 }
 
-impl OpenSearch {
+impl OpenSearchSettings {
     /// Connects to the cluster when it is first asked.
     ///
     /// # Errors
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn wrong_setting_is_refused_by_name() {
-        type Change = fn(&mut OpenSearch);
+        type Change = fn(&mut OpenSearchSettings);
         let wrong: [(&str, Change); 7] = [
             ("urls", |settings| settings.urls = vec!["ftp://one:9200".parse().unwrap()]),
             ("urls", |settings| settings.urls = vec!["https://me:secret@one:9200".parse().unwrap()]),
@@ -188,13 +188,14 @@ mod tests {
             ("replicas", |settings| settings.replicas = 11),
         ];
         for (name, change) in wrong {
-            let mut settings = OpenSearch::default();
+            let mut settings = OpenSearchSettings::default();
             change(&mut settings);
             let refusal = settings.check().unwrap_err();
             assert!(refusal.starts_with(&format!("engine.opensearch.{name}: ")), "{refusal}");
             assert!(!refusal.contains("secret@") && !refusal.contains("two words"), "{refusal}");
         }
-        let engine = Engine { kind: EngineKind::OpenSearch, opensearch: OpenSearch::default() };
+        let engine =
+            EngineSettings { kind: EngineKind::OpenSearch, opensearch: OpenSearchSettings::default() };
         assert!(engine.check().unwrap_err().starts_with("engine.opensearch.urls: is required"));
     }
 }

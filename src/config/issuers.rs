@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use trawl_connectors::AddressRules;
 use url::Url;
 
-use crate::identity::scopes::{Scope, Scopes};
+use crate::identity::scopes::{Scopes, TokenScope};
 
 /// `OpenID` Connect issuer of one tenant's user tokens.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Issuer {
+pub struct IssuerSettings {
     /// Exactly the tokens' `iss`; `.well-known/openid-configuration` below it names the keys.
     pub issuer: String,
     /// Required in the tokens' `aud`.
@@ -30,13 +30,13 @@ pub struct Issuer {
     pub algorithms: Vec<Algorithm>,
     /// Client registration for sign-in to the pages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sign_in: Option<SignIn>,
+    pub sign_in: Option<SignInSettings>,
 }
 
 /// This server as a client of an issuer.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct SignIn {
+pub struct SignInSettings {
     /// Label of the sign-in button.
     pub name: String,
     /// Client id at the issuer.
@@ -62,7 +62,7 @@ fn asymmetric() -> Vec<Algorithm> {
     vec![ES256, ES384, EdDSA, PS256, PS384, PS512, RS256, RS384, RS512]
 }
 
-pub(super) fn check(issuers: &[Issuer], http_hosts: &[String], own: &str) -> Result<(), String> {
+pub(super) fn check(issuers: &[IssuerSettings], http_hosts: &[String], own: &str) -> Result<(), String> {
     if issuers.is_empty() {
         return Ok(());
     }
@@ -72,14 +72,14 @@ pub(super) fn check(issuers: &[Issuer], http_hosts: &[String], own: &str) -> Res
     for issuer in issuers {
         issuer.check(&rules, own).map_err(|reason| format!("auth.issuers: {reason}"))?;
         if !seen.insert((&issuer.issuer, &issuer.audience)) {
-            let Issuer { issuer, audience, .. } = issuer;
+            let IssuerSettings { issuer, audience, .. } = issuer;
             return Err(format!("auth.issuers: {issuer} is given twice for the audience {audience}"));
         }
     }
     Ok(())
 }
 
-impl Issuer {
+impl IssuerSettings {
     fn check(&self, rules: &AddressRules, own: &str) -> Result<(), String> {
         let Self { issuer, audience, tenant, claim, scopes, algorithms, sign_in } = self;
         let url = Url::parse(issuer).map_err(|_| format!("issuer {issuer:?} is not an address"))?;
@@ -95,7 +95,7 @@ impl Issuer {
                 return Err(format!("{name} of {issuer} must not be blank"));
             }
         }
-        let forbidden = [Scope::ActAsUser, Scope::Tenants, Scope::Admin];
+        let forbidden = [TokenScope::ActAsUser, TokenScope::Tenants, TokenScope::Admin];
         if let Some(scope) = forbidden.into_iter().find(|scope| scopes.allow(*scope)) {
             return Err(format!("scopes of {issuer}: a user token never carries {scope}"));
         }
@@ -108,7 +108,7 @@ impl Issuer {
     }
 }
 
-impl SignIn {
+impl SignInSettings {
     fn check(&self, issuer: &str) -> Result<(), String> {
         for (name, value) in [("name", &self.name), ("client_id", &self.client_id)] {
             if value.trim().is_empty() {
@@ -132,7 +132,7 @@ mod tests {
             "issuer": "https://login.example", "audience": "trawl", "tenant": "acme", "scopes": ["contents:read"],
         });
         change(&mut value);
-        let issuer: Issuer = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let issuer: IssuerSettings = serde_json::from_value(value).map_err(|error| error.to_string())?;
         check(&[issuer], &["127.0.0.1:5".to_owned()], "https://trawl.example")
     }
 

@@ -30,7 +30,7 @@ pub struct Storage {
     pub text_program: Option<PathBuf>,
     /// Settings of the S3-compatible store; required where `kind` is `s3`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub s3: Option<S3>,
+    pub s3: Option<S3Settings>,
 }
 
 /// Kind of store.
@@ -48,7 +48,7 @@ pub enum StorageKind {
 /// An S3-compatible store.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct S3 {
+pub struct S3Settings {
     /// Address, also for clients; default Amazon's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<Url>,
@@ -66,7 +66,7 @@ pub struct S3 {
 /// Malware scanner for files before they are committed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Scanner {
+pub struct ScannerSettings {
     /// Address of `clamd`: `127.0.0.1:3310` or `unix:/run/clamav/clamd.ctl`; none disables scanning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clamd: Option<String>,
@@ -76,13 +76,13 @@ pub struct Scanner {
     pub idle_seconds: u32,
 }
 
-impl Default for Scanner {
+impl Default for ScannerSettings {
     fn default() -> Self {
         Self { clamd: None, at_once: 4, idle_seconds: 120 }
     }
 }
 
-impl Scanner {
+impl ScannerSettings {
     pub(super) fn check(&self) -> Result<(), String> {
         if !(1..=1_000).contains(&self.at_once) {
             return Err("scanner.at_once: must be 1 to 1000".to_owned());

@@ -8,7 +8,7 @@ use super::{Config, StorageKind};
 /// Database.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Store {
+pub struct StoreSettings {
     /// Address of a PostgreSQL database, `postgres://USER@HOST:PORT/DATABASE`; default: SQLite in `data`.
     #[serde(serialize_with = "super::masked", skip_serializing_if = "Option::is_none")]
     pub url: Option<SecretString>,
@@ -22,7 +22,7 @@ pub struct Store {
     pub reserve_bytes: u64,
 }
 
-impl Default for Store {
+impl Default for StoreSettings {
     fn default() -> Self {
         Self { url: None, readers: 4, writers: 4, wait_seconds: 60, reserve_bytes: 256 << 20 }
     }

@@ -11,7 +11,7 @@ use super::is_plain_address;
 /// Export of spans by OTLP; disabled without an endpoint.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub struct Telemetry {
+pub struct TelemetrySettings {
     /// Collector's address, such as `http://127.0.0.1:4318`; spans go to `v1/traces` below it, as http/protobuf.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
@@ -29,13 +29,13 @@ pub struct Telemetry {
     pub sample_ratio: f64,
 }
 
-impl Default for Telemetry {
+impl Default for TelemetrySettings {
     fn default() -> Self {
         Self { endpoint: None, headers: None, service_name: "trawl".to_owned(), sample_ratio: 1.0 }
     }
 }
 
-impl Telemetry {
+impl TelemetrySettings {
     pub(super) fn check(&self) -> Result<(), String> {
         self.traces_url()?;
         self.header_map()?;
@@ -101,11 +101,11 @@ fn secret<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SecretStr
 mod tests {
     use super::*;
 
-    fn with(endpoint: &str, headers: &str) -> Telemetry {
-        Telemetry {
+    fn with(endpoint: &str, headers: &str) -> TelemetrySettings {
+        TelemetrySettings {
             endpoint: Some(endpoint.to_owned()),
             headers: Some(headers.into()),
-            ..Telemetry::default()
+            ..TelemetrySettings::default()
         }
     }
 
@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(url("http://127.0.0.1:4318").as_deref(), Some("http://127.0.0.1:4318/v1/traces"));
         assert_eq!(url("https://host/otlp/").as_deref(), Some("https://host/otlp/v1/traces"));
         assert_eq!(url(""), None);
-        assert_eq!(Telemetry::default().traces_url(), Ok(None));
+        assert_eq!(TelemetrySettings::default().traces_url(), Ok(None));
         for wrong in ["127.0.0.1:4318", "grpc://host", "http://a:b@host", "http://host?key=x", "http://"] {
             let refusal = with(wrong, "").check().unwrap_err();
             assert!(refusal.starts_with("telemetry.endpoint"), "{wrong}: {refusal}");
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(headers.len(), 2);
         assert_eq!([&headers["authorization"], &headers["x-key"]], ["Basic YTpi==", "a,b"]);
         assert!(headers.values().all(HeaderValue::is_sensitive));
-        assert!(Telemetry::default().header_map().unwrap().is_empty());
+        assert!(TelemetrySettings::default().header_map().unwrap().is_empty());
     }
 
     #[test]
@@ -139,7 +139,7 @@ mod tests {
             assert_eq!(refusal, wrong_header(2), "{headers}");
             assert!(!format!("{telemetry:?}").contains("hid"), "{telemetry:?}");
         }
-        let read = serde_json::from_str::<Telemetry>(
+        let read = serde_json::from_str::<TelemetrySettings>(
             r#"{"headers": {"key": "hidden"}, "service_name": "x", "sample_ratio": 1}"#,
         );
         assert!(!read.unwrap_err().to_string().contains("hidden"));

@@ -15,62 +15,64 @@ use crate::{
 };
 
 /// A kind of row, and the statement that changes its time.
-pub(super) struct Kind {
+pub(super) struct RowKind {
     module: &'static str,
     /// Takes time, tenant and key; returns the id of the document.
     update: &'static str,
 }
 
-impl Kind {
+impl RowKind {
     const fn new(module: &'static str, update: &'static str) -> Self {
         Self { module, update }
     }
 }
 
-pub(super) const DEPARTMENTS: Kind = Kind::new(
+pub(super) const DEPARTMENTS: RowKind = RowKind::new(
     DEPARTMENT,
     "UPDATE organizations SET created_at = ?1 WHERE tenant_id = ?2 AND org_id = ?3 RETURNING org_id",
 );
 
-pub(super) const USERS: Kind = Kind::new(
+pub(super) const USERS: RowKind = RowKind::new(
     PEOPLE,
     "UPDATE users SET created_at = ?1 WHERE tenant_id = ?2 AND user_id = ?3 RETURNING user_id",
 );
 
-pub(super) const TODOS: Kind = Kind::new(
+pub(super) const TODOS: RowKind = RowKind::new(
     TODO,
     "UPDATE tasks SET created_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
 );
 
-pub(super) const DONE_ITEMS: Kind = Kind::new(
+pub(super) const DONE_ITEMS: RowKind = RowKind::new(
     DONE,
     "UPDATE tasks SET created_at = ?1, ended_at = ?1 WHERE tenant_id = ?2 AND app_task_id = ?3 RETURNING id",
 );
 
-pub(super) const FAVORITES: Kind = Kind::new(
+pub(super) const FAVORITES: RowKind = RowKind::new(
     FAVORITE,
     "UPDATE favorites SET created_at = ?1 WHERE tenant_id = ?2 AND item_id = ?3 RETURNING id",
 );
 
-pub(super) const GROUPS: Kind =
-    Kind::new(GROUP, "UPDATE groups SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id");
+pub(super) const GROUPS: RowKind =
+    RowKind::new(GROUP, "UPDATE groups SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id");
 
-pub(super) const MESSAGES: Kind =
-    Kind::new(MESSAGE, "UPDATE messages SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id");
+pub(super) const MESSAGES: RowKind = RowKind::new(
+    MESSAGE,
+    "UPDATE messages SET created_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
+);
 
-pub(super) const FILES: Kind = Kind::new(
+pub(super) const FILES: RowKind = RowKind::new(
     FILE,
     "UPDATE files SET created_at = ?1, updated_at = ?1 WHERE tenant_id = ?2 AND id = ?3 RETURNING id",
 );
 
-pub(super) const FILE_VERSIONS: Kind = Kind::new(
+pub(super) const FILE_VERSIONS: RowKind = RowKind::new(
     FILE,
     "UPDATE file_versions SET created_at = ?1 WHERE tenant_id = ?2 AND file_id = ?3 RETURNING file_id",
 );
 
 /// A stored row, and the time at which it began in the story.
 pub(super) struct PastRow {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static RowKind,
     pub(super) key: String,
     pub(super) time: i64,
 }

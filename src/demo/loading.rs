@@ -14,7 +14,7 @@ use super::{
         Aged, AgedObjects, DemoFile, DemoFolder, DemoGroup, JsonObject, read, users, with_display_times,
     },
     history::{
-        DEPARTMENTS, DONE_ITEMS, FAVORITES, FILE_VERSIONS, FILES, GROUPS, Kind, MESSAGES, PastRow, TODOS,
+        DEPARTMENTS, DONE_ITEMS, FAVORITES, FILE_VERSIONS, FILES, GROUPS, MESSAGES, PastRow, RowKind, TODOS,
         USERS,
     },
 };
@@ -25,7 +25,7 @@ pub(super) async fn load(
     password: &SecretString,
     now: i64,
 ) -> Result<Vec<PastRow>, DemoError> {
-    let loader = Loader { server, now };
+    let loader = DemoLoader { server, now };
     let token = server.token(None).await?;
     let departments = read(include_str!("data/departments.jsonl"))?;
     server.send(Method::PUT, "/v1/organizations/sync", &token, &objects(&departments)).await?;
@@ -79,13 +79,13 @@ fn objects(rows: &AgedObjects) -> Vec<&JsonObject> {
 }
 
 #[derive(Clone, Copy)]
-struct Loader<'a> {
+struct DemoLoader<'a> {
     server: &'a DemoClient,
     now: i64,
 }
 
-impl Loader<'_> {
-    fn past<T>(self, kind: &'static Kind, key: &Value, aged: &Aged<T>) -> PastRow {
+impl DemoLoader<'_> {
+    fn past<T>(self, kind: &'static RowKind, key: &Value, aged: &Aged<T>) -> PastRow {
         let key = key.as_str().unwrap_or_default().to_owned();
         PastRow { kind, key, time: aged.time(self.now) }
     }

@@ -8,7 +8,7 @@ use axum::{
 use serde::Serialize;
 
 use crate::{
-    error::{Error, Kind},
+    error::{Error, ErrorKind},
     time::now_millis,
 };
 
@@ -179,7 +179,7 @@ impl IntoResponse for Error {
         let mut response = json(status, &envelope);
         response.extensions_mut().insert(envelope);
         let headers = response.headers_mut();
-        if self.kind == Kind::Unauthorized {
+        if self.kind == ErrorKind::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(retry_after) = retry_after {

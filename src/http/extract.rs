@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{
     budget::BodyReservation,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     json,
 };
 
@@ -140,7 +140,7 @@ pub async fn read_body(mut request: Request) -> Result<Bytes> {
     let mut chunks = request.into_body().into_data_stream();
     let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule)).await;
     let body = read.map_err(late).flatten();
-    if body.as_ref().is_err_and(|refusal| refusal.kind != Kind::RequestTimeout) {
+    if body.as_ref().is_err_and(|refusal| refusal.kind != ErrorKind::RequestTimeout) {
         rule.reservation.release();
         drop(timeout(rule.timeout, drain(chunks)).await);
     }

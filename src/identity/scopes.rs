@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A permission of an application or user token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Scope {
+pub enum TokenScope {
     /// Read users and departments.
     #[serde(rename = "directory:read")]
     DirectoryRead,
@@ -39,7 +39,7 @@ pub enum Scope {
     Admin,
 }
 
-impl Scope {
+impl TokenScope {
     /// Every scope, in order.
     pub const ALL: [Self; 10] = [
         Self::DirectoryRead,
@@ -71,13 +71,13 @@ impl Scope {
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for TokenScope {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
     }
 }
 
-impl FromStr for Scope {
+impl FromStr for TokenScope {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -91,11 +91,11 @@ impl FromStr for Scope {
 /// A set of scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Scopes(BTreeSet<Scope>);
+pub struct Scopes(BTreeSet<TokenScope>);
 
 impl Scopes {
     /// Whether the set holds `scope`.
-    pub fn allow(&self, scope: Scope) -> bool {
+    pub fn allow(&self, scope: TokenScope) -> bool {
         self.0.contains(&scope)
     }
 
@@ -105,13 +105,13 @@ impl Scopes {
         self.0
             .iter()
             .copied()
-            .filter(|scope| !matches!(scope, Scope::ActAsUser | Scope::Tenants | Scope::Admin))
+            .filter(|scope| !matches!(scope, TokenScope::ActAsUser | TokenScope::Tenants | TokenScope::Admin))
             .collect()
     }
 
     /// The set without this scope.
     #[must_use]
-    pub fn without(mut self, scope: Scope) -> Self {
+    pub fn without(mut self, scope: TokenScope) -> Self {
         self.0.remove(&scope);
         self
     }
@@ -122,7 +122,7 @@ impl Scopes {
     }
 
     /// The first scope missing from `others`.
-    pub fn first_outside(&self, others: &Self) -> Option<Scope> {
+    pub fn first_outside(&self, others: &Self) -> Option<TokenScope> {
         self.0.difference(&others.0).next().copied()
     }
 
@@ -134,12 +134,12 @@ impl Scopes {
 
     /// Parses a space-separated list (RFC 6749 §3.3); fails with the unknown name.
     pub fn parse(text: &str) -> Result<Self, String> {
-        text.split_ascii_whitespace().map(Scope::from_str).collect()
+        text.split_ascii_whitespace().map(TokenScope::from_str).collect()
     }
 }
 
-impl FromIterator<Scope> for Scopes {
-    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+impl FromIterator<TokenScope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = TokenScope>>(scopes: I) -> Self {
         Self(scopes.into_iter().collect())
     }
 }

@@ -15,8 +15,8 @@ use trawl_search::sources::builtin::ServedIndex;
 
 use super::{
     progress::Freshness,
-    rebuild_request::Refusal,
-    supervisor::{Command, Engines},
+    rebuild_request::RebuildRefusal,
+    supervisor::{Engines, OperatorCommand},
 };
 use crate::{
     config::EngineKind,
@@ -115,7 +115,7 @@ pub struct IndexControl {
     pub(super) positions: watch::Receiver<i64>,
     pub(super) progress: watch::Receiver<Progress>,
     pub(super) freshness: Freshness,
-    pub(super) commands: mpsc::Sender<Command>,
+    pub(super) commands: mpsc::Sender<OperatorCommand>,
     pub(super) engines: watch::Receiver<Engines>,
 }
 
@@ -148,7 +148,7 @@ impl IndexControl {
     /// 409 during a move, to the present engine, and to a cluster without settings.
     pub async fn move_to(&self, to: EngineKind) -> Result<IndexState> {
         let (answer, answered) = oneshot::channel();
-        self.ask(Command::Move(to, answer), answered).await??;
+        self.ask(OperatorCommand::Move(to, answer), answered).await??;
         Ok(self.state().await)
     }
 
@@ -159,10 +159,10 @@ impl IndexControl {
     /// without an answer from the indexer.
     pub async fn rebuild(&self) -> Result<IndexState> {
         if self.progress.borrow().is_rebuilding() {
-            return Err(Refusal::UnderWay.into());
+            return Err(RebuildRefusal::UnderWay.into());
         }
         let (ask, begun) = oneshot::channel();
-        let progress = self.ask(Command::Rebuild(ask), begun).await??;
+        let progress = self.ask(OperatorCommand::Rebuild(ask), begun).await??;
         Ok(self.state_at(progress).await)
     }
 
@@ -171,7 +171,7 @@ impl IndexControl {
         self.progress.borrow().position
     }
 
-    async fn ask<T>(&self, command: Command, answer: oneshot::Receiver<T>) -> Result<T> {
+    async fn ask<T>(&self, command: OperatorCommand, answer: oneshot::Receiver<T>) -> Result<T> {
         let asking = async {
             self.commands.send(command).await.ok()?;
             answer.await.ok()

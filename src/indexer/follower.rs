@@ -16,8 +16,8 @@ use super::{
     progress::Announcer,
     reader::{LogReader, ReaderStep, Rows},
     rebuild::{Portion, RebuildScan},
-    rebuild_request::{Ask, RebuildRequests, RebuildState, Refusal},
-    run::{Context, Outputs},
+    rebuild_request::{Ask, RebuildRefusal, RebuildRequests, RebuildState},
+    run::{EngineContext, Outputs},
     sinks::{IndexFailure, Sinks},
 };
 use crate::{error::Error, store::change_log};
@@ -51,12 +51,12 @@ pub(super) struct Follower {
 }
 
 #[derive(Default)]
-struct Batch {
+struct UncommittedBatch {
     uncommitted: Option<(i64, Instant)>,
     applied_since: Option<Instant>,
 }
 
-impl Batch {
+impl UncommittedBatch {
     fn is_empty(&self) -> bool {
         self.uncommitted.is_none() && self.applied_since.is_none()
     }
@@ -70,7 +70,7 @@ impl Batch {
 
 impl Follower {
     pub(super) fn new(
-        context: &Context,
+        context: &EngineContext,
         indexes: Box<dyn Indexes>,
         outputs: &Outputs,
         asks: mpsc::Receiver<Ask>,
@@ -152,7 +152,7 @@ impl Follower {
             tracing::error!("the disk has no room for a second index; the index is not rebuilt");
             self.requests.is_due = false;
             self.announcer.give_up();
-            self.requests.answer(Err(Refusal::NoRoom));
+            self.requests.answer(Err(RebuildRefusal::NoRoom));
         }
         let unusable = if checkpoint.store != self.rows.store.id() {
             Some("it belongs to another database")
@@ -201,7 +201,7 @@ impl Follower {
             steps: sender,
         };
         let reader = AbortOnDropHandle::new(tokio::spawn(reader.run(self.position)));
-        let mut batch = Batch::default();
+        let mut batch = UncommittedBatch::default();
         while !self.stop.is_cancelled() {
             self.sinks.check_damage()?;
             if batch.is_empty()
@@ -248,7 +248,7 @@ impl Follower {
     async fn take_in_time(
         &mut self,
         step: ReaderStep,
-        batch: &mut Batch,
+        batch: &mut UncommittedBatch,
         has_more: bool,
     ) -> Result<(), IndexFailure> {
         let (late, served) = (batch.since() + LATE_AFTER, self.sinks.served());
@@ -268,7 +268,7 @@ impl Follower {
     async fn take(
         &mut self,
         step: ReaderStep,
-        batch: &mut Batch,
+        batch: &mut UncommittedBatch,
         has_more: bool,
     ) -> Result<(), IndexFailure> {
         match step {
@@ -357,11 +357,11 @@ impl Follower {
     /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
     pub(super) fn takes_up(&mut self, ask: Ask) -> bool {
         let refusal = if self.scan.is_some() {
-            Some(Refusal::UnderWay)
+            Some(RebuildRefusal::UnderWay)
         } else if !self.sinks.has_room_beside() {
-            Some(Refusal::NotBeside)
+            Some(RebuildRefusal::NotBeside)
         } else if !self.rows.store.has_room_for(self.sinks.local_bytes()) {
-            Some(Refusal::NoRoom)
+            Some(RebuildRefusal::NoRoom)
         } else {
             None
         };

@@ -124,7 +124,7 @@ impl LogReader {
 ///
 /// Pieces may come in any order: files of a removed folder are read as gone. A removed tenant is the exception. Its
 /// entry has an empty module name and so precedes the tenant's present items.
-fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
+fn pieces(entries: Vec<Entry>) -> Vec<ModuleItems> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
     for key in entries.into_iter().map(Entry::into_key) {
         items.entry((key.tenant_id, key.module)).or_default().insert(key.item_id);
@@ -133,20 +133,20 @@ fn pieces(entries: Vec<Entry>) -> Vec<Piece> {
         .into_iter()
         .flat_map(|((tenant_id, module), ids)| {
             let ids: Vec<String> = ids.into_iter().collect();
-            let piece = |ids: &[String]| Piece { tenant_id, module: module.clone(), ids: ids.to_vec() };
+            let piece = |ids: &[String]| ModuleItems { tenant_id, module: module.clone(), ids: ids.to_vec() };
             let at_a_time = if module == files::FILE { files::documents::AT_A_TIME } else { ITEMS_AT_A_TIME };
             ids.chunks(at_a_time).map(piece).collect::<Vec<_>>()
         })
         .collect()
 }
 
-struct Piece {
+struct ModuleItems {
     tenant_id: i64,
     module: String,
     ids: Vec<String>,
 }
 
-impl Piece {
+impl ModuleItems {
     async fn read(self, rows: Rows) -> Result<Vec<Change>> {
         if self.module == change_log::WHOLE_TENANT {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);

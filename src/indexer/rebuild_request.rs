@@ -12,7 +12,7 @@ use crate::{error::Error, index_progress::Progress};
 const FULL_FOR: Duration = Duration::from_mins(1);
 const AWAY_FOR: Duration = Duration::from_secs(5);
 
-pub(super) type Ask = oneshot::Sender<Result<Progress, Refusal>>;
+pub(super) type Ask = oneshot::Sender<Result<Progress, RebuildRefusal>>;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum RebuildState {
@@ -37,7 +37,7 @@ pub(super) struct RebuildRequests {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum RebuildRefusal {
     UnderWay,
     NotBeside,
     NoRoom,
@@ -48,22 +48,22 @@ pub(super) enum Refusal {
 /// Passes a request to another task, or refuses it while one waits.
 pub(super) fn pass_on(ask: Ask, asks: &mpsc::Sender<Ask>) {
     if let Err(TrySendError::Full(ask)) = asks.try_send(ask) {
-        drop(ask.send(Err(Refusal::UnderWay)));
+        drop(ask.send(Err(RebuildRefusal::UnderWay)));
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<RebuildRefusal> for Error {
+    fn from(refusal: RebuildRefusal) -> Self {
         match refusal {
-            Refusal::UnderWay => Self::conflict("the index is being rebuilt already"),
-            Refusal::NotBeside => Self::conflict(
+            RebuildRefusal::UnderWay => Self::conflict("the index is being rebuilt already"),
+            RebuildRefusal::NotBeside => Self::conflict(
                 "a second index does not fit: index.writer_memory_bytes must be at least 30 MB, and the \
                  index on the data directory's disk; `trawl serve --rebuild-index` rebuilds in place",
             ),
-            Refusal::NoRoom => {
+            RebuildRefusal::NoRoom => {
                 Self::unavailable("the disk has no room for a second index; nothing was changed", FULL_FOR)
             }
-            Refusal::Unavailable(reason) => {
+            RebuildRefusal::Unavailable(reason) => {
                 Self::unavailable(format!("no rebuild was asked for: {reason}"), AWAY_FOR)
             }
         }
@@ -76,7 +76,7 @@ impl RebuildRequests {
     }
 
     /// Whether a requested rebuild starts, from the last commit; otherwise answers the refusal.
-    pub(super) fn take_up(&mut self, ask: Ask, refusal: Option<Refusal>) -> bool {
+    pub(super) fn take_up(&mut self, ask: Ask, refusal: Option<RebuildRefusal>) -> bool {
         if ask.is_closed() {
             return false;
         }
@@ -116,7 +116,7 @@ impl RebuildRequests {
         was_under_way
     }
 
-    pub(super) fn answer(&mut self, answer: Result<Progress, Refusal>) {
+    pub(super) fn answer(&mut self, answer: Result<Progress, RebuildRefusal>) {
         if let Some(asked) = self.asked.take() {
             drop(asked.send(answer));
         }

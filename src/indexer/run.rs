@@ -14,16 +14,16 @@ use super::{
     shared::SharedRun,
 };
 use crate::{
-    config::{EngineKind, Index},
+    config::{EngineKind, IndexSettings},
     index_progress::Progress,
     replicas::Leases,
 };
 
 /// The parts that each engine needs.
-pub(super) struct Context {
+pub(super) struct EngineContext {
     pub(super) rows: Rows,
     pub(super) data: PathBuf,
-    pub(super) settings: Index,
+    pub(super) settings: IndexSettings,
     pub(super) leases: Leases,
     /// The cluster, if configured.
     pub(super) cluster: Option<OpenSearch>,
@@ -55,7 +55,7 @@ impl EngineRun {
     ///
     /// Serves the index before, if it can be opened at once.
     pub(super) async fn start(
-        context: &Arc<Context>,
+        context: &Arc<EngineContext>,
         kind: EngineKind,
         outputs: Outputs,
         rebuild: bool,

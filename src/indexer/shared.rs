@@ -18,8 +18,8 @@ use trawl_search::sources::builtin::Incompleteness;
 use super::{
     follower::Follower,
     rebuild::RebuildScan,
-    rebuild_request::{Ask, Refusal, pass_on},
-    run::{Context, Outputs},
+    rebuild_request::{Ask, RebuildRefusal, pass_on},
+    run::{EngineContext, Outputs},
 };
 use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lease, store::Store};
 
@@ -46,7 +46,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const HEALTH_INTERVAL: Duration = Duration::from_secs(3);
 
 pub(super) struct SharedRun {
-    context: Arc<Context>,
+    context: Arc<EngineContext>,
     outputs: Outputs,
     engine: OpenSearch,
     asks: mpsc::Receiver<Ask>,
@@ -78,7 +78,7 @@ enum Look {
 
 impl SharedRun {
     pub(super) fn new(
-        context: &Arc<Context>,
+        context: &Arc<EngineContext>,
         engine: &OpenSearch,
         outputs: Outputs,
         asks: mpsc::Receiver<Ask>,
@@ -108,7 +108,7 @@ impl SharedRun {
         self.run(term)
     }
 
-    async fn run(mut self, mut term: Option<Term>) {
+    async fn run(mut self, mut term: Option<LeaderTerm>) {
         let health = watch_health(self.engine.clone(), self.outputs.clone());
         let _health = AbortOnDropHandle::new(tokio::spawn(health));
         while !self.stop.is_cancelled() {
@@ -120,13 +120,13 @@ impl SharedRun {
                 term = self.begin_term().await;
             }
         }
-        if let Some(Term { lease, .. }) = term {
+        if let Some(LeaderTerm { lease, .. }) = term {
             release(lease).await;
         }
     }
 
     /// Becomes the leader, unless another replica is.
-    async fn begin_term(&mut self) -> Option<Term> {
+    async fn begin_term(&mut self) -> Option<LeaderTerm> {
         let acquired = async {
             let Some(lease) = self.context.leases.try_acquire(LEASE).await? else { return Ok(None) };
             let own_tenants = own_tenants(&self.context.rows.store, &self.context.own_indexes).await?;
@@ -145,12 +145,12 @@ impl SharedRun {
         let rebuild = std::mem::take(&mut self.rebuild);
         let follower =
             Follower::new(&self.context, Box::new(indexes), &self.outputs, asked, rebuild, over.clone());
-        Some(Term { follower, asks, lease, over })
+        Some(LeaderTerm { follower, asks, lease, over })
     }
 
     /// Fills the index until the lease is lost.
-    async fn lead(&mut self, term: Term) {
-        let Term { follower, asks, lease, over } = term;
+    async fn lead(&mut self, term: LeaderTerm) {
+        let LeaderTerm { follower, asks, lease, over } = term;
         tracing::info!("this replica fills the shared index");
         // Every step of a leader may be its last one.
         let mut following = AbortOnDropHandle::new(tokio::spawn(follower.run()));
@@ -284,7 +284,7 @@ impl SharedRun {
     async fn want_rebuild(&mut self, ask: Ask) {
         match self.engine.want_rebuild().await {
             Ok(()) => self.asked = Some(ask),
-            Err(failure) => drop(ask.send(Err(Refusal::Unavailable(failure.to_string())))),
+            Err(failure) => drop(ask.send(Err(RebuildRefusal::Unavailable(failure.to_string())))),
         }
     }
 }
@@ -344,7 +344,7 @@ async fn own_tenants(store: &Store, codes: &[String]) -> Result<Vec<i64>> {
 }
 
 /// This replica's time as the leader.
-struct Term {
+struct LeaderTerm {
     follower: Follower,
     /// Requests to the follower.
     asks: mpsc::Sender<Ask>,

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     progress::{Announcer, Freshness},
     rebuild_request::{Ask, pass_on},
-    run::{Context, EngineRun, Outputs},
+    run::{EngineContext, EngineRun, Outputs},
 };
 use crate::{
     config::EngineKind,
@@ -25,7 +25,7 @@ use crate::{
 const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A request of an operator.
-pub(super) enum Command {
+pub(super) enum OperatorCommand {
     Rebuild(Ask),
     Move(EngineKind, oneshot::Sender<Result<()>>),
 }
@@ -38,19 +38,19 @@ pub(super) struct Engines {
 }
 
 pub(super) struct Supervisor {
-    context: Arc<Context>,
+    context: Arc<EngineContext>,
     searched: EngineRun,
     target: Option<EngineRun>,
-    commands: mpsc::Receiver<Command>,
+    commands: mpsc::Receiver<OperatorCommand>,
     engines: watch::Sender<Engines>,
     stop: CancellationToken,
 }
 
 impl Supervisor {
     pub(super) fn new(
-        context: Arc<Context>,
+        context: Arc<EngineContext>,
         searched: EngineRun,
-        commands: mpsc::Receiver<Command>,
+        commands: mpsc::Receiver<OperatorCommand>,
         stop: CancellationToken,
     ) -> (Self, watch::Receiver<Engines>) {
         let (engines, receiver) = watch::channel(Engines { searched: searched.kind, target: None });
@@ -77,10 +77,10 @@ impl Supervisor {
         }
     }
 
-    async fn obey(&mut self, command: Command) {
+    async fn obey(&mut self, command: OperatorCommand) {
         match command {
-            Command::Rebuild(ask) => pass_on(ask, &self.searched.asks),
-            Command::Move(to, answer) => match self.refusal(to) {
+            OperatorCommand::Rebuild(ask) => pass_on(ask, &self.searched.asks),
+            OperatorCommand::Move(to, answer) => match self.refusal(to) {
                 Some(refusal) => {
                     let _gone = answer.send(Err(Error::conflict(refusal)));
                 }

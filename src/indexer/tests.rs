@@ -80,7 +80,7 @@ async fn total(view: &dyn View, tenant: i64, module: &str, principals: Arc<[Stri
 
 fn config(directory: &Path) -> Config {
     let mut config = Config { data: directory.to_owned(), ..Config::default() };
-    config.index = config::Index { writer_memory_bytes: 32 << 20, batch_changes: 100 };
+    config.index = config::IndexSettings { writer_memory_bytes: 32 << 20, batch_changes: 100 };
     config
 }
 
@@ -109,7 +109,7 @@ async fn settle(store: &Store, indexer: &Indexer) {
 
 async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc<ServedIndex>) {
     let config = config(directory);
-    let context = Context {
+    let context = EngineContext {
         rows: Rows { store: store.clone(), public_url: "https://trawl.example".into() },
         data: config.data,
         settings: config.index,

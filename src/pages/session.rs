@@ -22,13 +22,13 @@ use self::place::Place;
 use crate::{
     auth::{
         AuthState,
-        caller::{Caller, Role},
+        caller::{Caller, SessionRole},
         credential::{is_of_a_page, session_of},
         issuers::SignIn,
         sessions::cookies,
         tenants::{self, Tenant},
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::{client_address::client_address, envelope::Envelope},
     platform::users::{picture::public_address, service::find_avatar},
 };
@@ -124,9 +124,9 @@ pub async fn show_session(State(auth): State<AuthState>, headers: HeaderMap) -> 
     let session = session_of(&auth, &headers).unwrap_or_default();
     let caller = match session {
         None => None,
-        Some(id) => match auth.authenticator.authenticate_session(id, Role::Person, None).await {
+        Some(id) => match auth.authenticator.authenticate_session(id, SessionRole::Person, None).await {
             Ok(caller) => Some(caller),
-            Err(error) if matches!(error.kind, Kind::Unauthorized | Kind::Forbidden) => None,
+            Err(error) if matches!(error.kind, ErrorKind::Unauthorized | ErrorKind::Forbidden) => None,
             Err(error) => return Err(error),
         },
     };
@@ -199,7 +199,7 @@ async fn usual_tenant(auth: &AuthState) -> Result<Option<Tenant>> {
 
 /// A sign-in's failure, as the parameter `signin`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum SignInOutcome {
     Refused,
     Expired,
     /// The server or issuer is overloaded.
@@ -208,7 +208,7 @@ enum Outcome {
     Failed,
 }
 
-impl Outcome {
+impl SignInOutcome {
     fn as_str(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -222,20 +222,20 @@ impl Outcome {
     fn of(error: &Error) -> Self {
         error.log();
         match error.kind {
-            Kind::Unavailable | Kind::TooManyRequests => Self::Busy,
-            Kind::Unauthorized | Kind::Forbidden => Self::Refused,
+            ErrorKind::Unavailable | ErrorKind::TooManyRequests => Self::Busy,
+            ErrorKind::Unauthorized | ErrorKind::Forbidden => Self::Refused,
             _ => Self::Failed,
         }
     }
 }
 
-impl From<Error> for Outcome {
+impl From<Error> for SignInOutcome {
     fn from(error: Error) -> Self {
         Self::of(&error)
     }
 }
 
-impl From<crate::store::DatabaseError> for Outcome {
+impl From<crate::store::DatabaseError> for SignInOutcome {
     fn from(error: crate::store::DatabaseError) -> Self {
         Self::of(&error.into())
     }

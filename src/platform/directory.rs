@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{departments, devices, folders, groups, tenants, users};
 use crate::{
-    auth::directory::{Account, Directory, Person, SubjectKind},
+    auth::directory::{Account, Person, PersonDirectory, SubjectKind},
     identity::principals::{
         ENTERPRISE, department_principal, directory_principal, group_principal, login_principal,
         owner_principal, user_principal,
@@ -79,7 +79,7 @@ async fn principals_in_charge(
 pub struct AreaDirectory;
 
 #[async_trait]
-impl Directory for AreaDirectory {
+impl PersonDirectory for AreaDirectory {
     async fn find_person(
         &self,
         connection: &Connection,

@@ -27,9 +27,9 @@ pub const FILE: &str = "file";
 use std::sync::Arc;
 
 use crate::{
-    blobs::{BlobStore, extraction::worker::Texts, scanning::Scanner},
+    blobs::{BlobStore, extraction::worker::ExtractionService, scanning::Scanner},
     config::Limits,
-    platform::files::commit::Commits,
+    platform::files::commit::FileCommits,
     store::Store,
 };
 
@@ -39,8 +39,8 @@ pub struct FilesState {
     pub(crate) store: Store,
     pub(crate) limits: Arc<Limits>,
     pub(crate) blobs: Arc<dyn BlobStore>,
-    pub(crate) commits: Arc<Commits>,
+    pub(crate) commits: Arc<FileCommits>,
     pub(crate) scanner: Option<Arc<dyn Scanner>>,
-    pub(crate) texts: Arc<Texts>,
+    pub(crate) texts: Arc<ExtractionService>,
     pub(crate) address_seconds: u32,
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trawl_connectors::{
     Mapping,
-    check::{Report, Verdict},
+    check::{ClauseVerdict, Report},
 };
 use trawl_search::{
     Weight, normalise,
@@ -85,9 +85,9 @@ impl LastCheck {
         };
         Self {
             checked_at: now_millis(),
-            passed: count(Verdict::Pass),
-            failed: count(Verdict::Fail),
-            unknown: count(Verdict::Unknown),
+            passed: count(ClauseVerdict::Pass),
+            failed: count(ClauseVerdict::Fail),
+            unknown: count(ClauseVerdict::Unknown),
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Disagreement {
 }
 
 #[derive(FromRow)]
-struct SettingsRow {
+struct ReplicaSettingsRow {
     id: String,
     settings: Json<BTreeMap<String, String>>,
 }
@@ -47,8 +47,9 @@ impl SharedSettings {
             "SELECT id, settings FROM replicas WHERE id <> ? AND process <> '' AND seen_at > {DATABASE_NOW} - ? \
              ORDER BY id"
         );
-        let others = sql(text, [id.into(), DEAD_AFTER.into()]).fetch_all::<SettingsRow>(connection).await;
-        for SettingsRow { id, settings: Json(settings) } in others.map_err(Error::from)? {
+        let others =
+            sql(text, [id.into(), DEAD_AFTER.into()]).fetch_all::<ReplicaSettingsRow>(connection).await;
+        for ReplicaSettingsRow { id, settings: Json(settings) } in others.map_err(Error::from)? {
             self.compare(&id, &settings)?;
         }
         Ok(())

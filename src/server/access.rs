@@ -13,20 +13,20 @@ use governor::clock::{Clock, DefaultClock};
 
 use super::{
     routes::rules,
-    rule::{Body, Frozen, Identity, POSITION, Rule},
+    rule::{BodyLimit, Frozen, POSITION, RequiredIdentity, Rule},
 };
 use crate::{
     app::App,
     auth::{
         applications::Kind,
-        caller::{Caller, Role},
+        caller::{Caller, SessionRole},
         credential::Credential,
     },
     budget::BodyReservation,
     config::Limits,
     error::{Error, Result},
     http::extract::{AdmissionRecheck, BodyRule},
-    identity::{frozen::refuse_frozen, scopes::Scope},
+    identity::{frozen::refuse_frozen, scopes::TokenScope},
 };
 
 const FORM_BYTES: usize = 16 << 10;
@@ -51,7 +51,7 @@ impl AdmissionRecheck for Readmission {
             return Err(Error::unauthorized("the tenant no longer exists"));
         }
         // Visibility concerns searches; other operations check again in their write.
-        let is_changed = if self.rule.scope == Some(Scope::ContentsRead) {
+        let is_changed = if self.rule.scope == Some(TokenScope::ContentsRead) {
             now.principals() != self.caller.principals()
         } else {
             now.person() != self.caller.person()
@@ -72,8 +72,8 @@ async fn authorize(
 ) -> Result<Arc<Caller>> {
     let acting_role = match rule.scope {
         // No user token has these scopes, so the session acts as an operator.
-        Some(Scope::Admin | Scope::Tenants) => Role::Operator,
-        _ => Role::Person,
+        Some(TokenScope::Admin | TokenScope::Tenants) => SessionRole::Operator,
+        _ => SessionRole::Person,
     };
     let caller = credential.authenticate(&app.authenticator, acting_role, indicated).await?;
     check(rule, &caller)?;
@@ -94,7 +94,7 @@ pub async fn enforce(
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
     let (mut readmission, mut is_session) = (None, false);
-    if rule.identity != Identity::Anyone {
+    if rule.identity != RequiredIdentity::Anyone {
         let credential = Credential::of(&app.auth, request.headers())?;
         is_session = matches!(credential, Credential::Session(_));
         let indicated = indicated_code(request.headers())?.map(str::to_owned);
@@ -105,7 +105,7 @@ pub async fn enforce(
         request.extensions_mut().insert(Arc::clone(&caller));
         readmission = Some(Readmission { app: Arc::clone(&app), rule, credential, indicated, caller });
     }
-    if rule.body == Body::Content || request.body().is_end_stream() {
+    if rule.body == BodyLimit::Content || request.body().is_end_stream() {
         let answer = app.answer_budget.hold_answer(next.run(request).await, rule.writes).await;
         return Ok(set_no_store(with_position(&app, rule, answer), is_session));
     }
@@ -142,11 +142,11 @@ fn body_rule(
     recheck: Option<Arc<dyn AdmissionRecheck>>,
 ) -> BodyRule {
     let most_bytes = match rule.body {
-        Body::Ordinary => limits.body_bytes,
-        Body::Sync => limits.sync_body_bytes,
-        Body::Form => FORM_BYTES,
-        Body::Message => MESSAGE_BYTES,
-        Body::Content => 0,
+        BodyLimit::Ordinary => limits.body_bytes,
+        BodyLimit::Sync => limits.sync_body_bytes,
+        BodyLimit::Form => FORM_BYTES,
+        BodyLimit::Message => MESSAGE_BYTES,
+        BodyLimit::Content => 0,
     };
     BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), reservation, recheck }
 }
@@ -163,10 +163,10 @@ fn check(rule: &Rule, caller: &Caller) -> Result<()> {
     let is_operated = rule.frozen == Frozen::Operated && caller.kind == Kind::Admin;
     refuse_frozen(caller.is_frozen() && !is_operated)?;
     match rule.identity {
-        Identity::Application if caller.user.is_some() => {
+        RequiredIdentity::Application if caller.user.is_some() => {
             return Err(Error::forbidden("this operation needs an application token"));
         }
-        Identity::User => drop(caller.require_user()?),
+        RequiredIdentity::User => drop(caller.require_user()?),
         _ => {}
     }
     rule.scope.map_or(Ok(()), |scope| caller.require(scope))

@@ -23,7 +23,7 @@ use utoipa_axum::{
 
 use super::{
     health, openapi,
-    rule::{Body, POSITION, Rule, anyone, application, either, person},
+    rule::{BodyLimit, POSITION, Rule, anyone, application, either, person},
 };
 use crate::{
     admin,
@@ -33,7 +33,7 @@ use crate::{
         badge_envelope::{self, DatedFailure},
         envelope::FailureEnvelope,
     },
-    identity::scopes::Scope::{
+    identity::scopes::TokenScope::{
         Admin, Collab, ContentsRead, ContentsWrite, DirectoryRead, DirectoryWrite, Files, Tasks, Tenants,
     },
     pages::session,
@@ -293,7 +293,7 @@ fn has_badge_envelope(rule: &Rule) -> bool {
 }
 
 fn is_signed(rule: &Rule) -> bool {
-    rule.body == Body::Content
+    rule.body == BodyLimit::Content
 }
 
 /// Puts a described handler at the method and path of its rule.

@@ -3,14 +3,14 @@
 use axum::http::HeaderName;
 use utoipa::openapi::HttpMethod;
 
-use crate::identity::scopes::Scope;
+use crate::identity::scopes::TokenScope;
 
 /// The change log's last position, in answers of writes.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("x-trawl-position");
 
 /// The required identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Identity {
+pub enum RequiredIdentity {
     /// No authentication.
     Anyone,
     /// An application token.
@@ -23,7 +23,7 @@ pub enum Identity {
 
 /// A body's limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Body {
+pub enum BodyLimit {
     /// `limits.body_bytes`.
     Ordinary,
     /// `limits.sync_body_bytes`.
@@ -53,13 +53,13 @@ pub struct Rule {
     /// Path, as in the route table.
     pub path: &'static str,
     /// Required identity.
-    pub identity: Identity,
+    pub identity: RequiredIdentity,
     /// Required scope; `None` for public operations.
-    pub scope: Option<Scope>,
+    pub scope: Option<TokenScope>,
     /// Whether it counts towards `limits.writes_per_minute`.
     pub writes: bool,
     /// Body limit.
-    pub body: Body,
+    pub body: BodyLimit,
     /// Access while frozen.
     pub frozen: Frozen,
 }
@@ -68,28 +68,28 @@ pub(super) const fn anyone() -> Rule {
     Rule {
         method: "",
         path: "",
-        identity: Identity::Anyone,
+        identity: RequiredIdentity::Anyone,
         scope: None,
         writes: false,
-        body: Body::Form,
+        body: BodyLimit::Form,
         frozen: Frozen::Refused,
     }
 }
 
-const fn known(identity: Identity, scope: Scope) -> Rule {
-    Rule { identity, scope: Some(scope), body: Body::Ordinary, ..anyone() }
+const fn known(identity: RequiredIdentity, scope: TokenScope) -> Rule {
+    Rule { identity, scope: Some(scope), body: BodyLimit::Ordinary, ..anyone() }
 }
 
-pub(super) const fn application(scope: Scope) -> Rule {
-    known(Identity::Application, scope)
+pub(super) const fn application(scope: TokenScope) -> Rule {
+    known(RequiredIdentity::Application, scope)
 }
 
-pub(super) const fn person(scope: Scope) -> Rule {
-    known(Identity::User, scope)
+pub(super) const fn person(scope: TokenScope) -> Rule {
+    known(RequiredIdentity::User, scope)
 }
 
-pub(super) const fn either(scope: Scope) -> Rule {
-    known(Identity::Either, scope)
+pub(super) const fn either(scope: TokenScope) -> Rule {
+    known(RequiredIdentity::Either, scope)
 }
 
 impl Rule {
@@ -98,16 +98,16 @@ impl Rule {
     }
 
     pub(super) const fn synchronizes(self) -> Self {
-        Self { body: Body::Sync, ..self.writes() }
+        Self { body: BodyLimit::Sync, ..self.writes() }
     }
 
     /// A robot's message; the operation checks the URL's token before the body.
     pub(super) const fn takes_message(self) -> Self {
-        Self { body: Body::Message, ..self }
+        Self { body: BodyLimit::Message, ..self }
     }
 
     pub(super) const fn takes_content(self) -> Self {
-        Self { body: Body::Content, ..self }
+        Self { body: BodyLimit::Content, ..self }
     }
 
     pub(super) const fn for_operators(self) -> Self {
@@ -120,7 +120,7 @@ impl Rule {
 
     /// Whether a success tells the change log's position (book: explanation/freshness.md).
     pub(super) fn tells_position(&self) -> bool {
-        self.writes && self.identity != Identity::Anyone || self.body == Body::Message
+        self.writes && self.identity != RequiredIdentity::Anyone || self.body == BodyLimit::Message
     }
 
     pub(super) fn http_method(&self) -> HttpMethod {

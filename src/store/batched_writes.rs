@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use super::{ROWS_PER_STATEMENT, Store, Transaction, WriteFuture, errors::cannot_write};
 use crate::{
     budget::BodyReservation,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
 };
 
 /// Writes items of a tenant and owner; returns an outcome for each.
@@ -98,7 +98,7 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
                     request.answer(Ok(outcome));
                 }
             }
-            Err(mut error) if error.kind == Kind::Unavailable => {
+            Err(mut error) if error.kind == ErrorKind::Unavailable => {
                 // The log needs its cause once.
                 for request in requests {
                     let repeated = error.repeated();

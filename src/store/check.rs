@@ -15,7 +15,7 @@ const MAX_REPORTED: u64 = 100;
 
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
+pub struct StoreCheckReport {
     /// Checked tables.
     pub tables: u64,
     /// Their rows.
@@ -24,7 +24,7 @@ pub struct Report {
     pub problems: Vec<String>,
 }
 
-impl Report {
+impl StoreCheckReport {
     /// Whether there is no problem.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty()
@@ -37,11 +37,15 @@ impl Report {
 ///
 /// # Errors
 /// A failure of the database.
-pub async fn check(store: &Store, reference: &Store, mut told: impl FnMut(&str, u64)) -> Result<Report> {
+pub async fn check(
+    store: &Store,
+    reference: &Store,
+    mut told: impl FnMut(&str, u64),
+) -> Result<StoreCheckReport> {
     let connection = store.reader();
     let tables = schema::tables(connection).await?;
     let expected = schema::tables(reference.reader()).await?;
-    let mut report = Report { tables: tables.len() as u64, ..Report::default() };
+    let mut report = StoreCheckReport { tables: tables.len() as u64, ..StoreCheckReport::default() };
     compare(&tables, &expected, &mut report.problems);
     if copy::origin(store).await?.is_some() {
         report.problems.push("it is an unfinished copy of another store".to_owned());

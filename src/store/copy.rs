@@ -84,16 +84,16 @@ pub async fn copy(
     let tables = schema::tables(to.reader()).await?;
     check_same(&schema::tables(from.reader()).await?, &tables)?;
     let tables = in_order_of_copy(tables);
-    let before = State::of(from, &tables).await?;
+    let before = CopyState::of(from, &tables).await?;
     begin(from, to, &tables, &before).await?;
     for table in &tables {
         copy_table(table, from, to, &mut told).await?;
     }
     let counters = identity::counters(from.reader()).await?;
-    if State::of(from, &tables).await? != before {
+    if CopyState::of(from, &tables).await? != before {
         return Err(CopyError::SourceChanged);
     }
-    let copied = State::of(to, &tables).await?;
+    let copied = CopyState::of(to, &tables).await?;
     if copied.rows == before.rows {
         finish(to, counters).await?;
     }
@@ -131,12 +131,12 @@ fn check_same(source: &[Table], target: &[Table]) -> Result<(), CopyError> {
 }
 
 #[derive(PartialEq, Eq)]
-struct State {
+struct CopyState {
     position: i64,
     rows: Vec<u64>,
 }
 
-impl State {
+impl CopyState {
     async fn of(store: &Store, tables: &[Table]) -> Result<Self> {
         let mut rows = Vec::with_capacity(tables.len());
         for table in tables {
@@ -154,7 +154,7 @@ fn unmarked(table: &Table) -> String {
 }
 
 /// Marks the target; removes the rows of another state's copy.
-async fn begin(from: &Store, to: &Store, tables: &[Table], state: &State) -> Result<(), CopyError> {
+async fn begin(from: &Store, to: &Store, tables: &[Table], state: &CopyState) -> Result<(), CopyError> {
     if origin(from).await?.is_some() {
         return Err(CopyError::UnfinishedSource);
     }
@@ -218,7 +218,7 @@ async fn copy_table(
             None => String::new(),
         };
         let text = format!("SELECT {columns} FROM {} {behind} ORDER BY {key} LIMIT {BATCH}", table.name);
-        let rows: Vec<Row> = sql(text, last.unwrap_or_default()).fetch_all(from.reader()).await?;
+        let rows: Vec<CopiedRow> = sql(text, last.unwrap_or_default()).fetch_all(from.reader()).await?;
         let Some(end) = rows.last() else { return Ok(()) };
         last = Some(key_of(table, end));
         copied += rows.len() as u64;
@@ -230,10 +230,10 @@ async fn copy_table(
 async fn last_key(table: &Table, connection: &Connection) -> Result<Option<Vec<Value>>> {
     let descending = table.key.iter().map(|column| format!("{column} DESC")).collect::<Vec<_>>().join(", ");
     let text = format!("SELECT {} FROM {} ORDER BY {descending} LIMIT 1", table.key.join(", "), table.name);
-    Ok(sql(text, []).fetch_optional::<Row>(connection).await?.map(|row| row.0))
+    Ok(sql(text, []).fetch_optional::<CopiedRow>(connection).await?.map(|row| row.0))
 }
 
-fn key_of(table: &Table, row: &Row) -> Vec<Value> {
+fn key_of(table: &Table, row: &CopiedRow) -> Vec<Value> {
     let place = |name: &String| table.columns.iter().position(|column| column.name == *name);
     table.key.iter().filter_map(|name| row.0.get(place(name)?).cloned()).collect()
 }
@@ -242,7 +242,7 @@ fn key_of(table: &Table, row: &Row) -> Vec<Value> {
 async fn insert(
     table: &Table,
     columns: &str,
-    rows: Vec<Row>,
+    rows: Vec<CopiedRow>,
     replaces: bool,
     to: &Store,
 ) -> Result<(), CopyError> {
@@ -272,9 +272,9 @@ fn for_column((value, column): (Value, &Column)) -> Value {
 }
 
 /// All columns of a row, as the database has them.
-struct Row(Vec<Value>);
+struct CopiedRow(Vec<Value>);
 
-impl FromRow<'_, SqliteRow> for Row {
+impl FromRow<'_, SqliteRow> for CopiedRow {
     fn from_row(row: &SqliteRow) -> Result<Self> {
         let value = |place| {
             let stored = row.try_get_raw(place)?;
@@ -292,7 +292,7 @@ impl FromRow<'_, SqliteRow> for Row {
     }
 }
 
-impl FromRow<'_, PgRow> for Row {
+impl FromRow<'_, PgRow> for CopiedRow {
     fn from_row(row: &PgRow) -> Result<Self> {
         let value = |place| {
             let stored = row.try_get_raw(place)?;

@@ -6,7 +6,7 @@ use super::{
     BatchedWrites, Connection, DatabaseAddress, FromRow, OpenError, Statement, Store, Value, change_log,
     placeholders, sql,
 };
-use crate::error::{Error, Kind};
+use crate::error::{Error, ErrorKind};
 
 async fn open() -> (tempfile::TempDir, Store) {
     let directory = tempfile::tempdir().unwrap();
@@ -50,7 +50,7 @@ async fn failed_request_undoes_only_itself() {
     }))
     .await;
     for (number, outcome) in outcomes.into_iter().enumerate() {
-        let expected = [Ok(()), Err(Kind::Conflict), Err(Kind::Internal)][number % 3];
+        let expected = [Ok(()), Err(ErrorKind::Conflict), Err(ErrorKind::Internal)][number % 3];
         assert_eq!(outcome, expected, "write {number}");
     }
     let kept: Vec<String> = (0..60).step_by(3).map(|number| format!("{number:02}")).collect();
@@ -89,8 +89,8 @@ async fn failed_item_of_a_batch_fails_alone() {
     let outcomes = futures::future::join_all((0..60).map(write)).await;
     for (number, outcome) in outcomes.into_iter().enumerate() {
         let expected = match number % 20 {
-            10 => Err(Kind::Conflict),
-            11 => Err(Kind::Internal),
+            10 => Err(ErrorKind::Conflict),
+            11 => Err(ErrorKind::Internal),
             _ => Ok(format!("{number:02}")),
         };
         assert_eq!(outcome.map_err(|error| error.kind), expected, "item {number}");
@@ -100,7 +100,7 @@ async fn failed_item_of_a_batch_fails_alone() {
 
     store.close().await.unwrap();
     let refused = batches.write(1, &owner, "99".to_owned()).await.unwrap_err();
-    assert_eq!(refused.kind, Kind::Unavailable, "{refused}");
+    assert_eq!(refused.kind, ErrorKind::Unavailable, "{refused}");
 }
 
 #[tokio::test]
@@ -173,7 +173,7 @@ async fn closing_finishes_accepted_writes_and_refuses_others() {
     tokio::task::yield_now().await;
     store.clone().close().await.unwrap();
     let late = put(&store, "late", || Ok(())).await.unwrap_err();
-    assert_eq!(late.kind, Kind::Unavailable);
+    assert_eq!(late.kind, ErrorKind::Unavailable);
     let mut acknowledged = Vec::new();
     for (number, write) in writes.into_iter().enumerate() {
         if write.await.unwrap().is_ok() {

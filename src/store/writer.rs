@@ -33,7 +33,7 @@ use super::{
 };
 use crate::{
     budget::BodyReservation,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
 };
 
 /// Further requests are refused with 503.
@@ -59,7 +59,7 @@ pub(super) type Outcome = Box<dyn Any + Send>;
 
 pub(super) type Job = Box<dyn for<'a> FnOnce(&'a Transaction) -> WriteFuture<'a, Outcome> + Send>;
 
-struct Request {
+struct WriteRequest {
     scope: WriteScope,
     job: Job,
     answer: oneshot::Sender<Result<Outcome>>,
@@ -110,7 +110,7 @@ pub(super) async fn remove_old(connection: &Connection) -> Result<(), DatabaseEr
 
 /// The queues of waiting requests, each with a connection of its own.
 #[derive(Clone)]
-pub(super) struct Writer {
+pub(super) struct StoreWriter {
     address: DatabaseAddress,
     signals: Signals,
     /// Runs jobs on rows of any tenant.
@@ -119,7 +119,7 @@ pub(super) struct Writer {
     tenants: Vec<Queue>,
 }
 
-impl Writer {
+impl StoreWriter {
     pub(super) fn start(connection: Connection, address: DatabaseAddress, signals: Signals) -> Self {
         let any = Queue::start(connection, address.clone(), signals.clone());
         Self { address, signals, any, tenants: Vec::new() }
@@ -163,7 +163,7 @@ impl Writer {
 
 #[derive(Clone)]
 struct Queue {
-    requests: mpsc::Sender<Request>,
+    requests: mpsc::Sender<WriteRequest>,
     task: Arc<Mutex<Option<JoinHandle<()>>>>,
     closing: Arc<Notify>,
 }
@@ -191,7 +191,7 @@ impl Queue {
 
     async fn write(&self, scope: WriteScope, job: Job) -> Result<Outcome> {
         let (answer, answered) = oneshot::channel();
-        let request = Request { scope, job, answer, _reservation: BodyReservation::current() };
+        let request = WriteRequest { scope, job, answer, _reservation: BodyReservation::current() };
         self.requests.try_send(request).map_err(|refused| {
             let message = match refused {
                 mpsc::error::TrySendError::Full(_) => "too many writes are waiting; nothing was changed",
@@ -220,9 +220,9 @@ struct WriterTask {
     address: DatabaseAddress,
     /// Whether a failure leaves unknown if the database ended the transaction.
     is_doubtful: bool,
-    requests: mpsc::Receiver<Request>,
+    requests: mpsc::Receiver<WriteRequest>,
     /// The next request, whose tenant's lock another transaction held.
-    postponed: Option<Request>,
+    postponed: Option<WriteRequest>,
     signals: Signals,
 }
 
@@ -248,7 +248,7 @@ impl WriterTask {
         }
     }
 
-    async fn write_group(&mut self, first: Request) {
+    async fn write_group(&mut self, first: WriteRequest) {
         let mut group = Vec::new();
         match self.run_group(first, &mut group).await {
             Ok(position) => {
@@ -280,14 +280,14 @@ impl WriterTask {
     /// the commit ends the last one.
     async fn run_group(
         &mut self,
-        first: Request,
+        first: WriteRequest,
         group: &mut Vec<Pending>,
     ) -> Result<Option<i64>, GroupFailure> {
         let started = Instant::now();
         let number = self.begin(first.scope).await?;
         let (mut changes, mut stale) = (Changes::new(), BTreeSet::new());
         let mut next = Some(first);
-        while let Some(Request { job, answer, _reservation, .. }) = next {
+        while let Some(WriteRequest { job, answer, _reservation, .. }) = next {
             let outcome = AssertUnwindSafe(async { job(&self.transaction).await }).catch_unwind().await;
             let result = outcome.unwrap_or_else(|_| Err(Error::internal("a write panicked")));
             let mut request = Pending { answer, result, effects: self.transaction.take_effects() };
@@ -299,7 +299,7 @@ impl WriterTask {
                     changes.extend(items.into_iter().zip(1..).map(|(item, number)| (item, number == count)));
                     "RELEASE request"
                 }
-                Err(error) if error.kind == Kind::Unavailable => {
+                Err(error) if error.kind == ErrorKind::Unavailable => {
                     // The database may have rolled back the whole transaction; on SQLite a later request would then
                     // commit by itself.
                     request.effects = Effects::default();

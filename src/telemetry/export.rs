@@ -54,7 +54,7 @@ pub(super) struct Export {
 }
 
 impl Export {
-    pub(super) fn start(settings: &config::Telemetry) -> Result<Option<Self>, String> {
+    pub(super) fn start(settings: &config::TelemetrySettings) -> Result<Option<Self>, String> {
         let Some(url) = settings.traces_url()? else { return Ok(None) };
         let exporter = opentelemetry_otlp::SpanExporter::builder()
             .with_http()
@@ -119,7 +119,7 @@ struct CollectorClient {
 
 impl CollectorClient {
     /// reqwest's blocking client needs its own thread.
-    fn new(settings: &config::Telemetry) -> Result<Self, String> {
+    fn new(settings: &config::TelemetrySettings) -> Result<Self, String> {
         let headers = settings.header_map()?;
         let make =
             || Client::builder().redirect(redirect::Policy::none()).no_proxy().timeout(SEND_TIMEOUT).build();

@@ -10,7 +10,7 @@ use crate::util::{
     answer::Answer,
     app::TestApp,
     caller::{Caller, send},
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
 };
 
 async fn create(caller: &Caller, name: &str) -> String {
@@ -120,7 +120,7 @@ async fn badges_of_another_tenant_are_not_found() {
         assert_eq!((listed.total(), &listed.body["count"], listed.items().len()), (0, &json!(0), 0));
     }
     assert_eq!(names(&other.caller, &[]).await, ["Star"]);
-    let domain = app.register("acme", Kind::Domain, &["other"], vec![Scope::Collab]).await;
+    let domain = app.register("acme", Kind::Domain, &["other"], vec![TokenScope::Collab]).await;
     let on_other = domain.caller.on("other");
     create(&on_other, "Moon").await;
     assert_eq!(names(&on_other, &[("eCode", "other")]).await, ["Star", "Moon"]);
@@ -163,7 +163,7 @@ async fn invalid_fields_are_refused_by_name() {
 async fn every_failure_has_an_rfc_3339_timestamp() {
     let (app, acme) = TestApp::start_acme_with(|config| config.limits.body_bytes = 1_000).await;
     let nobody = app.caller("nonsense");
-    let tiny = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await.caller;
+    let tiny = app.register("acme", Kind::Application, &[], vec![TokenScope::Tasks]).await.caller;
     nobody.get("/v1/badge/list").await.fails_rfc3339(401, "");
     nobody.post("/v1/badge", &json!({})).await.fails_rfc3339(401, "");
     tiny.get("/v1/badge/x").await.fails_rfc3339(403, "collab");

@@ -9,12 +9,12 @@ use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
     eventually,
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
     items::{department, item, todo, user},
 };
 
 async fn domain(app: &TestApp, home: &str, bound: &[&str]) -> Application {
-    let scopes = vec![Scope::Tenants, Scope::ContentsRead, Scope::ContentsWrite];
+    let scopes = vec![TokenScope::Tenants, TokenScope::ContentsRead, TokenScope::ContentsWrite];
     app.register(home, Kind::Domain, bound, scopes).await
 }
 
@@ -165,7 +165,8 @@ async fn frozen_tenant_is_refused_and_unfreezing_restores_it() {
     app.put_contents(&acme.caller, "article", &[item("1", "harbour", 1)]).await;
     let mei = app.user(&acme, "mei").await;
     let domain = domain(&app, "home", &["acme"]).await.caller;
-    let frozen_home = app.register("acme", Kind::Domain, &["home"], vec![Scope::ContentsRead]).await.caller;
+    let frozen_home =
+        app.register("acme", Kind::Domain, &["home"], vec![TokenScope::ContentsRead]).await.caller;
     let callers = [&acme.caller, &mei, &domain.on("acme"), &operator.on("acme"), &frozen_home.on("home")];
     for caller in callers {
         caller.post_empty("/modules").await.ok();

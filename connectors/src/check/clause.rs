@@ -2,15 +2,15 @@
 
 #[derive(Debug)]
 pub(super) struct ClauseDefinition {
-    pub(super) clause: Clause,
+    pub(super) clause: ContractClause,
     pub(super) id: &'static str,
     /// Their failure implies a failure of this one.
-    pub(super) needs: &'static [Clause],
+    pub(super) needs: &'static [ContractClause],
     pub(super) title: &'static str,
     pub(super) expected: &'static str,
 }
 
-impl Clause {
+impl ContractClause {
     pub(super) fn definition(self) -> &'static ClauseDefinition {
         &DEFINITIONS[self as usize]
     }
@@ -19,14 +19,14 @@ impl Clause {
 macro_rules! clauses {
     ($($clause:ident $id:literal [$($needs:ident),*] $title:literal, $expected:literal;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub(super) enum Clause {
+        pub(super) enum ContractClause {
             $($clause,)*
         }
 
         pub(super) const DEFINITIONS: &[ClauseDefinition] = &[$(ClauseDefinition {
-            clause: Clause::$clause,
+            clause: ContractClause::$clause,
             id: $id,
-            needs: &[$(Clause::$needs),*],
+            needs: &[$(ContractClause::$needs),*],
             title: $title,
             expected: $expected,
         },)*];
@@ -196,7 +196,7 @@ clauses! {
 }
 
 /// Number of clauses of every source; the others are about assertions.
-pub(super) const COMMON_CLAUSES: usize = Clause::IdentityRequired as usize;
+pub(super) const COMMON_CLAUSES: usize = ContractClause::IdentityRequired as usize;
 
 #[cfg(test)]
 mod tests {

@@ -134,12 +134,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::request::Parameters;
+    use crate::request::ContractParameters;
     use crate::settings::Method;
 
     fn words(method: Method, cursor: &str) -> Vec<String> {
         let url = "https://search.example/find?fields[]={a,b}&x='$(id)'".parse().unwrap();
-        let parameters = Parameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
+        let parameters = ContractParameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
         let request = SearchRequest::for_contract(&url, method, parameters);
         let line = describe_search(&request, &Authentication::None, &CallCredentials::None, None);
         assert!(!line.contains(is_unfit), "{line:?}");
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn key_of_the_query_is_a_variable() {
         let url: url::Url = "https://search.example/find".parse().unwrap();
-        let request = SearchRequest::for_contract(&url, Method::Get, Parameters::first_page("a", 10));
+        let request = SearchRequest::for_contract(&url, Method::Get, ContractParameters::first_page("a", 10));
         let key = crate::ApiKey::in_query("api_key", "hush".into()).unwrap();
         let line = describe_search(&request, &Authentication::ApiKey(key), &CallCredentials::Fixed, None);
         let expected =

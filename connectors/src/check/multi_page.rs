@@ -2,22 +2,22 @@
 
 use std::collections::HashMap;
 
-use super::clause::Clause;
+use super::clause::ContractClause;
 use super::page::{CheckedPage, show};
 use super::page_chain;
-use super::session::{DEFAULT_LIMIT, Session};
+use super::session::{CheckSession, DEFAULT_LIMIT};
 use crate::answer::MAX_CURSOR_BYTES;
-use crate::request::Parameters;
+use crate::request::ContractParameters;
 use crate::settings::DeclaredOrder;
 
-pub(super) const MULTI_PAGE_CLAUSES: [Clause; 7] = [
-    Clause::ItemIdStable,
-    Clause::CursorAdvances,
-    Clause::CursorEnds,
-    Clause::CursorUnique,
-    Clause::CursorComplete,
-    Clause::CursorRepeatable,
-    Clause::Order,
+pub(super) const MULTI_PAGE_CLAUSES: [ContractClause; 7] = [
+    ContractClause::ItemIdStable,
+    ContractClause::CursorAdvances,
+    ContractClause::CursorEnds,
+    ContractClause::CursorUnique,
+    ContractClause::CursorComplete,
+    ContractClause::CursorRepeatable,
+    ContractClause::Order,
 ];
 const LARGE_LIMIT: usize = 100;
 const AIMED_PAGES: u64 = 8;
@@ -36,9 +36,9 @@ struct FollowedPages {
     curl: String,
 }
 
-impl Session<'_> {
+impl CheckSession<'_> {
     pub(super) async fn check_pages(&mut self, order: DeclaredOrder, keyword: &str, first: &CheckedPage) {
-        let parameters = |limit| Parameters::first_page(keyword, limit);
+        let parameters = |limit| ContractParameters::first_page(keyword, limit);
         let exchange = self.probe.call(parameters(LARGE_LIMIT), &self.credentials).await;
         // The contract names no highest limit.
         let (large_limit, before) = match self.read(&exchange, Some(LARGE_LIMIT)) {
@@ -64,7 +64,7 @@ impl Session<'_> {
             Ok(after) => followed.large.1 = Some(after),
             Err(seen) => {
                 let why = format!("the repeated page of {large_limit} failed: {seen}");
-                self.verdicts.unknown(Clause::ItemIdStable, why);
+                self.verdicts.unknown(ContractClause::ItemIdStable, why);
             }
         }
         if !followed.pages.is_empty() {
@@ -85,9 +85,12 @@ impl Session<'_> {
         let mut cursor: Option<String> = None;
         let mut empty = 0;
         for number in 1..=MAX_PAGES {
-            let purpose = if number == 1 { Clause::Limit } else { Clause::CursorAdvances };
-            let parameters =
-                Parameters { keyword: Some(keyword), limit: Some(followed.limit), cursor: cursor.as_deref() };
+            let purpose = if number == 1 { ContractClause::Limit } else { ContractClause::CursorAdvances };
+            let parameters = ContractParameters {
+                keyword: Some(keyword),
+                limit: Some(followed.limit),
+                cursor: cursor.as_deref(),
+            };
             let Some((page, curl)) = self.page(purpose, parameters).await else { break };
             let next = page.cursor.clone();
             empty = if page.rows.is_empty() { empty + 1 } else { 0 };
@@ -99,17 +102,17 @@ impl Session<'_> {
             };
             if cursor.as_ref() == Some(&next) {
                 let seen = format!("page {number} has the cursor that it was asked for by: {}", show(&next));
-                self.verdicts.fail(Clause::CursorAdvances, seen, &followed.curl);
+                self.verdicts.fail(ContractClause::CursorAdvances, seen, &followed.curl);
                 break;
             }
             if let Some(earlier) = seen_cursors.insert(next.clone(), number) {
                 let seen = format!("page {number} leads back to the page after page {earlier}");
-                self.verdicts.fail(Clause::CursorEnds, seen, &followed.curl);
+                self.verdicts.fail(ContractClause::CursorEnds, seen, &followed.curl);
                 break;
             }
             if empty == MAX_EMPTY_PAGES {
                 let seen = format!("{empty} pages without rows, and still a cursor");
-                self.verdicts.fail(Clause::CursorEnds, seen, &followed.curl);
+                self.verdicts.fail(ContractClause::CursorEnds, seen, &followed.curl);
                 break;
             }
             if next.len() > MAX_CURSOR {
@@ -123,17 +126,21 @@ impl Session<'_> {
     fn record_length(&mut self, followed: &FollowedPages) {
         let (pages, limit) = (followed.pages.len(), followed.limit);
         if followed.ended {
-            self.verdicts.pass(Clause::CursorEnds, format!("null on page {pages}"), &followed.curl);
+            self.verdicts.pass(ContractClause::CursorEnds, format!("null on page {pages}"), &followed.curl);
         } else {
             let why = format!("{pages} pages did not reach the end: name a keyword with fewer matches");
-            self.verdicts.unknown(Clause::CursorEnds, why);
+            self.verdicts.unknown(ContractClause::CursorEnds, why);
         }
         if pages > 1 {
-            self.verdicts.pass(Clause::CursorAdvances, format!("{pages} pages of {limit}"), &followed.curl);
+            self.verdicts.pass(
+                ContractClause::CursorAdvances,
+                format!("{pages} pages of {limit}"),
+                &followed.curl,
+            );
         } else {
             let why = format!("a page of {limit} has no cursor");
-            self.verdicts.unknown(Clause::CursorAdvances, why.clone());
-            self.verdicts.unknown(Clause::CursorRepeatable, why);
+            self.verdicts.unknown(ContractClause::CursorAdvances, why.clone());
+            self.verdicts.unknown(ContractClause::CursorRepeatable, why);
         }
     }
 
@@ -143,12 +150,12 @@ impl Session<'_> {
         followed: &FollowedPages,
     ) -> Option<(CheckedPage, String)> {
         let [first, _, ..] = followed.pages.as_slice() else { return None };
-        let parameters = Parameters {
+        let parameters = ContractParameters {
             keyword: Some(keyword),
             limit: Some(followed.limit),
             cursor: first.cursor.as_deref(),
         };
-        self.page(Clause::CursorRepeatable, parameters).await
+        self.page(ContractClause::CursorRepeatable, parameters).await
     }
 
     fn judge_pages(
@@ -162,31 +169,31 @@ impl Session<'_> {
         if let Some(after) = after {
             let unstable = page_chain::find_unstable(before, std::slice::from_ref(after));
             let unstable = unstable.or_else(|| page_chain::find_unstable(before, pages));
-            self.verdicts.judge(Clause::ItemIdStable, unstable, large_curl);
+            self.verdicts.judge(ContractClause::ItemIdStable, unstable, large_curl);
         }
         let has_changed = after.as_ref().is_some_and(|after| page_chain::have_changed(before, after));
         if pages.len() > 1 {
-            self.judge(Clause::CursorUnique, page_chain::find_repeated(pages), has_changed, curl);
+            self.judge(ContractClause::CursorUnique, page_chain::find_repeated(pages), has_changed, curl);
         } else {
-            self.verdicts.unknown(Clause::CursorUnique, "there is one page only");
+            self.verdicts.unknown(ContractClause::CursorUnique, "there is one page only");
         }
         if let Some((again, again_curl)) = repeated {
             let different = page_chain::find_different(&pages[1], &again);
-            self.judge(Clause::CursorRepeatable, different, has_changed, &again_curl);
+            self.judge(ContractClause::CursorRepeatable, different, has_changed, &again_curl);
         }
         self.judge_completeness(followed, has_changed);
         match order {
             DeclaredOrder::Time => {
                 let rising = page_chain::find_rising(std::slice::from_ref(before));
                 let rising = rising.or_else(|| page_chain::find_rising(pages));
-                self.judge(Clause::Order, rising, has_changed, curl);
+                self.judge(ContractClause::Order, rising, has_changed, curl);
             }
             // Rows of equal relevance have no order.
             DeclaredOrder::Relevance => match page_chain::find_swapped(before, pages) {
-                None => self.verdicts.pass(Clause::Order, "kept", curl),
+                None => self.verdicts.pass(ContractClause::Order, "kept", curl),
                 Some(seen) => {
                     let why = format!("{seen}, as rows of equal relevance may");
-                    self.verdicts.unknown(Clause::Order, why);
+                    self.verdicts.unknown(ContractClause::Order, why);
                 }
             },
         }
@@ -201,18 +208,18 @@ impl Session<'_> {
             .or_else(|| page_chain::find_foreign(before, after, pages));
         let is_whole = *ended && fault.is_none();
         if is_comparable {
-            self.judge(Clause::CursorComplete, fault, has_changed, curl);
+            self.judge(ContractClause::CursorComplete, fault, has_changed, curl);
         } else {
             let why = "the pages did not reach the end: name a keyword with fewer matches";
-            self.verdicts.unknown(Clause::CursorComplete, why);
+            self.verdicts.unknown(ContractClause::CursorComplete, why);
         }
         if let Some(fault) = page_chain::find_wrong_total(before, pages, is_whole) {
-            self.judge(Clause::Total, Some(fault), has_changed, curl);
+            self.judge(ContractClause::Total, Some(fault), has_changed, curl);
         }
     }
 
     /// A fault may come from rows that were added or removed during the check.
-    fn judge(&mut self, clause: Clause, fault: Option<String>, has_changed: bool, curl: &str) {
+    fn judge(&mut self, clause: ContractClause, fault: Option<String>, has_changed: bool, curl: &str) {
         match fault {
             Some(seen) if has_changed => {
                 let why = format!("{seen}, but rows came or went meanwhile: check while nothing is written");
@@ -232,10 +239,10 @@ fn choose_limit(large: &CheckedPage) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::check::page::Row;
+    use crate::check::page::ItemDigest;
 
     fn large(rows: usize, total: Option<u64>) -> CheckedPage {
-        let row = Row { id: String::new(), display_time: None, content: 0 };
+        let row = ItemDigest { id: String::new(), display_time: None, content: 0 };
         CheckedPage { rows: vec![row; rows], total, cursor: None }
     }
 

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::{Map, Value};
 
-use super::clause::Clause;
+use super::clause::ContractClause;
 use super::probe::Reply;
 use crate::action::check_action;
 use crate::answer::{BYTE_ORDER_MARK, MAX_CURSOR_BYTES, name_kind};
@@ -35,15 +35,15 @@ const OPTIONAL_TEXTS: [(&str, usize); 7] = [
 
 #[derive(Debug, Default)]
 pub(super) struct Assessment {
-    pub(super) kept: Vec<Clause>,
-    pub(super) broken: Vec<(Clause, String)>,
+    pub(super) kept: Vec<ContractClause>,
+    pub(super) broken: Vec<(ContractClause, String)>,
     /// `None` for the reason in the last of `broken`.
     pub(super) page: Option<CheckedPage>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CheckedPage {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ItemDigest>,
     pub(super) total: Option<u64>,
     pub(super) cursor: Option<String>,
 }
@@ -55,7 +55,7 @@ impl CheckedPage {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct ItemDigest {
     /// JSON, so that even invalid ids differ.
     pub(super) id: String,
     pub(super) display_time: Option<i64>,
@@ -64,7 +64,7 @@ pub(super) struct Row {
 }
 
 impl Assessment {
-    fn judge(&mut self, clause: Clause, fault: Option<String>) {
+    fn judge(&mut self, clause: ContractClause, fault: Option<String>) {
         match fault {
             None => self.kept.push(clause),
             Some(seen) => self.broken.push((clause, seen)),
@@ -79,37 +79,37 @@ pub(super) fn assess(reply: &Reply, limit: Option<usize>, now: i64) -> Assessmen
     judge_content_type(&mut assessment, content_type);
     let mut json = reply.body.as_slice();
     if let Some(rest) = json.strip_prefix(BYTE_ORDER_MARK) {
-        assessment.broken.push((Clause::Utf8, "the body begins with a byte order mark".to_owned()));
+        assessment.broken.push((ContractClause::Utf8, "the body begins with a byte order mark".to_owned()));
         json = rest;
     }
     let text = match std::str::from_utf8(json) {
         Ok(text) => text,
         Err(error) => {
             let seen = format!("byte {} of the body is not UTF-8", error.valid_up_to());
-            assessment.broken.push((Clause::Utf8, seen));
+            assessment.broken.push((ContractClause::Utf8, seen));
             return assessment;
         }
     };
-    assessment.kept.push(Clause::Utf8);
+    assessment.kept.push(ContractClause::Utf8);
     if holds_too_many_values(json) {
         let seen = format!("the body holds more than {MAX_JSON_VALUES} values");
-        assessment.broken.push((Clause::Size, seen));
+        assessment.broken.push((ContractClause::Size, seen));
         return assessment;
     }
     match serde_json::from_str(text) {
         Ok(Value::Object(envelope)) => {
-            assessment.kept.extend([Clause::Json, Clause::Envelope]);
+            assessment.kept.extend([ContractClause::Json, ContractClause::Envelope]);
             judge_envelope(&mut assessment, &envelope, limit, now);
         }
         Ok(other) => {
-            assessment.kept.push(Clause::Json);
+            assessment.kept.push(ContractClause::Json);
             assessment
                 .broken
-                .push((Clause::Envelope, format!("the body is {}", name_kind(&(&other).into()))));
+                .push((ContractClause::Envelope, format!("the body is {}", name_kind(&(&other).into()))));
         }
         Err(error) => {
             let start = quote(&text.chars().take(SHOWN_CHARACTERS).collect::<String>(), SHOWN_CHARACTERS);
-            assessment.broken.push((Clause::Json, format!("{error}; the body begins with: {start}")));
+            assessment.broken.push((ContractClause::Json, format!("{error}; the body begins with: {start}")));
         }
     }
     assessment
@@ -117,13 +117,13 @@ pub(super) fn assess(reply: &Reply, limit: Option<usize>, now: i64) -> Assessmen
 
 fn judge_content_type(assessment: &mut Assessment, content_type: Option<&str>) {
     let Some(content_type) = content_type else {
-        assessment.broken.push((Clause::ContentType, "no Content-Type".to_owned()));
+        assessment.broken.push((ContractClause::ContentType, "no Content-Type".to_owned()));
         return;
     };
     let seen = || format!("Content-Type: {}", quote(content_type, SHOWN_CHARACTERS));
     let read = ContentType::read(content_type);
-    assessment.judge(Clause::ContentType, (!read.is_json).then(seen));
-    assessment.judge(Clause::Charset, (!read.names(&["utf-8"])).then(seen));
+    assessment.judge(ContractClause::ContentType, (!read.is_json).then(seen));
+    assessment.judge(ContractClause::Charset, (!read.names(&["utf-8"])).then(seen));
 }
 
 fn judge_envelope(
@@ -139,28 +139,30 @@ fn judge_envelope(
     {
         let message = message.and_then(Value::as_str).unwrap_or_default();
         let seen = format!("`code` is {code}, `message` is \"{}\"", quote(message, SHOWN_CHARACTERS));
-        assessment.broken.push((Clause::Code, seen));
+        assessment.broken.push((ContractClause::Code, seen));
         return;
     }
-    assessment.judge(Clause::Code, judge_integer("code", code));
-    assessment.judge(Clause::Message, message.map(|value| name_value("message", Some(value))));
+    assessment.judge(ContractClause::Code, judge_integer("code", code));
+    assessment.judge(ContractClause::Message, message.map(|value| name_value("message", Some(value))));
     let Some(Value::Array(data)) = envelope.get("data") else {
-        assessment.broken.push((Clause::Data, name_value("data", envelope.get("data"))));
+        assessment.broken.push((ContractClause::Data, name_value("data", envelope.get("data"))));
         return;
     };
-    assessment.kept.push(Clause::Data);
+    assessment.kept.push(ContractClause::Data);
 
     let sent = data.len();
     let read_count = |name| read_integer(envelope.get(name)).and_then(|count| u64::try_from(count).ok());
     let wrong_count =
         |name| format!("{} where `data` holds {sent} items", name_value(name, envelope.get(name)));
     let (count, total) = (read_count("count"), read_count("total"));
-    assessment.judge(Clause::Count, (count != Some(sent as u64)).then(|| wrong_count("count")));
-    assessment
-        .judge(Clause::Total, total.is_none_or(|total| total < sent as u64).then(|| wrong_count("total")));
+    assessment.judge(ContractClause::Count, (count != Some(sent as u64)).then(|| wrong_count("count")));
+    assessment.judge(
+        ContractClause::Total,
+        total.is_none_or(|total| total < sent as u64).then(|| wrong_count("total")),
+    );
     if let Some(limit) = limit {
         let fault = (sent > limit).then(|| format!("{sent} items where {limit} were asked for"));
-        assessment.judge(Clause::Limit, fault);
+        assessment.judge(ContractClause::Limit, fault);
     }
     let cursor = judge_cursor(assessment, envelope.get("cursor"));
     let rows = judge_items(assessment, data, now);
@@ -179,23 +181,23 @@ fn judge_cursor(assessment: &mut Assessment, value: Option<&Value>) -> Option<St
         Some(Value::Number(number)) => (Some(name_value("cursor", value)), Some(number.to_string())),
         Some(_) => (Some(name_value("cursor", value)), None),
     };
-    assessment.judge(Clause::Cursor, fault);
+    assessment.judge(ContractClause::Cursor, fault);
     cursor
 }
 
-fn judge_items(assessment: &mut Assessment, data: &[Value], now: i64) -> Vec<Row> {
+fn judge_items(assessment: &mut Assessment, data: &[Value], now: i64) -> Vec<ItemDigest> {
     if data.is_empty() {
         return Vec::new();
     }
-    let rows: Vec<Row> = data.iter().take(MAX_ROWS).map(read_row).collect();
-    let each: [(Clause, ItemRule); 7] = [
-        (Clause::ItemId, judge_id),
-        (Clause::ItemTitle, judge_title),
-        (Clause::ItemText, judge_texts),
-        (Clause::ItemBounds, judge_bounds),
-        (Clause::ItemDisplayTime, judge_time),
-        (Clause::ItemDisplayTimePlausible, judge_plausible),
-        (Clause::ItemAction, judge_item_action),
+    let rows: Vec<ItemDigest> = data.iter().take(MAX_ROWS).map(read_row).collect();
+    let each: [(ContractClause, ItemRule); 7] = [
+        (ContractClause::ItemId, judge_id),
+        (ContractClause::ItemTitle, judge_title),
+        (ContractClause::ItemText, judge_texts),
+        (ContractClause::ItemBounds, judge_bounds),
+        (ContractClause::ItemDisplayTime, judge_time),
+        (ContractClause::ItemDisplayTimePlausible, judge_plausible),
+        (ContractClause::ItemAction, judge_item_action),
     ];
     for (clause, rule) in each {
         let mut items = data.iter().enumerate();
@@ -206,17 +208,21 @@ fn judge_items(assessment: &mut Assessment, data: &[Value], now: i64) -> Vec<Row
     let repeated = rows.iter().position(|row| !seen.insert(row.id.as_str()));
     let repeated =
         repeated.map(|place| format!("data[{place}]: the id {} is repeated", show(&rows[place].id)));
-    assessment.judge(Clause::ItemIdUnique, repeated);
+    assessment.judge(ContractClause::ItemIdUnique, repeated);
     rows
 }
 
-fn read_row(item: &Value) -> Row {
+fn read_row(item: &Value) -> ItemDigest {
     let Value::Object(fields) = item else {
-        return Row { id: String::new(), display_time: None, content: hash(item) };
+        return ItemDigest { id: String::new(), display_time: None, content: hash(item) };
     };
     let mut content = fields.clone();
     let id = content.remove("id").map(|id| id.to_string()).unwrap_or_default();
-    Row { id, display_time: read_integer(fields.get("displayTime")), content: hash(&Value::Object(content)) }
+    ItemDigest {
+        id,
+        display_time: read_integer(fields.get("displayTime")),
+        content: hash(&Value::Object(content)),
+    }
 }
 
 fn hash(value: &Value) -> u64 {

@@ -4,13 +4,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::page::{CheckedPage, Row, show};
+use super::page::{CheckedPage, ItemDigest, show};
 
 /// A row that an earlier page had.
 pub(super) fn find_repeated(pages: &[CheckedPage]) -> Option<String> {
     let mut seen: HashMap<&str, usize> = HashMap::new();
     for (number, page) in (1..).zip(pages) {
-        let on_earlier = |row: &&Row| seen.get(row.id.as_str()).is_some_and(|earlier| *earlier < number);
+        let on_earlier =
+            |row: &&ItemDigest| seen.get(row.id.as_str()).is_some_and(|earlier| *earlier < number);
         if let Some(row) = page.rows.iter().find(on_earlier) {
             return Some(format!(
                 "page {number} repeats the row {} of page {}",
@@ -27,7 +28,7 @@ pub(super) fn find_repeated(pages: &[CheckedPage]) -> Option<String> {
 pub(super) fn find_lost(before: &CheckedPage, after: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let on_pages = ids(pages.iter().flat_map(|page| &page.rows));
     let still = ids(&after.rows);
-    let lost: Vec<&Row> = before
+    let lost: Vec<&ItemDigest> = before
         .rows
         .iter()
         .filter(|row| still.contains(row.id.as_str()) && !on_pages.contains(row.id.as_str()))
@@ -64,11 +65,11 @@ pub(super) fn find_foreign(
 pub(super) fn find_unstable(first: &CheckedPage, pages: &[CheckedPage]) -> Option<String> {
     let rows = || pages.iter().flat_map(|page| &page.rows);
     let ids = ids(rows());
-    let by_content: HashMap<u64, &Row> = rows().map(|row| (row.content, row)).collect();
+    let by_content: HashMap<u64, &ItemDigest> = rows().map(|row| (row.content, row)).collect();
     let mut times: HashMap<u64, usize> = HashMap::new();
     first.rows.iter().for_each(|row| *times.entry(row.content).or_default() += 1);
     // One of several equal contents may have gone.
-    let is_removed = |row: &&Row| times[&row.content] == 1 && !ids.contains(row.id.as_str());
+    let is_removed = |row: &&ItemDigest| times[&row.content] == 1 && !ids.contains(row.id.as_str());
     let mut removed = first.rows.iter().filter(is_removed);
     let (before, after) = removed.find_map(|row| Some((row, by_content.get(&row.content)?)))?;
     Some(format!("the id {} became {}", show(&before.id), show(&after.id)))
@@ -145,7 +146,7 @@ pub(super) fn find_different(first: &CheckedPage, second: &CheckedPage) -> Optio
     Some(format!("data[{place}] was {} and is {} the second time", name(first), name(second)))
 }
 
-fn ids<'r>(rows: impl IntoIterator<Item = &'r Row>) -> HashSet<&'r str> {
+fn ids<'r>(rows: impl IntoIterator<Item = &'r ItemDigest>) -> HashSet<&'r str> {
     rows.into_iter().map(|row| row.id.as_str()).collect()
 }
 
@@ -154,7 +155,7 @@ mod tests {
     use super::*;
 
     fn page(rows: &[i64]) -> CheckedPage {
-        let row = |number: &i64| Row {
+        let row = |number: &i64| ItemDigest {
             id: format!("\"{number}\""),
             display_time: Some(*number),
             content: number.unsigned_abs(),

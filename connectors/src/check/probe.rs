@@ -8,7 +8,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use secrecy::{ExposeSecret, SecretString};
 
 use super::call::{CallAssertion, CallCredentials};
-use super::clause::Clause;
+use super::clause::ContractClause;
 use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
@@ -19,7 +19,7 @@ use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
 use crate::mapping::{FieldFault, MappingError};
 use crate::redaction::{redact, redact_answer};
-use crate::request::Parameters;
+use crate::request::ContractParameters;
 use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
 use crate::token::{Token, TokenCache};
 use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
@@ -36,11 +36,11 @@ pub(super) struct Probe {
     person: Option<String>,
     rules: AddressRules,
     http: Http,
-    record: Mutex<Record>,
+    record: Mutex<ProbeRecord>,
 }
 
 #[derive(Default)]
-struct Record {
+struct ProbeRecord {
     times: Vec<Duration>,
     /// Secrets that a source may echo.
     secrets: Vec<SecretString>,
@@ -53,7 +53,7 @@ pub(super) struct Exchange {
     /// The answer before a mapping read it.
     pub(super) received: Option<Received>,
     /// Response, or the broken clause with evidence.
-    pub(super) outcome: Result<Reply, (Clause, String)>,
+    pub(super) outcome: Result<Reply, (ContractClause, String)>,
 }
 
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ impl Probe {
             return Err(SettingsError::NoPerson);
         }
         let http = Http::new(SOURCE, &settings.url, rules, CONNECTIONS)?;
-        let record = Mutex::new(Record::default());
+        let record = Mutex::new(ProbeRecord::default());
         let secrets = match &settings.authentication {
             Authentication::OAuth2Client(client) => vec![client.client_secret.clone(), client.pair().into()],
             other => other.fixed().map(|fixed| fixed.secrets.clone()).unwrap_or_default(),
@@ -133,20 +133,24 @@ impl Probe {
         Ok(token)
     }
 
-    pub(super) async fn call(&self, parameters: Parameters<'_>, credentials: &CallCredentials) -> Exchange {
+    pub(super) async fn call(
+        &self,
+        parameters: ContractParameters<'_>,
+        credentials: &CallCredentials,
+    ) -> Exchange {
         self.call_with(parameters, credentials, CallAssertion::Proper).await
     }
 
     pub(super) async fn call_with(
         &self,
-        parameters: Parameters<'_>,
+        parameters: ContractParameters<'_>,
         credentials: &CallCredentials,
         assertion: CallAssertion,
     ) -> Exchange {
         let identified = match self.identify(assertion).await {
             Ok(identified) => identified,
             Err(error) => {
-                let outcome = Err((Clause::IdentityRequired, error.to_string()));
+                let outcome = Err((ContractClause::IdentityRequired, error.to_string()));
                 return Exchange { curl: String::new(), took: Duration::ZERO, received: None, outcome };
             }
         };
@@ -166,7 +170,7 @@ impl Probe {
         let begun = Instant::now();
         let late = || {
             let seen = format!("no complete answer within {} ms", self.settings.timeout.as_millis());
-            Err((Clause::InTime, seen))
+            Err((ContractClause::InTime, seen))
         };
         let exchange = self.exchange(&prepared, credentials, assertion);
         let received = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
@@ -220,7 +224,7 @@ impl Probe {
         prepared: &PreparedSearch,
         credentials: &CallCredentials,
         assertion: Option<&SourceCredential>,
-    ) -> Result<(Received, HeaderMap), (Clause, String)> {
+    ) -> Result<(Received, HeaderMap), (ContractClause, String)> {
         let fail = |clause, error: TransportError| (clause, error.into_source_error(SOURCE).to_string());
         let fixed = self.settings.authentication.fixed();
         let credential = match credentials {
@@ -235,9 +239,9 @@ impl Probe {
         let make = || Ok(prepared.request.with(credential.iter().chain(assertion)));
         let response = self.http.send(make).await.map_err(|error| {
             let clause = match &error {
-                TransportError::Timeout => Clause::InTime,
-                TransportError::Redirect(_) => Clause::Redirect,
-                _ => Clause::Http,
+                TransportError::Timeout => ContractClause::InTime,
+                TransportError::Redirect(_) => ContractClause::Redirect,
+                _ => ContractClause::Http,
             };
             fail(clause, error)
         })?;
@@ -250,10 +254,10 @@ impl Probe {
         };
         let body = body.map_err(|error| {
             let clause = match &error {
-                TransportError::Timeout => Clause::InTime,
-                TransportError::TooLarge(_) => Clause::Size,
-                TransportError::Encoding(_) | TransportError::Undecodable => Clause::ContentEncoding,
-                _ => Clause::Complete,
+                TransportError::Timeout => ContractClause::InTime,
+                TransportError::TooLarge(_) => ContractClause::Size,
+                TransportError::Encoding(_) | TransportError::Undecodable => ContractClause::ContentEncoding,
+                _ => ContractClause::Complete,
             };
             fail(clause, error)
         })?;
@@ -265,7 +269,7 @@ impl Probe {
         prepared: &PreparedSearch,
         received: &Received,
         headers: &HeaderMap,
-    ) -> Result<Reply, (Clause, String)> {
+    ) -> Result<Reply, (ContractClause, String)> {
         let Received { status, content_type, body } = received.clone();
         match (&self.settings.mapping, &prepared.mapped) {
             (Some(mapping), Some(question)) if status == 200 => {
@@ -308,11 +312,11 @@ fn with_other_signature(assertion: &str) -> SecretString {
     format!("{claims}.{turned}").into()
 }
 
-fn mapping_fault(error: &MappingError) -> (Clause, String) {
-    let clause = if error.field == "answer" { Clause::Json } else { Clause::Envelope };
+fn mapping_fault(error: &MappingError) -> (ContractClause, String) {
+    let clause = if error.field == "answer" { ContractClause::Json } else { ContractClause::Envelope };
     (clause, format!("the mapping does not fit: {error}"))
 }
 
-fn lock(record: &Mutex<Record>) -> std::sync::MutexGuard<'_, Record> {
+fn lock(record: &Mutex<ProbeRecord>) -> std::sync::MutexGuard<'_, ProbeRecord> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }

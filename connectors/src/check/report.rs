@@ -15,7 +15,7 @@ pub struct Report {
     /// All, in a fixed order.
     pub clauses: Vec<Finding>,
     /// Latency of the answered calls.
-    pub latency_ms: Latency,
+    pub latency_ms: LatencyPercentiles,
 }
 
 /// Verdict on one clause.
@@ -26,7 +26,7 @@ pub struct Finding {
     /// Clause as a sentence.
     pub title: &'static str,
     /// Verdict.
-    pub verdict: Verdict,
+    pub verdict: ClauseVerdict,
     /// Evidence, or why there is none. Safe to print: cleaned, cut, without tokens.
     pub seen: String,
     /// Required behaviour.
@@ -38,7 +38,7 @@ pub struct Finding {
 /// Verdict on a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum ClauseVerdict {
     /// Kept in every call.
     Pass,
     /// Broken.
@@ -49,7 +49,7 @@ pub enum Verdict {
 
 /// Percentiles in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Latency {
+pub struct LatencyPercentiles {
     /// Median.
     pub p50: Option<f64>,
     /// 90th percentile.
@@ -70,7 +70,7 @@ pub struct Decided {
     pub finding: Finding,
 }
 
-impl Latency {
+impl LatencyPercentiles {
     pub(super) fn of(mut times: Vec<Duration>) -> Self {
         times.sort_unstable();
         let rank = |percent: usize| {
@@ -88,11 +88,14 @@ mod tests {
     #[test]
     fn percentiles_are_those_of_the_nearest_rank() {
         let times = (1..=10).rev().map(Duration::from_millis).collect();
-        assert_eq!(Latency::of(times), Latency { p50: Some(5.0), p90: Some(9.0), p99: Some(10.0) });
         assert_eq!(
-            Latency::of(vec![Duration::from_micros(1260)]),
-            Latency { p50: Some(1.3), p90: Some(1.3), p99: Some(1.3) }
+            LatencyPercentiles::of(times),
+            LatencyPercentiles { p50: Some(5.0), p90: Some(9.0), p99: Some(10.0) }
         );
-        assert_eq!(Latency::of(Vec::new()), Latency::default());
+        assert_eq!(
+            LatencyPercentiles::of(vec![Duration::from_micros(1260)]),
+            LatencyPercentiles { p50: Some(1.3), p90: Some(1.3), p99: Some(1.3) }
+        );
+        assert_eq!(LatencyPercentiles::of(Vec::new()), LatencyPercentiles::default());
     }
 }

@@ -3,14 +3,14 @@
 use futures::future::join_all;
 
 use super::call::{CallAssertion, CallCredentials};
-use super::clause::Clause;
+use super::clause::ContractClause;
 use super::curl;
 use super::multi_page::MULTI_PAGE_CLAUSES;
 use super::page::{CheckedPage, show};
 use super::probe::{Exchange, Probe};
-use super::session::{DEFAULT_LIMIT, Decide, Session};
+use super::session::{CheckSession, DEFAULT_LIMIT, Decide};
 use super::verdicts::Verdicts;
-use crate::request::Parameters;
+use crate::request::ContractParameters;
 use crate::settings::{Authentication, ClientCredentials, DeclaredOrder};
 
 /// If the operator names no keyword.
@@ -18,13 +18,13 @@ const COMMON_WORDS: [&str; 9] = ["a", "e", "the", "1", "report", "test", "的", 
 const UNKNOWN_WORD: &str = "zqxjkvbtrawlwqzkx7391";
 const LONG_KEYWORD: usize = 256;
 /// A failure of one layer implies that those before it hold.
-const LAYERS: [Clause; 6] = [
-    Clause::Http,
-    Clause::Redirect,
-    Clause::Method,
-    Clause::Status,
-    Clause::ContentEncoding,
-    Clause::Complete,
+const LAYERS: [ContractClause; 6] = [
+    ContractClause::Http,
+    ContractClause::Redirect,
+    ContractClause::Method,
+    ContractClause::Status,
+    ContractClause::ContentEncoding,
+    ContractClause::Complete,
 ];
 const CALLS_AT_ONCE: usize = 10;
 
@@ -37,14 +37,14 @@ pub(super) async fn run(
     decide: &mut Decide<'_>,
 ) {
     let Some(credentials) = find_credentials(probe, verdicts).await else { return };
-    let mut session = Session { probe, verdicts, decide, credentials };
-    session.settle(&[Clause::Token]);
+    let mut session = CheckSession { probe, verdicts, decide, credentials };
+    session.settle(&[ContractClause::Token]);
     let Some((keyword, first)) = session.search_first(keyword).await else { return };
     session.settle(&LAYERS);
-    session.settle(&[Clause::InTime, Clause::Size]);
+    session.settle(&[ContractClause::InTime, ContractClause::Size]);
     session.check_keywords().await;
     session.check_default_limit(&keyword, &first).await;
-    session.settle(&[Clause::LimitDefault]);
+    session.settle(&[ContractClause::LimitDefault]);
     session.check_pages(order, &keyword, &first).await;
     session.settle(&MULTI_PAGE_CLAUSES);
     session.check_credentials(&keyword).await;
@@ -56,13 +56,18 @@ async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<Call
     let mut curl = String::new();
     match probe.authentication() {
         Authentication::None => {
-            for clause in [Clause::Token, Clause::AuthRequired, Clause::AuthWrongToken, Clause::AuthScope] {
+            for clause in [
+                ContractClause::Token,
+                ContractClause::AuthRequired,
+                ContractClause::AuthWrongToken,
+                ContractClause::AuthScope,
+            ] {
                 verdicts.unknown(clause, "the source was called without credentials");
             }
         }
         Authentication::OAuth2Client(credentials) => curl = curl::describe_token_request(credentials),
         Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
-            for clause in [Clause::Token, Clause::AuthScope] {
+            for clause in [ContractClause::Token, ContractClause::AuthScope] {
                 verdicts.unknown(clause, "the credentials are registered, and come from no token endpoint");
             }
         }
@@ -70,22 +75,22 @@ async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<Call
     match probe.credentials().await {
         Ok(credentials) => {
             if matches!(credentials, CallCredentials::Token(_)) {
-                verdicts.pass(Clause::Token, "a bearer token", &curl);
+                verdicts.pass(ContractClause::Token, "a bearer token", &curl);
             }
             Some(credentials)
         }
         Err(error) => {
-            verdicts.fail(Clause::Token, error.to_string(), &curl);
+            verdicts.fail(ContractClause::Token, error.to_string(), &curl);
             None
         }
     }
 }
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// Its failure ends the check. Returns its keyword and page.
     async fn search_first(&mut self, keyword: Option<&str>) -> Option<(String, CheckedPage)> {
         let words = keyword.map_or_else(|| COMMON_WORDS.to_vec(), |keyword| vec![keyword]);
-        let parameters = |word| Parameters::first_page(word, DEFAULT_LIMIT);
+        let parameters = |word| ContractParameters::first_page(word, DEFAULT_LIMIT);
         let (first, others) = words.split_first()?;
         let exchange = self.probe.call(parameters(first), &self.credentials).await;
         let page = self.record_first(&exchange)?;
@@ -111,14 +116,16 @@ impl Session<'_> {
             let seen = format!("HTTP {}", reply.status);
             match reply.status {
                 200 => Ok(reply),
-                405 | 501 => Err((Clause::Method, seen)),
-                _ => Err((Clause::Status, seen)),
+                405 | 501 => Err((ContractClause::Method, seen)),
+                _ => Err((ContractClause::Status, seen)),
             }
         });
         let broken = outcome.as_ref().err().map(|(clause, _)| *clause);
         let reached = match broken {
-            Some(Clause::Size | Clause::Json | Clause::Envelope) | None => LAYERS.len(),
-            Some(Clause::InTime) => 0,
+            Some(ContractClause::Size | ContractClause::Json | ContractClause::Envelope) | None => {
+                LAYERS.len()
+            }
+            Some(ContractClause::InTime) => 0,
             Some(broken) => LAYERS.iter().position(|layer| *layer == broken).unwrap_or(0),
         };
         for layer in &LAYERS[..reached] {
@@ -127,8 +134,8 @@ impl Session<'_> {
         match outcome {
             Ok(reply) => {
                 let took = format!("a complete answer after {} ms", exchange.took.as_millis());
-                self.verdicts.pass(Clause::InTime, took, &curl);
-                self.verdicts.pass(Clause::Size, format!("{} bytes", reply.body.len()), &curl);
+                self.verdicts.pass(ContractClause::InTime, took, &curl);
+                self.verdicts.pass(ContractClause::Size, format!("{} bytes", reply.body.len()), &curl);
                 self.record(reply, Some(DEFAULT_LIMIT), &curl).ok()
             }
             Err((clause, seen)) => {
@@ -142,53 +149,53 @@ impl Session<'_> {
         let long = "budgetreview".repeat(22)[..LONG_KEYWORD].to_owned();
         // One keyword alone holds spaces, so that each fault breaks one clause.
         let keywords = [
-            (Clause::KeywordChinese, "工作报告"),
-            (Clause::KeywordEmoji, "🎉👩‍💻"),
-            (Clause::KeywordSpecials, r#"R&D+100%/"e"\h"#),
-            (Clause::KeywordSpaces, "  annual   report "),
-            (Clause::KeywordLong, long.as_str()),
+            (ContractClause::KeywordChinese, "工作报告"),
+            (ContractClause::KeywordEmoji, "🎉👩‍💻"),
+            (ContractClause::KeywordSpecials, r#"R&D+100%/"e"\h"#),
+            (ContractClause::KeywordSpaces, "  annual   report "),
+            (ContractClause::KeywordLong, long.as_str()),
         ];
         for (clause, keyword) in keywords {
-            let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+            let parameters = ContractParameters::first_page(keyword, DEFAULT_LIMIT);
             if let Some((page, curl)) = self.page(clause, parameters).await {
                 self.verdicts.pass(clause, format!("a success with {} items", page.rows.len()), &curl);
             }
             self.settle(&[clause]);
         }
-        let unknown = Parameters::first_page(UNKNOWN_WORD, DEFAULT_LIMIT);
-        if let Some((page, curl)) = self.page(Clause::KeywordUnknown, unknown).await {
+        let unknown = ContractParameters::first_page(UNKNOWN_WORD, DEFAULT_LIMIT);
+        if let Some((page, curl)) = self.page(ContractClause::KeywordUnknown, unknown).await {
             match page.rows.len() {
-                0 => self.verdicts.pass(Clause::KeywordUnknown, "an empty success", &curl),
-                sent => self.verdicts.fail(Clause::KeywordUnknown, format!("{sent} items"), &curl),
+                0 => self.verdicts.pass(ContractClause::KeywordUnknown, "an empty success", &curl),
+                sent => self.verdicts.fail(ContractClause::KeywordUnknown, format!("{sent} items"), &curl),
             }
         }
-        self.settle(&[Clause::KeywordUnknown]);
+        self.settle(&[ContractClause::KeywordUnknown]);
         if self.probe.is_mapped() {
             let why = "a mapped source is always called with a keyword";
-            return self.verdicts.unknown(Clause::KeywordRequired, why);
+            return self.verdicts.unknown(ContractClause::KeywordRequired, why);
         }
-        let missing = Parameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
+        let missing = ContractParameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
         let exchange = self.probe.call(missing, &self.credentials).await;
-        self.verdicts.enter(Clause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
-        self.settle(&[Clause::KeywordRequired]);
+        self.verdicts.enter(ContractClause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
+        self.settle(&[ContractClause::KeywordRequired]);
     }
 
     async fn check_default_limit(&mut self, keyword: &str, first: &CheckedPage) {
         if self.probe.is_mapped() {
             let why = "a mapped source is always called with a limit";
-            return self.verdicts.unknown(Clause::LimitDefault, why);
+            return self.verdicts.unknown(ContractClause::LimitDefault, why);
         }
-        let parameters = Parameters { keyword: Some(keyword), limit: None, cursor: None };
-        let Some((page, curl)) = self.page(Clause::LimitDefault, parameters).await else { return };
+        let parameters = ContractParameters { keyword: Some(keyword), limit: None, cursor: None };
+        let Some((page, curl)) = self.page(ContractClause::LimitDefault, parameters).await else { return };
         let sent = page.rows.len();
         let has_more = has_second_page(first);
         if sent > DEFAULT_LIMIT || has_more && sent < DEFAULT_LIMIT {
-            self.verdicts.fail(Clause::LimitDefault, format!("{sent} items"), &curl);
+            self.verdicts.fail(ContractClause::LimitDefault, format!("{sent} items"), &curl);
         } else if has_more {
-            self.verdicts.pass(Clause::LimitDefault, format!("{sent} items"), &curl);
+            self.verdicts.pass(ContractClause::LimitDefault, format!("{sent} items"), &curl);
         } else {
             self.verdicts.unknown(
-                Clause::LimitDefault,
+                ContractClause::LimitDefault,
                 format!(
                     "the keyword {} has no second page of {DEFAULT_LIMIT}: name one with more matches",
                     show(keyword)
@@ -202,23 +209,28 @@ impl Session<'_> {
         if matches!(authentication, Authentication::None) {
             return;
         }
-        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
-        for (clause, credentials) in
-            [(Clause::AuthRequired, CallCredentials::None), (Clause::AuthWrongToken, CallCredentials::Wrong)]
-        {
+        let parameters = ContractParameters::first_page(keyword, DEFAULT_LIMIT);
+        for (clause, credentials) in [
+            (ContractClause::AuthRequired, CallCredentials::None),
+            (ContractClause::AuthWrongToken, CallCredentials::Wrong),
+        ] {
             let exchange = self.probe.call(parameters, &credentials).await;
             self.verdicts.enter(clause, judge_status(&exchange, &[401]), &exchange.curl);
             self.settle(&[clause]);
         }
         let Authentication::OAuth2Client(credentials) = authentication else { return };
         match self.fetch_token_without_scope(credentials).await {
-            Err(why) => self.verdicts.unknown(Clause::AuthScope, why),
+            Err(why) => self.verdicts.unknown(ContractClause::AuthScope, why),
             Ok(token) => {
                 let exchange = self.probe.call(parameters, &token).await;
-                self.verdicts.enter(Clause::AuthScope, judge_status(&exchange, &[401, 403]), &exchange.curl);
+                self.verdicts.enter(
+                    ContractClause::AuthScope,
+                    judge_status(&exchange, &[401, 403]),
+                    &exchange.curl,
+                );
             }
         }
-        self.settle(&[Clause::AuthScope]);
+        self.settle(&[ContractClause::AuthScope]);
     }
 
     async fn fetch_token_without_scope(
@@ -254,12 +266,12 @@ impl Session<'_> {
         if !self.probe.takes_assertions() {
             return;
         }
-        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+        let parameters = ContractParameters::first_page(keyword, DEFAULT_LIMIT);
         for (clause, assertion) in [
-            (Clause::IdentityRequired, CallAssertion::Missing),
-            (Clause::IdentitySignature, CallAssertion::Forged),
-            (Clause::IdentityAudience, CallAssertion::Misdirected),
-            (Clause::IdentityExpiry, CallAssertion::Expired),
+            (ContractClause::IdentityRequired, CallAssertion::Missing),
+            (ContractClause::IdentitySignature, CallAssertion::Forged),
+            (ContractClause::IdentityAudience, CallAssertion::Misdirected),
+            (ContractClause::IdentityExpiry, CallAssertion::Expired),
         ] {
             let exchange = self.probe.call_with(parameters, &self.credentials, assertion).await;
             self.verdicts.enter(clause, judge_status(&exchange, &[401, 403]), &exchange.curl);
@@ -273,11 +285,11 @@ impl Session<'_> {
                 Err(_) => Err(seen),
             }
         });
-        self.verdicts.enter(Clause::IdentityUnknown, outcome, &exchange.curl);
+        self.verdicts.enter(ContractClause::IdentityUnknown, outcome, &exchange.curl);
     }
 
     async fn check_concurrency(&mut self, keyword: &str) {
-        let parameters = Parameters::first_page(keyword, DEFAULT_LIMIT);
+        let parameters = ContractParameters::first_page(keyword, DEFAULT_LIMIT);
         let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.credentials));
         let mut failures = 0;
         let mut first = None;
@@ -290,7 +302,7 @@ impl Session<'_> {
             curl = exchange.curl;
         }
         let fault = first.map(|first| format!("{failures} of {CALLS_AT_ONCE} failed: {first}"));
-        self.verdicts.judge(Clause::Concurrency, fault, &curl);
+        self.verdicts.judge(ContractClause::Concurrency, fault, &curl);
     }
 }
 

@@ -3,28 +3,28 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::call::CallCredentials;
-use super::clause::Clause;
+use super::clause::ContractClause;
 use super::page::{CheckedPage, assess};
 use super::probe::{Exchange, Probe, Reply};
 use super::report::Finding;
 use super::verdicts::Verdicts;
-use crate::request::Parameters;
+use crate::request::ContractParameters;
 
 pub(super) const DEFAULT_LIMIT: usize = 10;
 
 /// Final findings with their indexes.
 pub(super) type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
 
-pub(super) struct Session<'s> {
+pub(super) struct CheckSession<'s> {
     pub(super) probe: &'s Probe,
     pub(super) verdicts: &'s mut Verdicts,
     pub(super) decide: &'s mut Decide<'s>,
     pub(super) credentials: CallCredentials,
 }
 
-impl Session<'_> {
+impl CheckSession<'_> {
     /// No later call is about these clauses.
-    pub(super) fn settle(&mut self, clauses: &[Clause]) {
+    pub(super) fn settle(&mut self, clauses: &[ContractClause]) {
         self.verdicts.settle(clauses);
         (self.decide)(self.verdicts.take_decided());
     }
@@ -34,7 +34,7 @@ impl Session<'_> {
         reply: &Reply,
         limit: Option<usize>,
         curl: &str,
-    ) -> Result<CheckedPage, (Clause, String)> {
+    ) -> Result<CheckedPage, (ContractClause, String)> {
         let assessment = assess(reply, limit, now());
         for clause in assessment.kept {
             self.verdicts.pass(clause, "kept in every answer", curl);
@@ -43,7 +43,7 @@ impl Session<'_> {
         for (clause, seen) in assessment.broken {
             self.verdicts.fail(clause, seen, curl);
         }
-        assessment.page.ok_or_else(|| last.unwrap_or((Clause::Data, "no page".to_owned())))
+        assessment.page.ok_or_else(|| last.unwrap_or((ContractClause::Data, "no page".to_owned())))
     }
 
     /// The caller records a missing page.
@@ -62,8 +62,8 @@ impl Session<'_> {
     /// A call without a page breaks `purpose`.
     pub(super) async fn page(
         &mut self,
-        purpose: Clause,
-        parameters: Parameters<'_>,
+        purpose: ContractClause,
+        parameters: ContractParameters<'_>,
     ) -> Option<(CheckedPage, String)> {
         let exchange = self.probe.call(parameters, &self.credentials).await;
         match self.read(&exchange, parameters.limit) {

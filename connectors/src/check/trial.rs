@@ -9,7 +9,7 @@ use crate::client::Question;
 use crate::item::ContentItem;
 use crate::mapping::{FieldFault, MappedCalls};
 use crate::redaction::redact_answer;
-use crate::request::Parameters;
+use crate::request::ContractParameters;
 use crate::settings::{DeclaredOrder, SettingsError, SourceSettings};
 
 /// Bytes of an answer that are shown.
@@ -59,7 +59,7 @@ pub async fn try_source(
         Ok(credentials) => credentials,
         Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
     };
-    let mut exchange = probe.call(Parameters::from(*question), &credentials).await;
+    let mut exchange = probe.call(ContractParameters::from(*question), &credentials).await;
     if let Ok(reply) = &mut exchange.outcome {
         reply.body = redact_answer(std::mem::take(&mut reply.body), &probe.secrets());
     }

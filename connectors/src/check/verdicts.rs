@@ -1,13 +1,13 @@
 //! Verdicts. The first failure of a clause stays, unless it follows from another clause's.
 
-use super::clause::{Clause, ClauseDefinition, DEFINITIONS};
-use super::report::{Finding, Verdict};
+use super::clause::{ClauseDefinition, ContractClause, DEFINITIONS};
+use super::report::{ClauseVerdict, Finding};
 
 #[derive(Debug)]
 pub(super) struct Verdicts {
     /// The clauses of this source.
     definitions: &'static [ClauseDefinition],
-    entries: Vec<Option<Entry>>,
+    entries: Vec<Option<VerdictEntry>>,
     /// Clauses that no later call is about.
     settled: Vec<bool>,
     reported: Vec<bool>,
@@ -15,8 +15,8 @@ pub(super) struct Verdicts {
 }
 
 #[derive(Debug)]
-struct Entry {
-    verdict: Verdict,
+struct VerdictEntry {
+    verdict: ClauseVerdict,
     seen: String,
     curl: Option<String>,
 }
@@ -35,41 +35,45 @@ impl Verdicts {
     }
 
     /// An earlier failure stays.
-    pub(super) fn pass(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+    pub(super) fn pass(&mut self, clause: ContractClause, seen: impl Into<String>, curl: &str) {
         self.enter(clause, Ok(seen.into()), curl);
     }
 
-    pub(super) fn fail(&mut self, clause: Clause, seen: impl Into<String>, curl: &str) {
+    pub(super) fn fail(&mut self, clause: ContractClause, seen: impl Into<String>, curl: &str) {
         self.enter(clause, Err(seen.into()), curl);
     }
 
-    pub(super) fn judge(&mut self, clause: Clause, fault: Option<String>, curl: &str) {
+    pub(super) fn judge(&mut self, clause: ContractClause, fault: Option<String>, curl: &str) {
         self.enter(clause, fault.map_or_else(|| Ok("kept".to_owned()), Err), curl);
     }
 
-    pub(super) fn enter(&mut self, clause: Clause, outcome: Result<String, String>, curl: &str) {
+    pub(super) fn enter(&mut self, clause: ContractClause, outcome: Result<String, String>, curl: &str) {
         let (verdict, seen) = match outcome {
-            Ok(seen) => (Verdict::Pass, seen),
-            Err(seen) => (Verdict::Fail, seen),
+            Ok(seen) => (ClauseVerdict::Pass, seen),
+            Err(seen) => (ClauseVerdict::Fail, seen),
         };
         let entry = &mut self.entries[clause as usize];
-        let yields = |entry: &Entry| entry.verdict != Verdict::Fail && entry.verdict != verdict;
+        let yields = |entry: &VerdictEntry| entry.verdict != ClauseVerdict::Fail && entry.verdict != verdict;
         if entry.as_ref().is_none_or(yields) {
-            *entry = Some(Entry { verdict, seen, curl: Some(curl.to_owned()) });
+            *entry = Some(VerdictEntry { verdict, seen, curl: Some(curl.to_owned()) });
         }
     }
 
     /// Until a later call decides it.
-    pub(super) fn unknown(&mut self, clause: Clause, why: impl Into<String>) {
+    pub(super) fn unknown(&mut self, clause: ContractClause, why: impl Into<String>) {
         let entry = &mut self.entries[clause as usize];
-        entry.get_or_insert_with(|| Entry { verdict: Verdict::Unknown, seen: why.into(), curl: None });
+        entry.get_or_insert_with(|| VerdictEntry {
+            verdict: ClauseVerdict::Unknown,
+            seen: why.into(),
+            curl: None,
+        });
     }
 
     pub(super) fn set_undecided_reason(&mut self, why: String) {
         self.undecided_reason.get_or_insert(why);
     }
 
-    pub(super) fn settle(&mut self, clauses: &[Clause]) {
+    pub(super) fn settle(&mut self, clauses: &[ContractClause]) {
         for clause in clauses {
             self.settled[*clause as usize] = true;
         }
@@ -92,7 +96,8 @@ impl Verdicts {
     fn is_decided(&self, definition: &ClauseDefinition) -> bool {
         let Some(entry) = &self.entries[definition.clause as usize] else { return false };
         let needs_are_settled = || definition.needs.iter().all(|needed| self.settled[*needed as usize]);
-        self.settled[definition.clause as usize] && (entry.verdict == Verdict::Pass || needs_are_settled())
+        self.settled[definition.clause as usize]
+            && (entry.verdict == ClauseVerdict::Pass || needs_are_settled())
     }
 
     pub(super) fn take_remaining(&mut self) -> Vec<(usize, Finding)> {
@@ -104,12 +109,13 @@ impl Verdicts {
         findings
     }
 
-    fn failed(&self, clause: Clause) -> bool {
-        self.entries[clause as usize].as_ref().is_some_and(|entry| entry.verdict == Verdict::Fail)
+    fn failed(&self, clause: ContractClause) -> bool {
+        self.entries[clause as usize].as_ref().is_some_and(|entry| entry.verdict == ClauseVerdict::Fail)
     }
 
     fn finding(&self, definition: &ClauseDefinition) -> Finding {
-        let because = |clause: Clause| format!("not decided, because `{}` failed", clause.definition().id);
+        let because =
+            |clause: ContractClause| format!("not decided, because `{}` failed", clause.definition().id);
         let open = || {
             let first = self.definitions.iter().find(|definition| self.failed(definition.clause));
             let first = first.map(|definition| because(definition.clause));
@@ -117,12 +123,12 @@ impl Verdicts {
         };
         let needed = definition.needs.iter().copied().find(|needed| self.failed(*needed));
         let (verdict, seen, curl) = match &self.entries[definition.clause as usize] {
-            Some(entry) if entry.verdict == Verdict::Pass => {
-                (Verdict::Pass, entry.seen.clone(), entry.curl.clone())
+            Some(entry) if entry.verdict == ClauseVerdict::Pass => {
+                (ClauseVerdict::Pass, entry.seen.clone(), entry.curl.clone())
             }
-            _ if let Some(needed) = needed => (Verdict::Unknown, because(needed), None),
+            _ if let Some(needed) = needed => (ClauseVerdict::Unknown, because(needed), None),
             Some(entry) => (entry.verdict, entry.seen.clone(), entry.curl.clone()),
-            None => (Verdict::Unknown, open(), None),
+            None => (ClauseVerdict::Unknown, open(), None),
         };
         Finding {
             id: definition.id,
@@ -146,12 +152,12 @@ mod tests {
     #[test]
     fn failure_stays_and_dependent_clauses_are_unknown() {
         let mut verdicts = Verdicts::new(DEFINITIONS.len());
-        verdicts.fail(Clause::ItemId, "`id` is empty", "curl 1");
-        verdicts.pass(Clause::ItemId, "5 items", "curl 2");
-        verdicts.fail(Clause::CursorUnique, "2 rows repeat", "curl 3");
-        verdicts.pass(Clause::Limit, "10 of 10", "curl 1");
-        verdicts.unknown(Clause::Limit, "no rows");
-        verdicts.unknown(Clause::LimitDefault, "only 3 matches");
+        verdicts.fail(ContractClause::ItemId, "`id` is empty", "curl 1");
+        verdicts.pass(ContractClause::ItemId, "5 items", "curl 2");
+        verdicts.fail(ContractClause::CursorUnique, "2 rows repeat", "curl 3");
+        verdicts.pass(ContractClause::Limit, "10 of 10", "curl 1");
+        verdicts.unknown(ContractClause::Limit, "no rows");
+        verdicts.unknown(ContractClause::LimitDefault, "only 3 matches");
 
         let findings: Vec<Finding> =
             verdicts.take_remaining().into_iter().map(|(_, finding)| finding).collect();
@@ -160,36 +166,36 @@ mod tests {
         let id = find(&findings, "item-id");
         assert_eq!(
             (id.verdict, id.seen.as_str(), id.curl.as_deref()),
-            (Verdict::Fail, "`id` is empty", Some("curl 1"))
+            (ClauseVerdict::Fail, "`id` is empty", Some("curl 1"))
         );
         let unique = find(&findings, "cursor-unique");
         assert_eq!(
             (unique.verdict, unique.seen.as_str()),
-            (Verdict::Unknown, "not decided, because `item-id` failed")
+            (ClauseVerdict::Unknown, "not decided, because `item-id` failed")
         );
-        assert_eq!(find(&findings, "limit").verdict, Verdict::Pass);
+        assert_eq!(find(&findings, "limit").verdict, ClauseVerdict::Pass);
         assert_eq!(find(&findings, "limit-default").seen, "only 3 matches");
         assert_eq!(find(&findings, "concurrency").seen, "not decided, because `item-id` failed");
     }
 
     #[test]
     fn final_finding_is_taken_once() {
-        let ids = |taken: Vec<(usize, Finding)>| -> Vec<(&str, Verdict)> {
+        let ids = |taken: Vec<(usize, Finding)>| -> Vec<(&str, ClauseVerdict)> {
             taken.into_iter().map(|(_, finding)| (finding.id, finding.verdict)).collect()
         };
         let mut verdicts = Verdicts::new(DEFINITIONS.len());
-        verdicts.pass(Clause::Limit, "kept", "curl 1");
-        verdicts.fail(Clause::LimitDefault, "11 items", "curl 2");
+        verdicts.pass(ContractClause::Limit, "kept", "curl 1");
+        verdicts.fail(ContractClause::LimitDefault, "11 items", "curl 2");
         assert_eq!(ids(verdicts.take_decided()), [], "later answers may break either");
-        verdicts.settle(&[Clause::LimitDefault, Clause::Concurrency]);
+        verdicts.settle(&[ContractClause::LimitDefault, ContractClause::Concurrency]);
         assert_eq!(
             ids(verdicts.take_decided()),
             [],
             "it may follow from the other, and of one nothing is known"
         );
-        verdicts.fail(Clause::Limit, "12 items", "curl 3");
-        verdicts.settle(&[Clause::Limit]);
-        let expected = [("limit", Verdict::Fail), ("limit-default", Verdict::Unknown)];
+        verdicts.fail(ContractClause::Limit, "12 items", "curl 3");
+        verdicts.settle(&[ContractClause::Limit]);
+        let expected = [("limit", ClauseVerdict::Fail), ("limit-default", ClauseVerdict::Unknown)];
         assert_eq!(ids(verdicts.take_decided()), expected);
         assert_eq!(ids(verdicts.take_decided()), []);
         let rest = verdicts.take_remaining();

@@ -16,7 +16,7 @@ use crate::credentials::is_reserved_header;
 use crate::error::SourceError;
 use crate::identity::KnownPerson;
 use crate::redaction::redact_answer;
-use crate::request::{Parameters, SearchRequest};
+use crate::request::{ContractParameters, SearchRequest};
 use crate::settings::Method;
 
 /// Default limit of the contract.
@@ -70,7 +70,7 @@ impl MappedCalls {
         &self,
         address: &Url,
         method: Method,
-        parameters: Parameters<'_>,
+        parameters: ContractParameters<'_>,
         person: Option<&KnownPerson>,
     ) -> Result<(SearchRequest, MappedQuestion), MappingError> {
         let variables = Variables {

@@ -21,7 +21,7 @@ use crate::error::SourceError;
 use crate::identity::{Assertion, KnownPerson, SourceIdentity};
 use crate::lenient_json::Integer;
 use crate::settings::{ClientCredentials, Grant, SettingsError};
-use crate::text::{Lines, clean};
+use crate::text::{LineBreaks, clean};
 use crate::transport::{Http, TOKEN_ENDPOINT};
 
 /// Life of a token that states none. The source's 401 ends a shorter one.
@@ -135,7 +135,7 @@ impl TokenEndpoint {
         let answer = read_oauth2_response(TOKEN_ENDPOINT, response, MAX_TOKEN_BODY_BYTES).await;
         let answer = answer.map_err(FetchFailure::Final)?;
         if answer.status() == StatusCode::OK {
-            let answer: GrantedToken = read(answer.body()).map_err(FetchFailure::Final)?;
+            let answer: EndpointAnswer = read(answer.body()).map_err(FetchFailure::Final)?;
             return answer.into_token(requested_at).map_err(FetchFailure::Final);
         }
         let TokenRefusal { error } = read(answer.body()).map_err(FetchFailure::Final)?;
@@ -205,7 +205,7 @@ const OWN_ERROR: &str = "an error of its own";
 
 /// RFC 6749 §5.1, read leniently: `expires_in` may be text, `token_type` may be absent.
 #[derive(Deserialize)]
-struct GrantedToken {
+struct EndpointAnswer {
     access_token: SecretString,
     token_type: Option<String>,
     #[serde(default, deserialize_with = "read_seconds")]
@@ -225,10 +225,10 @@ fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
         Value::Array(scopes) => scopes.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
         _ => return Ok(None),
     };
-    Ok(Some(clean(scope, MAX_SCOPE_BYTES, Lines::One)))
+    Ok(Some(clean(scope, MAX_SCOPE_BYTES, LineBreaks::One)))
 }
 
-impl GrantedToken {
+impl EndpointAnswer {
     fn into_token(self, requested_at: Instant) -> Result<Token, SourceError> {
         let invalid = |text: &str| SourceError::Invalid(format!("the token endpoint's token {text}"));
         if self.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
@@ -264,7 +264,7 @@ mod tests {
     fn stated_scope_is_kept_and_token_is_hidden() {
         let read = |scope: Value| {
             let answer = json!({"access_token": "tok-123", "scope": scope});
-            serde_json::from_value::<GrantedToken>(answer).unwrap().into_token(Instant::now()).unwrap()
+            serde_json::from_value::<EndpointAnswer>(answer).unwrap().into_token(Instant::now()).unwrap()
         };
         assert_eq!(read(json!("search read")).scope.as_deref(), Some("search read"));
         assert_eq!(read(json!(["search", "read"])).scope.as_deref(), Some("search read"));

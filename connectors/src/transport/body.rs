@@ -14,12 +14,15 @@ use crate::text::quote;
 const MAX_MEMBERS: usize = 1_000;
 const SHOWN_ENCODING_CHARACTERS: usize = 40;
 
-pub(crate) struct Body {
+pub(crate) struct ResponseBody {
     bytes: Vec<u8>,
     is_gzip: bool,
 }
 
-pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result<Body, TransportError> {
+pub(crate) async fn receive_body(
+    mut response: Response,
+    bound: usize,
+) -> Result<ResponseBody, TransportError> {
     let is_gzip = read_encoding(&response)?;
     let stated = response.content_length().map_or(Ok(0), usize::try_from);
     let Some(stated) = stated.ok().filter(|stated| *stated <= bound) else {
@@ -32,7 +35,7 @@ pub(crate) async fn receive_body(mut response: Response, bound: usize) -> Result
         }
         bytes.extend_from_slice(&chunk);
     }
-    Ok(Body { bytes, is_gzip })
+    Ok(ResponseBody { bytes, is_gzip })
 }
 
 pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8>, TransportError> {
@@ -51,7 +54,7 @@ fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     }
 }
 
-impl Body {
+impl ResponseBody {
     /// Content that is cheap to read and has at most `most` bytes.
     pub(crate) fn if_small(&self, most: usize) -> Option<Cow<'_, [u8]>> {
         if !self.is_gzip {
@@ -160,10 +163,10 @@ mod tests {
 
     #[test]
     fn small_body_is_judged_by_its_inflated_size() {
-        let body = |content: &[u8]| Body { bytes: gzip(content), is_gzip: true };
+        let body = |content: &[u8]| ResponseBody { bytes: gzip(content), is_gzip: true };
         assert_eq!(body(b"[]").if_small(1_000).as_deref(), Some(&b"[]"[..]));
         assert_eq!(body(&[b' '; 1_001]).if_small(1_000), None);
-        let plain = |length| Body { bytes: vec![b' '; length], is_gzip: false };
+        let plain = |length| ResponseBody { bytes: vec![b' '; length], is_gzip: false };
         assert!(plain(1_000).if_small(1_000).is_some());
         assert!(plain(1_001).if_small(1_000).is_none());
         assert_eq!(plain(3).inflate(10).unwrap().len(), 3);

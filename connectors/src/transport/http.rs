@@ -10,7 +10,7 @@ use url::Url;
 use super::endpoint::Endpoint;
 use super::failure::{TransportError, broke_before_answer};
 use super::resolver::{GuardedResolver, SystemResolver};
-use super::tls::{self, Versions};
+use super::tls::{self, HttpVersions};
 use crate::addresses::AddressRules;
 use crate::settings::SettingsError;
 
@@ -28,7 +28,7 @@ pub(crate) struct Http {
 pub(super) fn guarded(
     names: Arc<dyn Resolve>,
     is_listed: bool,
-    versions: Versions,
+    versions: HttpVersions,
 ) -> Result<ClientBuilder, SettingsError> {
     let tls = tls::config(versions).map_err(|error| SettingsError::client(&error))?;
     let builder = Client::builder()
@@ -42,8 +42,8 @@ pub(super) fn guarded(
         // `body` bounds them before and after inflating.
         .no_gzip();
     Ok(match versions {
-        Versions::All => builder,
-        Versions::Http1 => builder.http1_only(),
+        HttpVersions::All => builder,
+        HttpVersions::Http1 => builder.http1_only(),
     })
 }
 
@@ -68,7 +68,7 @@ impl Http {
         rules
             .check_url(url)
             .map_err(|refusal| SettingsError::Address { setting: endpoint.setting, refusal })?;
-        let client = guarded(names, rules.lists(url), Versions::All)?
+        let client = guarded(names, rules.lists(url), HttpVersions::All)?
             .pool_max_idle_per_host(max_idle)
             .build()
             .map_err(|error| SettingsError::client(&error))?;

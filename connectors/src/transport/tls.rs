@@ -15,7 +15,7 @@ static SYSTEM: LazyLock<Result<ClientConfig, Error>> = LazyLock::new(|| {
 
 /// Versions of HTTP that a client speaks, the preferred one first.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Versions {
+pub(super) enum HttpVersions {
     All,
     Http1,
 }
@@ -24,10 +24,10 @@ pub(super) enum Versions {
 ///
 /// # Errors
 /// Their certificates cannot be read, or there are none.
-pub(super) fn config(versions: Versions) -> Result<ClientConfig, Error> {
+pub(super) fn config(versions: HttpVersions) -> Result<ClientConfig, Error> {
     let protocols: &[&[u8]] = match versions {
-        Versions::All => &[b"h2", b"http/1.1"],
-        Versions::Http1 => &[b"http/1.1"],
+        HttpVersions::All => &[b"h2", b"http/1.1"],
+        HttpVersions::Http1 => &[b"http/1.1"],
     };
     let mut config = SYSTEM.clone()?;
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();

@@ -1,5 +1,5 @@
 use futures::StreamExt;
-use trawl_connectors::check::{Check, CheckSettings, Decided, Finding, Report, Verdict};
+use trawl_connectors::check::{Check, CheckSettings, ClauseVerdict, Decided, Finding, Report};
 use trawl_connectors::{AddressRules, ApiKey, Authentication, BearerToken, DeclaredOrder, Method};
 
 use crate::support::{HttpCaller, settings_of, timeout_of};
@@ -29,7 +29,7 @@ pub(crate) async fn run(settings: CheckSettings) -> Report {
     report
 }
 
-pub(crate) fn clauses_with(report: &Report, verdict: Verdict) -> Vec<&'static str> {
+pub(crate) fn clauses_with(report: &Report, verdict: ClauseVerdict) -> Vec<&'static str> {
     report.clauses.iter().filter(|finding| finding.verdict == verdict).map(|finding| finding.id).collect()
 }
 
@@ -39,7 +39,7 @@ async fn reference_source_keeps_every_clause() {
     for method in [Method::Get, Method::Post] {
         for keyword in [Some(zoo::KEYWORD.to_owned()), None] {
             let report = run(CheckSettings { keyword, ..settings(&source, method) }).await;
-            let kept = clauses_with(&report, Verdict::Pass).len();
+            let kept = clauses_with(&report, ClauseVerdict::Pass).len();
             assert_eq!(kept, report.clauses.len(), "{report:#?}");
             assert!(report.passed);
             assert!(report.latency_ms.p99 >= report.latency_ms.p50 && report.latency_ms.p50.is_some());
@@ -56,9 +56,9 @@ async fn every_fault_breaks_only_its_clause() {
             let mut settings = settings(&source, Method::Get);
             settings.source.timeout = timeout_of(&fault);
             let report = run(settings).await;
-            let broken = clauses_with(&report, Verdict::Fail);
+            let broken = clauses_with(&report, ClauseVerdict::Fail);
             (broken != [fault.clause] || report.passed).then(|| {
-                let failed = report.clauses.iter().filter(|finding| finding.verdict == Verdict::Fail);
+                let failed = report.clauses.iter().filter(|finding| finding.verdict == ClauseVerdict::Fail);
                 let seen: Vec<_> =
                     failed.map(|finding| format!("{}: {}", finding.id, finding.seen)).collect();
                 format!("{}: expected {}, broken: {seen:#?}", fault.name, fault.clause)
@@ -81,12 +81,12 @@ async fn fixed_credentials_are_checked_and_never_shown() {
     settings.source.authentication = Authentication::Bearer(BearerToken::new(token.into()).unwrap());
     let report = run(settings.clone()).await;
     assert!(report.passed, "{report:#?}");
-    assert_eq!(clauses_with(&report, Verdict::Unknown), ["token", "auth-scope"]);
+    assert_eq!(clauses_with(&report, ClauseVerdict::Unknown), ["token", "auth-scope"]);
     assert!(format!("{report:?}").contains("Bearer $TOKEN") && !format!("{report:?}").contains(token));
 
     settings.source.authentication = Authentication::ApiKey(ApiKey::new("X-API-Key", token.into()).unwrap());
     let report = run(settings).await;
-    assert_eq!(clauses_with(&report, Verdict::Fail), ["status"], "the source wants a bearer token");
+    assert_eq!(clauses_with(&report, ClauseVerdict::Fail), ["status"], "the source wants a bearer token");
     let shown = format!("{report:?}");
     assert!(shown.contains("x-api-key: $API_KEY") && !shown.contains(token), "{shown}");
 }
@@ -100,17 +100,17 @@ async fn undecidable_clause_is_unknown() {
     let report = run(settings.clone()).await;
     assert!(report.passed);
     for id in ["item-id", "limit-default", "cursor-ends", "cursor-complete", "order"] {
-        assert!(clauses_with(&report, Verdict::Unknown).contains(&id), "{id}");
+        assert!(clauses_with(&report, ClauseVerdict::Unknown).contains(&id), "{id}");
     }
 
     settings.source.authentication = Authentication::None;
     let report = run(settings).await;
     assert_eq!(
-        clauses_with(&report, Verdict::Fail),
+        clauses_with(&report, ClauseVerdict::Fail),
         ["status"],
         "a source that wants a token is not called without"
     );
     for id in ["token", "auth-required", "auth-wrong-token", "auth-scope", "json"] {
-        assert!(clauses_with(&report, Verdict::Unknown).contains(&id), "{id}");
+        assert!(clauses_with(&report, ClauseVerdict::Unknown).contains(&id), "{id}");
     }
 }

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl_connectors::check::{Report, Verdict};
+use trawl_connectors::check::{ClauseVerdict, Report};
 use trawl_connectors::{Authentication, Method};
 
 use crate::check::{run, settings};
@@ -83,7 +83,7 @@ async fn endless_chain_of_empty_pages_breaks_its_clause() {
     let ends = report.clauses.iter().find(|finding| finding.id == "cursor-ends").unwrap();
     assert_eq!(
         (ends.verdict, ends.seen.as_str()),
-        (Verdict::Fail, "8 pages without rows, and still a cursor")
+        (ClauseVerdict::Fail, "8 pages without rows, and still a cursor")
     );
 }
 
@@ -120,7 +120,7 @@ async fn huge_cursor_is_not_sent_back() {
     let failed: Vec<&str> = report
         .clauses
         .iter()
-        .filter(|finding| finding.verdict == Verdict::Fail)
+        .filter(|finding| finding.verdict == ClauseVerdict::Fail)
         .map(|finding| finding.id)
         .filter(|id| id.starts_with("cursor"))
         .collect();

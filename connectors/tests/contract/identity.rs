@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use trawl_connectors::check::{CheckSettings, Verdict};
+use trawl_connectors::check::{CheckSettings, ClauseVerdict};
 use trawl_connectors::{AddressRules, Method, Question, SourceClient, SourceError};
 use url::Url;
 
@@ -42,7 +42,7 @@ fn check_settings(source: &Running) -> CheckSettings {
 async fn source_that_trims_by_assertion_keeps_every_clause() {
     let source = start().await;
     let report = run(check_settings(&source)).await;
-    assert_eq!(clauses_with(&report, Verdict::Pass).len(), report.clauses.len(), "{report:#?}");
+    assert_eq!(clauses_with(&report, ClauseVerdict::Pass).len(), report.clauses.len(), "{report:#?}");
     let curl = report.clauses.iter().find(|finding| finding.id == "identity-required");
     assert!(curl.is_some(), "{report:#?}");
     let shown = serde_json::to_string(&report).unwrap();
@@ -133,6 +133,6 @@ async fn source_that_overlooks_one_thing_breaks_its_clause_alone() {
         let mut settings = check_settings(&proper);
         settings.source.url = url;
         let report = run(settings).await;
-        assert_eq!(clauses_with(&report, Verdict::Fail), [fault], "{report:#?}");
+        assert_eq!(clauses_with(&report, ClauseVerdict::Fail), [fault], "{report:#?}");
     }
 }

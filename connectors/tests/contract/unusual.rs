@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use trawl_connectors::check::{CheckSettings, Report, Verdict, check};
+use trawl_connectors::check::{CheckSettings, ClauseVerdict, Report, check};
 use trawl_connectors::{AddressRules, Authentication, DeclaredOrder, Method};
 use url::Url;
 
@@ -94,9 +94,11 @@ const OF_TOKENS: [&str; 4] = ["token", "auth-required", "auth-wrong-token", "aut
 /// Asserts that nothing failed, and that only token clauses and `open` are unknown.
 #[track_caller]
 fn assert_kept(report: &Report, open: &[&str]) {
-    assert_eq!(clauses_with(report, Verdict::Fail), [""; 0], "{report:#?}");
-    let left: Vec<&str> =
-        clauses_with(report, Verdict::Unknown).into_iter().filter(|id| !OF_TOKENS.contains(id)).collect();
+    assert_eq!(clauses_with(report, ClauseVerdict::Fail), [""; 0], "{report:#?}");
+    let left: Vec<&str> = clauses_with(report, ClauseVerdict::Unknown)
+        .into_iter()
+        .filter(|id| !OF_TOKENS.contains(id))
+        .collect();
     assert_eq!(left, open, "{report:#?}");
 }
 

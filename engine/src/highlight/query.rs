@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::marks::{Mark, MatchBits};
 use crate::Query;
 use crate::query::{MAX_TERMS, Piece, Target};
-use crate::text::{PlacedRun, Run, WordVariant, is_ideograph, stem};
+use crate::text::{PlacedRun, ScriptRun, WordVariant, is_ideograph, stem};
 
 // Each term and each phrase has a bit.
 const _: () = assert!(MAX_TERMS <= u128::BITS as usize && MAX_TERMS / 2 <= u64::BITS as usize);
@@ -92,7 +92,7 @@ impl HighlightQuery {
         let mut position = 0;
         for (bytes, run) in runs {
             match run {
-                Run::Word(word) => {
+                ScriptRun::Word(word) => {
                     let terms = self.terms_of(word);
                     if terms != 0 {
                         positions.push(TermPosition { position, start: bytes.start, end: bytes.end, terms });
@@ -102,7 +102,7 @@ impl HighlightQuery {
                     variants = &variants[here..];
                     position += 1;
                 }
-                Run::Ideographs(run) => {
+                ScriptRun::Ideographs(run) => {
                     for (offset, character) in run.char_indices() {
                         let candidates = self.ideographs.get(&character).map_or(&[][..], Vec::as_slice);
                         let start = bytes.start + offset;

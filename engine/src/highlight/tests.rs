@@ -3,7 +3,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
 use crate::query::{Piece, Target};
-use crate::text::{Run, fold, runs, stem};
+use crate::text::{ScriptRun, fold, runs, stem};
 
 fn whole(keyword: &str, text: &str) -> String {
     Highlighter::new(&Query::parse(keyword)).mark(text, Extent::Whole).unwrap()
@@ -264,8 +264,8 @@ fn holds_a_match(stretch: &str, query: &Query) -> bool {
         let is_variant = |word: &str| word == term || start.is_some_and(|start| word.starts_with(start));
         variants.iter().any(|variant| is_variant(&variant.word) || is_variant(&stem(&variant.word)))
             || runs(&folded).any(|run| match run {
-                Run::Ideographs(run) => run.contains(term),
-                Run::Word(word) => {
+                ScriptRun::Ideographs(run) => run.contains(term),
+                ScriptRun::Word(word) => {
                     word == term || stem(word) == term || start.is_some_and(|start| word.starts_with(start))
                 }
             })

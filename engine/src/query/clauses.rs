@@ -2,8 +2,8 @@
 
 use super::{Clause, MAX_TERMS, Piece, QueryWord, Target};
 use crate::text::{
-    Folded, JoinedToken, QueryToken, Run, WHOLE_NAME, cut_to_length, dictionary_words, fold, is_acronym,
-    is_ideograph, is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
+    Folded, JoinedToken, QueryToken, ScriptRun, WHOLE_NAME, cut_to_length, dictionary_words, fold,
+    is_acronym, is_ideograph, is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
 };
 
 const MIN_PREFIX_CHARS: usize = 2;
@@ -162,7 +162,7 @@ pub(crate) fn reads_acronyms(keyword: &str) -> bool {
 /// Whether a text is ideographs outside the dictionary, such as a rare name.
 fn is_unknown_word(folded: &str) -> bool {
     let mut runs = runs(folded);
-    let (Some(Run::Ideographs(run)), None) = (runs.next(), runs.next()) else { return false };
+    let (Some(ScriptRun::Ideographs(run)), None) = (runs.next(), runs.next()) else { return false };
     let words = dictionary_words(run);
     let is_unknown = |word: &&str| word.chars().nth(1).is_none() && !is_stop_word(word);
     words.len() > 1 && words.iter().all(is_unknown)
@@ -214,8 +214,8 @@ fn plain(text: &str) -> RawClause<'_> {
 /// Positions that a folded text takes.
 fn positions(folded: &str) -> usize {
     let of_run = |run| match run {
-        Run::Word(_) => 1,
-        Run::Ideographs(run) => run.chars().count(),
+        ScriptRun::Word(_) => 1,
+        ScriptRun::Ideographs(run) => run.chars().count(),
     };
     runs(folded).map(of_run).sum()
 }
@@ -284,8 +284,8 @@ pub(super) fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for run in runs(folded) {
         let found = match run {
-            Run::Word(word) => vec![phrase(vec![(0, stem(word).into_owned())], terms_left)],
-            Run::Ideographs(run) => {
+            ScriptRun::Word(word) => vec![phrase(vec![(0, stem(word).into_owned())], terms_left)],
+            ScriptRun::Ideographs(run) => {
                 let words = query_words(run);
                 let is_single = |word: &str| word.chars().nth(1).is_none();
                 words
@@ -314,7 +314,7 @@ fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Pie
 
 /// Turns the last word into a prefix, unless it is an ideograph.
 fn make_last_prefix(folded: &str, pieces: &mut [Piece]) {
-    let Some(Run::Word(word)) = runs(folded).last() else { return };
+    let Some(ScriptRun::Word(word)) = runs(folded).last() else { return };
     let start = cut_to_length(word);
     if start.chars().nth(MIN_PREFIX_CHARS - 1).is_none() {
         return;

@@ -52,7 +52,7 @@ impl RelaxableKeyword {
         while !rest.is_empty() {
             let (raw, after) = RawClause::read(rest);
             if raw.target == Target::Text && !raw.exclude && !raw.quoted {
-                for Token { place, is_exact, is_one_word } in tokens(raw.text) {
+                for KeywordToken { place, is_exact, is_one_word } in tokens(raw.text) {
                     let text = &raw.text[place];
                     if is_exact {
                         (has_fixed_text, ends_with_stop_word) = (true, false);
@@ -158,7 +158,7 @@ impl RelaxableKeyword {
     }
 }
 
-struct Token {
+struct KeywordToken {
     /// Bytes of the clause.
     place: Range<usize>,
     /// A long number, a code or an e-mail address.
@@ -167,7 +167,7 @@ struct Token {
     is_one_word: bool,
 }
 
-fn tokens(clause: &str) -> Vec<Token> {
+fn tokens(clause: &str) -> Vec<KeywordToken> {
     let folded = Folded::new(clause);
     let mut end = 0;
     let tokens = query_tokens(&folded.text).into_iter().map(|token| {
@@ -175,7 +175,7 @@ fn tokens(clause: &str) -> Vec<Token> {
         let start = folded.source_start(token.place.start).max(end);
         end = folded.source_end(token.place.end).max(start);
         let is_one_word = token.joined.is_some_and(|joined| joined.words.len() == 1);
-        Token { place: start..end, is_exact: is_exact(&clause[start..end]), is_one_word }
+        KeywordToken { place: start..end, is_exact: is_exact(&clause[start..end]), is_one_word }
     });
     tokens.collect()
 }

@@ -2,7 +2,7 @@
 
 use super::clauses::{RawClause, is_operator};
 use super::{Query, Target, relaxation};
-use crate::text::{Run, fold, runs};
+use crate::text::{ScriptRun, fold, runs};
 
 impl Query {
     /// The keyword with words replaced; `None` if unchanged.
@@ -11,7 +11,7 @@ impl Query {
     pub(crate) fn with_words_replaced(
         keyword: &str,
         mut limit: usize,
-        mut replace: impl FnMut(&str, Run<'_>) -> Option<String>,
+        mut replace: impl FnMut(&str, ScriptRun<'_>) -> Option<String>,
     ) -> Option<String> {
         let mut replaced = String::with_capacity(keyword.len());
         let mut changed = false;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Run;
+use super::ScriptRun;
 use super::numbers::{Date, digits_of, is_digits};
 use super::segmentation::{PlacedRun, dictionary_words};
 
@@ -43,9 +43,9 @@ impl Amount {
     /// Amounts that begin in this run, in order.
     pub(super) fn beginning_in(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Vec<Self> {
         match &runs[first] {
-            (_, Run::Word(_)) => Self::from_digits(folded, runs, first).into_iter().collect(),
-            (_, Run::Ideographs(run)) if !run.contains(is_numeral) => Vec::new(),
-            (place, Run::Ideographs(run)) => {
+            (_, ScriptRun::Word(_)) => Self::from_digits(folded, runs, first).into_iter().collect(),
+            (_, ScriptRun::Ideographs(run)) if !run.contains(is_numeral) => Vec::new(),
+            (place, ScriptRun::Ideographs(run)) => {
                 let dates = run.match_indices('年').filter_map(|(year, _)| date(run, year, first + 1));
                 let mut amounts: Vec<Self> = dates.collect();
                 amounts.extend(run.match_indices(PERCENT).filter_map(|(start, _)| {
@@ -93,7 +93,7 @@ impl Amount {
             fraction = digits_of(runs, next)?;
             next += 1;
         }
-        let (place, Run::Ideographs(run)) = runs.get(next)? else { return None };
+        let (place, ScriptRun::Ideographs(run)) = runs.get(next)? else { return None };
         if !run.starts_with(is_unit) || !between(next - 1)?.trim().is_empty() {
             return None;
         }

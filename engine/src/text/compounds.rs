@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::amounts::Amount;
 use super::numbers::{Date, PhoneNumber, is_digits};
 use super::segmentation::{PlacedRun, placed_runs};
-use super::{Folded, Run, WordVariant, cut_to_length, is_acronym, is_stop_word, query_words, stem};
+use super::{Folded, ScriptRun, WordVariant, cut_to_length, is_acronym, is_stop_word, query_words, stem};
 
 /// Longer compounds are joined in overlapping spans.
 const MAX_JOINED_PARTS: usize = 3;
@@ -28,7 +28,7 @@ const MAX_UNIT_CHARS: usize = 3;
 
 /// Letters or digits of a compound.
 #[derive(Debug)]
-struct Part<'a> {
+struct CompoundPart<'a> {
     place: Range<usize>,
     /// The text without signs between thousands.
     text: Cow<'a, str>,
@@ -42,7 +42,7 @@ struct Part<'a> {
 /// Words that single signs join.
 #[derive(Debug, Default)]
 struct Compound<'a> {
-    parts: Vec<Part<'a>>,
+    parts: Vec<CompoundPart<'a>>,
     joints: Vec<char>,
     /// Runs before this belong to it.
     end: usize,
@@ -61,7 +61,7 @@ impl<'a> Compound<'a> {
         self.parts.clear();
         self.joints.clear();
         self.end = first;
-        while let Some((place, Run::Word(word))) = runs.get(self.end) {
+        while let Some((place, ScriptRun::Word(word))) = runs.get(self.end) {
             if self.end > first {
                 let between = &folded[runs[self.end - 1].0.end..place.start];
                 if self.joins_thousands(between, word) {
@@ -89,7 +89,7 @@ impl<'a> Compound<'a> {
     fn add_run(&mut self, place: &Range<usize>, word: &'a str) {
         let mut start = 0;
         for end in part_ends(word) {
-            self.parts.push(Part {
+            self.parts.push(CompoundPart {
                 place: place.start + start..if end == word.len() { place.end } else { place.start + end },
                 text: Cow::Borrowed(&word[start..end]),
                 is_number: is_digits(&word[start..end]),
@@ -108,7 +108,7 @@ impl<'a> Compound<'a> {
     }
 
     /// Spans of parts that documents have as words, unless they are words already.
-    fn spans(&self) -> impl Iterator<Item = &[Part<'a>]> {
+    fn spans(&self) -> impl Iterator<Item = &[CompoundPart<'a>]> {
         let spans = (0..self.parts.len()).flat_map(move |start| {
             let longest = MAX_JOINED_PARTS.min(self.parts.len() - start);
             (1..=longest).map(move |length| &self.parts[start..start + length])
@@ -117,7 +117,7 @@ impl<'a> Compound<'a> {
     }
 
     /// The parts that a query looks for: of a version, those without `v`.
-    fn searched(&self) -> &[Part<'a>] {
+    fn searched(&self) -> &[CompoundPart<'a>] {
         match self.parts.as_slice() {
             [sign, parts @ ..]
                 if sign.text == "v"
@@ -168,7 +168,7 @@ impl<'a> Compound<'a> {
     }
 }
 
-impl Part<'_> {
+impl CompoundPart<'_> {
     fn is_run(&self) -> bool {
         self.begins_run && self.ends_run
     }
@@ -179,14 +179,14 @@ impl Part<'_> {
 }
 
 /// Whether a span is one word of the text.
-fn is_indexed(span: &[Part<'_>]) -> bool {
+fn is_indexed(span: &[CompoundPart<'_>]) -> bool {
     let [first, .., last] = span else {
         return span.iter().all(|part| part.is_run() && matches!(part.text, Cow::Borrowed(_)));
     };
     first.run == last.run && first.begins_run && last.ends_run
 }
 
-fn joined<'a>(span: impl IntoIterator<Item = &'a Part<'a>>) -> String {
+fn joined<'a>(span: impl IntoIterator<Item = &'a CompoundPart<'a>>) -> String {
     let mut joined = String::new();
     let mut is_after_number = false;
     for part in span {
@@ -229,10 +229,10 @@ pub(crate) fn compound_variants(source: &str, folded: &Folded, runs: &[PlacedRun
     let mut add = |place: Range<usize>, word: String| variants.push(WordVariant { place, word });
     let has_capitals = source.as_bytes().windows(2).any(is_capitalised);
     let mut compound = Compound::default();
-    let mut before: Option<Part<'_>> = None;
+    let mut before: Option<CompoundPart<'_>> = None;
     let mut next = 0;
     while let Some((_, run)) = runs.get(next) {
-        if matches!(run, Run::Ideographs(_)) {
+        if matches!(run, ScriptRun::Ideographs(_)) {
             next += 1;
             before = None;
             continue;
@@ -277,17 +277,18 @@ pub(crate) fn compound_variants(source: &str, folded: &Folded, runs: &[PlacedRun
     variants
 }
 
-fn place_of(span: &[Part<'_>]) -> Range<usize> {
+fn place_of(span: &[CompoundPart<'_>]) -> Range<usize> {
     span.first().map_or(0, |part| part.place.start)..span.last().map_or(0, |part| part.place.end)
 }
 
 /// Parts that go on a word before a space, as in `iPhone 15` or `16 GB`.
 fn spaced_spans<'p, 'a>(
     text: &str,
-    before: &Part<'a>,
-    parts: &'p [Part<'a>],
-) -> impl Iterator<Item = &'p [Part<'a>]> {
-    let is_word = |part: &Part<'_>| !part.is_number && part.is_run() && !is_stop_word(&stem(&part.text));
+    before: &CompoundPart<'a>,
+    parts: &'p [CompoundPart<'a>],
+) -> impl Iterator<Item = &'p [CompoundPart<'a>]> {
+    let is_word =
+        |part: &CompoundPart<'_>| !part.is_number && part.is_run() && !is_stop_word(&stem(&part.text));
     let length = match parts.first() {
         Some(first) if before.is_run() && &text[before.place.end..first.place.start] == " " => {
             let is_unit = || first.text.chars().nth(MAX_UNIT_CHARS).is_none() && is_word(first);
@@ -310,7 +311,7 @@ fn is_capitalised(pair: &[u8]) -> bool {
 fn add_capitalised(
     source: &str,
     folded: &Folded,
-    part: &Part<'_>,
+    part: &CompoundPart<'_>,
     add: &mut impl FnMut(Range<usize>, String),
 ) {
     let written = &source[folded.source_start(part.place.start)..folded.source_end(part.place.end)];
@@ -365,7 +366,7 @@ pub(crate) fn query_tokens(folded: &str) -> Vec<QueryToken> {
         let (token, end) = token_at(folded, &runs, next);
         next = end;
         // A date or an amount ends within a run of ideographs.
-        if let Some((place, Run::Ideographs(run))) = runs.get_mut(end - 1)
+        if let Some((place, ScriptRun::Ideographs(run))) = runs.get_mut(end - 1)
             && token.place.end < place.end
         {
             *run = &run[token.place.end - place.start..];
@@ -397,7 +398,7 @@ fn token_at(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> (QueryToken, 
         let joined = of_number(word, place.clone(), is_exact, false);
         return (QueryToken { place, joined: Some(joined) }, end);
     }
-    if matches!(runs[first].1, Run::Ideographs(_)) {
+    if matches!(runs[first].1, ScriptRun::Ideographs(_)) {
         return to(first + 1, None);
     }
     let compound = Compound::at(folded, runs, first);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::pinyin::initials;
 use super::segmentation::is_ideograph;
 use super::{
-    Folded, PinyinReadings, Run, WordVariant, compound_variants, fold, placed_runs, query_words,
+    Folded, PinyinReadings, ScriptRun, WordVariant, compound_variants, fold, placed_runs, query_words,
     spoken_forms, stem,
 };
 
@@ -164,7 +164,7 @@ fn as_typed(text: &str) -> Vec<String> {
 fn parts(folded: &str) -> Vec<Range<usize>> {
     let mut parts: Vec<(bool, Range<usize>)> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
-        let is_ideographs = matches!(run, Run::Ideographs(_));
+        let is_ideographs = matches!(run, ScriptRun::Ideographs(_));
         match parts.last_mut() {
             Some((of_last, part)) if *of_last == is_ideographs => part.end = bytes.end,
             _ => parts.push((is_ideographs, bytes)),
@@ -197,7 +197,7 @@ impl Joint {
 fn chains(folded: &str, joined_by: Joint) -> Vec<Vec<(Range<usize>, &str)>> {
     let mut chains: Vec<Vec<(Range<usize>, &str)>> = Vec::new();
     for (bytes, run) in placed_runs(folded) {
-        let Run::Word(word) = run else { continue };
+        let ScriptRun::Word(word) = run else { continue };
         let is_joined = |(last, _): &(Range<usize>, &str)| joined_by.joins(&folded[last.end..bytes.start]);
         match chains.last_mut() {
             Some(chain) if chain.len() < MAX_JOINED_WORDS && chain.last().is_some_and(is_joined) => {

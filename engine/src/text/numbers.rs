@@ -2,7 +2,7 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use super::Run;
+use super::ScriptRun;
 use super::segmentation::{PlacedRun, placed_runs};
 
 /// Shorter numbers are extensions; longer ones are accounts and cards.
@@ -19,7 +19,7 @@ pub(super) fn is_digits(word: &str) -> bool {
 
 pub(super) fn digits_of<'a>(runs: &[PlacedRun<'a>], number: usize) -> Option<&'a str> {
     match runs.get(number)? {
-        (place, Run::Word(word)) if is_digits(word) && word.len() == place.len() => Some(word),
+        (place, ScriptRun::Word(word)) if is_digits(word) && word.len() == place.len() => Some(word),
         _ => None,
     }
 }
@@ -83,7 +83,7 @@ impl Date {
         if sign(first + 1) != Some(between) {
             return Some(month);
         }
-        let (place, Run::Word(word)) = &runs[first + 2] else { return Some(month) };
+        let (place, ScriptRun::Word(word)) = &runs[first + 2] else { return Some(month) };
         // A time may follow, as in `15T10`.
         let length = word.find(|character: char| !character.is_ascii_digit()).unwrap_or(word.len());
         Some(match number_of(&word[..length], 1..=2, 1..=31) {
@@ -101,7 +101,7 @@ impl Date {
         start: usize,
     ) -> Option<Self> {
         let unit = |after: usize, units: &[char], is_whole: bool| {
-            let (place, Run::Ideographs(run)) = runs.get(after + 1)? else { return None };
+            let (place, ScriptRun::Ideographs(run)) = runs.get(after + 1)? else { return None };
             let unit = run.chars().next().filter(|unit| units.contains(unit))?;
             let is_near = folded[runs[after].0.end..place.start].trim().is_empty();
             (is_near && (!is_whole || run.len() == unit.len_utf8())).then_some(place.start + unit.len_utf8())

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use pinyin::ToPinyinMulti;
 
-use super::{Folded, Run, dictionary_words, fold, placed_runs, runs};
+use super::{Folded, ScriptRun, dictionary_words, fold, placed_runs, runs};
 
 const MAX_READ_CHARS: usize = 64;
 const MAX_JOINED_CHARS: usize = 8;
@@ -52,7 +52,7 @@ impl PinyinReadings {
         let mut runs = Vec::new();
         let (mut left, mut ideographs) = (MAX_READ_CHARS, 0);
         for (bytes, run) in placed_runs(&folded.text) {
-            let Run::Ideographs(run) = run else { continue };
+            let ScriptRun::Ideographs(run) = run else { continue };
             ideographs += run.chars().count();
             let read = |(offset, character): (usize, char)| {
                 let place = bytes.start + offset;
@@ -150,7 +150,7 @@ pub(crate) fn title_readings(title: &str) -> Vec<String> {
     let folded = fold(title);
     let mut found = BTreeSet::new();
     for run in runs(&folded) {
-        let Run::Ideographs(run) = run else { continue };
+        let ScriptRun::Ideographs(run) = run else { continue };
         let words = dictionary_words(run);
         for start in 0..words.len() {
             for end in start + 1..=words.len().min(start + MAX_READ_WORDS) {

@@ -14,14 +14,14 @@ use super::{cut_to_length, stem};
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run<'a> {
+pub enum ScriptRun<'a> {
     /// Ideographs and kana.
     Ideographs(&'a str),
     /// Cut to the longest length.
     Word(&'a str),
 }
 
-impl<'a> Run<'a> {
+impl<'a> ScriptRun<'a> {
     pub fn text(self) -> &'a str {
         match self {
             Self::Ideographs(text) | Self::Word(text) => text,
@@ -30,10 +30,10 @@ impl<'a> Run<'a> {
 }
 
 /// A run and its bytes.
-pub(crate) type PlacedRun<'a> = (Range<usize>, Run<'a>);
+pub(crate) type PlacedRun<'a> = (Range<usize>, ScriptRun<'a>);
 
 /// Other characters separate runs.
-pub(crate) fn runs(folded: &str) -> impl Iterator<Item = Run<'_>> {
+pub(crate) fn runs(folded: &str) -> impl Iterator<Item = ScriptRun<'_>> {
     placed_runs(folded).map(|(_, run)| run)
 }
 
@@ -56,7 +56,10 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
         let run = &rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())];
         end = start + run.len();
         let place = start..end;
-        Some((place, if ideographs { Run::Ideographs(run) } else { Run::Word(cut_to_length(run)) }))
+        Some((
+            place,
+            if ideographs { ScriptRun::Ideographs(run) } else { ScriptRun::Word(cut_to_length(run)) },
+        ))
     })
 }
 
@@ -80,14 +83,14 @@ pub(super) fn words_of_runs<'a>(
 ) {
     for (bytes, run) in runs {
         match run {
-            Run::Word(word) => {
+            ScriptRun::Word(word) => {
                 let stem = stem(word);
                 emit(PositionStep::Next, bytes.clone(), &stem);
                 if stem != word {
                     emit(PositionStep::Same, bytes, word);
                 }
             }
-            Run::Ideographs(run) => {
+            ScriptRun::Ideographs(run) => {
                 let words = DICTIONARY.cut_all(run);
                 let mut words = words.iter().filter(|word| word.end - word.start > 1).peekable();
                 for (position, (start, character)) in run.char_indices().enumerate() {
@@ -134,11 +137,11 @@ pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
     let mut position = 0;
     for run in runs(folded) {
         match run {
-            Run::Word(word) => {
+            ScriptRun::Word(word) => {
                 words.push((position, stem(word).into_owned()));
                 position += 1;
             }
-            Run::Ideographs(run) => {
+            ScriptRun::Ideographs(run) => {
                 for word in DICTIONARY.cut(run, false) {
                     words.push((position + word.start, cut_to_length(word.word).to_owned()));
                 }

@@ -9,7 +9,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use trawl_engine::{
-    Audience, Change, Checkpoint, Document, Page, Query, Request, Scope, Start, TimePosition,
+    Audience, Change, Checkpoint, Document, HitPage, Query, Request, Scope, Start, TimePosition,
 };
 
 use crate::engine_under_test::{
@@ -115,7 +115,7 @@ impl SearchCase {
         expected
     }
 
-    fn search(&self, snapshot: &Snapshot, start: Start) -> Page {
+    fn search(&self, snapshot: &Snapshot, start: Start) -> HitPage {
         let query = Query::parse(&self.keyword());
         snapshot.search(&self.request(query, start)).unwrap()
     }
@@ -287,7 +287,7 @@ fn run_watched(
     watch(index.snapshot(), &committed)
 }
 
-fn check_items(page: &Page, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
+fn check_items(page: &HitPage, case: &SearchCase, model: &Model) -> Result<(), TestCaseError> {
     for hit in &page.hits {
         let key = (case.scope.tenant, case.scope.module.clone(), hit.id.clone());
         prop_assert_eq!(&hit.item, &model[&key].item);
@@ -295,7 +295,7 @@ fn check_items(page: &Page, case: &SearchCase, model: &Model) -> Result<(), Test
     Ok(())
 }
 
-fn ids(page: &Page) -> impl Iterator<Item = (i64, String)> + '_ {
+fn ids(page: &HitPage) -> impl Iterator<Item = (i64, String)> + '_ {
     page.hits.iter().map(|hit| (hit.display_time, hit.id.clone()))
 }
 

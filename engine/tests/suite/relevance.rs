@@ -2,7 +2,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use trawl_engine::relevance::Recency;
-use trawl_engine::{Change, Document, Page, RankedScope, Scope, Start};
+use trawl_engine::{Change, Document, HitPage, RankedScope, Scope, Start};
 
 use super::support::{BEST, commit, document, found, ids, index_of, news, page, put, ranked, remove};
 use crate::engine_under_test::{Index, Snapshot};
@@ -11,7 +11,7 @@ fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {
     Document { brief: brief.to_owned(), display_time, ..document(id, "") }
 }
 
-fn page_from(snapshot: &Snapshot, keyword: &str, skip: usize, limit: usize) -> Page {
+fn page_from(snapshot: &Snapshot, keyword: &str, skip: usize, limit: usize) -> HitPage {
     page(snapshot, keyword, Start::relevance(skip, 0), limit)
 }
 

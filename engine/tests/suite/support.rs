@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use trawl_engine::{Audience, Change, Checkpoint, Document, Page, Query, Request, Scope, Start};
+use trawl_engine::{Audience, Change, Checkpoint, Document, HitPage, Query, Request, Scope, Start};
 
 use crate::engine_under_test::{Index, Snapshot, Writer, empty_index};
 
@@ -62,11 +62,11 @@ pub(crate) fn request(scope: &Scope, query: &Query, start: Start, limit: usize) 
     Request { start, limit, ..all }
 }
 
-pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> Page {
+pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> HitPage {
     snapshot.search(&request(&news(), &Query::parse(keyword), start, limit)).unwrap()
 }
 
-pub(crate) fn ids(page: Page) -> Vec<String> {
+pub(crate) fn ids(page: HitPage) -> Vec<String> {
     page.hits.into_iter().map(|hit| hit.id).collect()
 }
 

@@ -19,7 +19,7 @@ use tantivy::Order;
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::TermQuery;
 use tantivy::schema::IndexRecordOption;
-use trawl_engine::{Change, Checkpoint, Page, Query, Request, Scope, Start, TimePosition};
+use trawl_engine::{Change, Checkpoint, HitPage, Query, Request, Scope, Start, TimePosition};
 use trawl_index::{Index, Options, Snapshot};
 
 const LIMIT: usize = 10;
@@ -122,7 +122,7 @@ fn search(
     query: Query,
     after: Option<&TimePosition>,
     limit: usize,
-) -> Page {
+) -> HitPage {
     let start = Start::Time { after: after.cloned(), whole_ties: None };
     let all = Request::total_of(scope, &Arc::default(), Arc::new(query));
     snapshot.search(&Request { start, limit, ..all }).unwrap()

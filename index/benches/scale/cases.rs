@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use tantivy::DocSet;
 use tantivy::schema::{IndexRecordOption, Term};
-use trawl_engine::{Page, Query, Request, Scope, Start, TimePosition};
+use trawl_engine::{HitPage, Query, Request, Scope, Start, TimePosition};
 use trawl_index::Snapshot;
 
 use crate::mixer::{self, Mixer};
@@ -50,7 +50,7 @@ impl Case {
         }
     }
 
-    pub(crate) fn ask(&self, snapshot: &Snapshot, scope: &Scope, start: Start, limit: usize) -> Page {
+    pub(crate) fn ask(&self, snapshot: &Snapshot, scope: &Scope, start: Start, limit: usize) -> HitPage {
         snapshot.search(&self.request(scope, start, limit)).unwrap()
     }
 

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::task::AbortOnDropHandle;
 use trawl_engine::correction::UnknownWords;
-use trawl_engine::{Engine, FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, View};
+use trawl_engine::{Engine, FacetFields, Failure, FieldCounts, Hit, HitPage, Request, Scope, View};
 
 use super::blocking;
 use crate::{Error, Index, Snapshot};
@@ -71,11 +71,11 @@ impl Engine for EmbeddedEngine {
 
 #[async_trait]
 impl View for EmbeddedView {
-    fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
+    fn search_at_once(&self, request: &Request) -> Result<Option<HitPage>, Failure> {
         self.snapshot.search_at_once(request).map_err(|error| self.reports.failure(&error))
     }
 
-    async fn search(&self, request: &Arc<Request>) -> Result<Page, Failure> {
+    async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure> {
         let request = Arc::clone(request);
         self.on_thread(move |snapshot| snapshot.search(&request)).await
     }

@@ -72,7 +72,7 @@ pub(crate) fn unknown_words(
     principals: &Arc<[String]>,
     keyword: &str,
 ) -> Result<UnknownWords, Error> {
-    let searched = Searched { view, scopes, principals };
+    let searched = SearchedView { view, scopes, principals };
     let words = CorrectableWord::all_of(keyword);
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
     let mut unknown = Vec::new();
@@ -88,13 +88,13 @@ pub(crate) fn unknown_words(
     Ok(UnknownWords::new(keyword, &unknown, &corrections))
 }
 
-struct Searched<'a> {
+struct SearchedView<'a> {
     view: &'a IndexView,
     scopes: &'a [Arc<Scope>],
     principals: &'a Arc<[String]>,
 }
 
-impl Searched<'_> {
+impl SearchedView<'_> {
     fn finds_word(&self, word: &CorrectableWord) -> Result<bool, Error> {
         for piece in &word.pieces {
             if !self.finds_piece(piece)? {

@@ -1,4 +1,4 @@
-use trawl_engine::{Hit, Page, Request, Start};
+use trawl_engine::{Hit, HitPage, Request, Start};
 
 use super::budget::{SearchError, StepBudget};
 use super::matches::Matches;
@@ -18,7 +18,7 @@ const MAX_BOUNDED_STEPS: u64 = 16_384;
 const BYTES_PER_STEP: u64 = 64;
 
 /// `None` if the step budget does not suffice.
-pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Option<Page>, Error> {
+pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Option<HitPage>, Error> {
     if request.limit > MAX_BOUNDED_HITS || !matches!(request.start, Start::Time { .. }) {
         return Ok(None);
     }
@@ -29,7 +29,7 @@ pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Opti
     }
 }
 
-pub(crate) fn search(view: &IndexView, request: &Request) -> Result<Page, Error> {
+pub(crate) fn search(view: &IndexView, request: &Request) -> Result<HitPage, Error> {
     unbounded(|budget| search_within(view, request, budget))
 }
 
@@ -49,9 +49,13 @@ pub(super) fn unbounded<T: Default>(
     }
 }
 
-fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Page, SearchError> {
+fn search_within(
+    view: &IndexView,
+    request: &Request,
+    budget: &mut StepBudget,
+) -> Result<HitPage, SearchError> {
     if request.query.is_empty() {
-        return Ok(Page::default());
+        return Ok(HitPage::default());
     }
     let (after, whole_ties) = match &request.start {
         Start::Time { after, whole_ties } => (after.as_ref(), *whole_ties),
@@ -67,7 +71,7 @@ fn search_within(view: &IndexView, request: &Request, budget: &mut StepBudget) -
     let TimePage { found, more, cut } =
         time_order::collect(view, &matches, after, whole_ties, request.limit, budget)?;
     let hits = read_hits(view, found, budget)?;
-    Ok(Page { hits, total, more, cut, ..Page::default() })
+    Ok(HitPage { hits, total, more, cut, ..HitPage::default() })
 }
 
 fn read_hits(view: &IndexView, found: Vec<Match>, budget: &mut StepBudget) -> Result<Vec<Hit>, SearchError> {

@@ -15,7 +15,7 @@ use super::prefix_expansion;
 use super::viewer_scope::ViewerScope;
 use crate::expansion::PrefixExpansion;
 use crate::schema::TextFields;
-use crate::segment_cache::{TermInfos, Viewer};
+use crate::segment_cache::{NumberedViewer, TermInfos};
 
 /// Mostly cached.
 const LOOK_UP: u64 = 8;
@@ -35,7 +35,7 @@ pub(super) enum Requirement {
     AnyTerm(Arc<[Term]>, Vec<Arc<TermInfos>>),
     Phrase(Arc<[(usize, Term)]>, Vec<Arc<TermInfos>>, Box<dyn Weight>),
     Prefix(Arc<PrefixExpansion>),
-    VisibleTo(Viewer, Arc<str>),
+    VisibleTo(NumberedViewer, Arc<str>),
     All(Vec<Requirement>),
     Any(Vec<Requirement>),
 }
@@ -63,7 +63,7 @@ impl Plan {
     /// Restricted documents that the viewer sees and that hold the term.
     pub(super) fn visible_with_term(
         scope: &ViewerScope<'_>,
-        viewer: &Viewer,
+        viewer: &NumberedViewer,
         term: Term,
         budget: &mut StepBudget,
     ) -> Result<Self, SearchError> {

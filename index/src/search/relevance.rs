@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use trawl_engine::relevance::{MatchScore, RESCORED_MATCHES, WeightedWords};
-use trawl_engine::{Hit, Page, RankedScope, Request, Scope};
+use trawl_engine::{Hit, HitPage, RankedScope, Request, Scope};
 
 use self::rescore::Rescorer;
 use self::scored::{Scored, sort};
@@ -36,11 +36,11 @@ pub(super) fn page(
     beside: &[RankedScope],
     recency: impl Fn(i64) -> f32,
     budget: &mut StepBudget,
-) -> Result<Page, SearchError> {
+) -> Result<HitPage, SearchError> {
     let keys = scopes_of(request, beside);
     let request = &*without_missing(view, request, &keys, budget)?;
     if request.query.is_empty() {
-        return Ok(Page::default());
+        return Ok(HitPage::default());
     }
     let skips: Vec<usize> = std::iter::once(skip).chain(beside.iter().map(|beside| beside.skip)).collect();
     let scopes = viewer_scopes(view, &keys, request)?;
@@ -93,7 +93,7 @@ pub(super) fn page(
     let statistics = (!ranking.words.is_empty()).then(|| Arc::new(ranking.into_statistics(&request.query)));
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
-    Ok(Page { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
+    Ok(HitPage { hits, total, totals_beside: totals.collect(), more, cut: false, statistics })
 }
 
 /// Plans of the matches, one for each scope.

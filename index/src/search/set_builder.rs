@@ -11,7 +11,7 @@ use tantivy::{DocId, DocSet};
 use super::budget::{DOCUMENTS_PER_STEP, SearchError, StepBudget};
 use crate::document_set::{Bitmap, DocumentSet, SPARSE_SHARE, WORD_BITS, set_bit};
 use crate::expansion::SegmentExpansion;
-use crate::segment_cache::{SetKey, SetSource, Viewer};
+use crate::segment_cache::{NumberedViewer, SetKey, SetSource};
 use crate::view::{IndexView, Segment};
 
 const PHRASE_CHUNK: u32 = 1_048_576;
@@ -117,7 +117,7 @@ pub(super) fn expansion_set(
 pub(super) fn viewer_set(
     view: &IndexView,
     segment: &Segment,
-    viewer: &Viewer,
+    viewer: &NumberedViewer,
     prefix: &Arc<str>,
     budget: &mut StepBudget,
 ) -> Result<Arc<DocumentSet>, SearchError> {
@@ -148,7 +148,7 @@ fn cached_or(
 
 fn principal_infos(
     index: &InvertedIndexReader,
-    viewer: &Viewer,
+    viewer: &NumberedViewer,
     prefix: &str,
     budget: &mut StepBudget,
 ) -> Result<Vec<TermInfo>, SearchError> {

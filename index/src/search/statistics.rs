@@ -13,7 +13,7 @@ use super::set_builder::viewer_set;
 use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::schema::TextFields;
-use crate::segment_cache::{ScopeLengths, TotalKeyRef, Viewer};
+use crate::segment_cache::{NumberedViewer, ScopeLengths, TotalKeyRef};
 use crate::view::{IndexView, Segment};
 
 /// Larger scopes are sampled.
@@ -66,7 +66,7 @@ impl ScopeStatistics {
         &mut self,
         view: &IndexView,
         scope: &ViewerScope<'_>,
-        viewer: &Viewer,
+        viewer: &NumberedViewer,
         budget: &mut StepBudget,
     ) -> Result<(), SearchError> {
         let texts = view.fields.restricted;

@@ -3,7 +3,7 @@ use trawl_engine::{Request, Scope};
 
 use crate::Error;
 use crate::schema::{Fields, TextFields};
-use crate::segment_cache::{TotalKeyRef, Viewer};
+use crate::segment_cache::{NumberedViewer, TotalKeyRef};
 use crate::view::IndexView;
 
 pub(super) struct ViewerScope<'a> {
@@ -11,7 +11,7 @@ pub(super) struct ViewerScope<'a> {
     pub(super) prefix: String,
     pub(super) scope: &'a Scope,
     /// If the scope has restricted documents.
-    pub(super) viewer: Option<Viewer>,
+    pub(super) viewer: Option<NumberedViewer>,
     has_open_documents: bool,
 }
 

@@ -11,7 +11,7 @@ use crate::layout::{HalfFields, OPEN, RESTRICTED};
 
 /// A part of the score of a match. Numbers are places in the query's list of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Part {
+pub(super) enum ScorePart {
     Body(usize),
     Title(usize),
     Heading(usize),
@@ -28,7 +28,7 @@ pub(super) enum Part {
 }
 
 /// How often each part occurs in a match.
-pub(super) type Counts = HashMap<Part, u32>;
+pub(super) type Counts = HashMap<ScorePart, u32>;
 
 /// Names clauses of one query by their numbers.
 pub(super) struct NamedClauses<'a> {
@@ -37,7 +37,7 @@ pub(super) struct NamedClauses<'a> {
 }
 
 struct NamedClause {
-    part: Part,
+    part: ScorePart,
     field: &'static str,
     /// Score of one occurrence in a text of mean length.
     worth: f32,
@@ -58,14 +58,20 @@ impl<'a> NamedClauses<'a> {
     /// A term, whose boost turns the field's own inverse document frequency into `worth`.
     ///
     /// `None` for a term that occurs nowhere.
-    pub(super) fn term(&mut self, part: Part, field: &'static str, term: &str, worth: f32) -> Option<Value> {
+    pub(super) fn term(
+        &mut self,
+        part: ScorePart,
+        field: &'static str,
+        term: &str,
+        worth: f32,
+    ) -> Option<Value> {
         let boost = worth / self.statistics.idf(field, term)?;
         let name = self.name(part, field, worth);
         Some(json!({"term": {field: {"value": term, "boost": boost, "_name": name}}}))
     }
 
     /// A term with the weight that OpenSearch gives it.
-    pub(super) fn plain_term(&mut self, part: Part, field: &'static str, term: &str) -> Option<Value> {
+    pub(super) fn plain_term(&mut self, part: ScorePart, field: &'static str, term: &str) -> Option<Value> {
         let worth = self.statistics.idf(field, term)?;
         self.term(part, field, term, worth)
     }
@@ -73,7 +79,7 @@ impl<'a> NamedClauses<'a> {
     /// Two words as a phrase.
     pub(super) fn phrase(
         &mut self,
-        part: Part,
+        part: ScorePart,
         field: &'static str,
         words: [&str; 2],
         phrase: &str,
@@ -86,7 +92,7 @@ impl<'a> NamedClauses<'a> {
     /// The first word where the second is more than this many positions away.
     pub(super) fn alone(
         &mut self,
-        part: Part,
+        part: ScorePart,
         field: &'static str,
         [first, second]: [&str; 2],
         positions: u32,
@@ -97,7 +103,7 @@ impl<'a> NamedClauses<'a> {
         Some(json!({"span_not": {"include": include, "exclude": exclude, "dist": positions, "_name": name}}))
     }
 
-    fn name(&mut self, part: Part, field: &'static str, worth: f32) -> String {
+    fn name(&mut self, part: ScorePart, field: &'static str, worth: f32) -> String {
         self.clauses.push(NamedClause { part, field, worth });
         (self.clauses.len() - 1).to_string()
     }

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 use trawl_engine::relevance::MatchScore;
 
-use super::clauses::{Counts, Lengths, NamedClauses, Part};
+use super::clauses::{Counts, Lengths, NamedClauses, ScorePart};
 
 /// One of the best matches.
 pub(super) struct RankedDocument {
@@ -33,7 +33,7 @@ impl RankedDocument {
         })
     }
 
-    pub(super) fn count(&self, part: Part) -> u32 {
+    pub(super) fn count(&self, part: ScorePart) -> u32 {
         self.counts.get(&part).copied().unwrap_or(0)
     }
 

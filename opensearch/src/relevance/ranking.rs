@@ -14,7 +14,7 @@ use trawl_engine::relevance::{
 use trawl_engine::text::HEADING;
 use trawl_engine::{Failure, Query, RankedScope, Request};
 
-use super::clauses::{NamedClauses, Part, only_counted};
+use super::clauses::{NamedClauses, ScorePart, only_counted};
 use super::ranked_document::RankedDocument;
 use super::statistics::{Statistics, TextLengths, VisibleDocuments};
 use crate::layout::{HalfFields, halves};
@@ -23,7 +23,7 @@ use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
 
 /// Words of a request, weighed by the frequencies of all its scopes.
-pub(super) struct Ranking {
+pub(super) struct OpenSearchRanking {
     pub(super) words: WeightedWords,
     pub(super) typed: Frequencies,
     pub(super) body: Saturation,
@@ -78,7 +78,7 @@ impl RankedModule {
     }
 }
 
-impl Ranking {
+impl OpenSearchRanking {
     pub(super) async fn read(
         indexes: &ServedIndexes,
         request: &Request,
@@ -166,17 +166,17 @@ impl Ranking {
         for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| word.selects) {
             let worth = word.weight * word.idf;
             let (whole, heading) = (prefix.term(&word.term), heading(prefix, &word.term));
-            scored.extend(named.term(Part::Body(number), body, &whole, worth));
-            scored.extend(named.term(Part::Title(number), title, &whole, worth * TITLE_WEIGHT));
-            scored.extend(named.term(Part::Heading(number), title, &heading, worth * HEADING_WEIGHT));
+            scored.extend(named.term(ScorePart::Body(number), body, &whole, worth));
+            scored.extend(named.term(ScorePart::Title(number), title, &whole, worth * TITLE_WEIGHT));
+            scored.extend(named.term(ScorePart::Heading(number), title, &heading, worth * HEADING_WEIGHT));
         }
         for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
             let (term, worth) = (prefix.term(word), self.prefix_worth(word));
-            scored.extend(named.term(Part::Prefix(number), body, &term, worth));
+            scored.extend(named.term(ScorePart::Prefix(number), body, &term, worth));
         }
         for (number, whole) in self.words.whole_texts.iter().enumerate() {
             let (term, worth) = (prefix.term(&whole.term), self.whole_worth(whole));
-            scored.extend(named.term(Part::Whole(number), body, &term, worth));
+            scored.extend(named.term(ScorePart::Whole(number), body, &term, worth));
         }
     }
 
@@ -188,7 +188,7 @@ impl Ranking {
         counted: &mut Vec<Value>,
     ) {
         for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| !word.selects) {
-            counted.extend(named.plain_term(Part::Body(number), body, &prefix.term(&word.term)));
+            counted.extend(named.plain_term(ScorePart::Body(number), body, &prefix.term(&word.term)));
         }
         for &WordPair { first, second, distance } in &self.words.pairs {
             let [Some(word), Some(next)] = [first, second].map(|place| self.words.indexed.get(place)) else {
@@ -198,8 +198,8 @@ impl Ranking {
             let terms = terms.each_ref().map(String::as_str);
             let distance = usize::try_from(distance).unwrap_or(usize::MAX);
             let phrase = prefix.phrase(&[(0, word.term.clone()), (distance, next.term.clone())]);
-            counted.extend(named.phrase(Part::Pair(first, second), body, terms, &phrase));
-            counted.extend(named.alone(Part::Alone(first, second), body, terms, NEAR_POSITIONS));
+            counted.extend(named.phrase(ScorePart::Pair(first, second), body, terms, &phrase));
+            counted.extend(named.alone(ScorePart::Alone(first, second), body, terms, NEAR_POSITIONS));
         }
     }
 
@@ -219,19 +219,19 @@ impl Ranking {
 
     /// BM25 of the words in one document, by the lengths of the scope.
     pub(super) fn score(&self, document: &RankedDocument) -> f32 {
-        let in_body = |part: Part| self.body.of(document.count(part), document.lengths.body);
-        let in_title = |part: Part| self.title.of(document.count(part), document.lengths.title);
+        let in_body = |part: ScorePart| self.body.of(document.count(part), document.lengths.body);
+        let in_title = |part: ScorePart| self.title.of(document.count(part), document.lengths.title);
         let mut score = 0.0;
         for (number, word) in self.words.indexed.iter().enumerate().filter(|(_, word)| word.selects) {
-            let of_title = TITLE_WEIGHT * in_title(Part::Title(number))
-                + HEADING_WEIGHT * in_title(Part::Heading(number));
-            score += word.weight * word.idf * (in_body(Part::Body(number)) + of_title);
+            let of_title = TITLE_WEIGHT * in_title(ScorePart::Title(number))
+                + HEADING_WEIGHT * in_title(ScorePart::Heading(number));
+            score += word.weight * word.idf * (in_body(ScorePart::Body(number)) + of_title);
         }
         for (number, word) in self.words.prefix_words.iter().flat_map(|words| &words.terms).enumerate() {
-            score += self.prefix_worth(word) * in_body(Part::Prefix(number));
+            score += self.prefix_worth(word) * in_body(ScorePart::Prefix(number));
         }
         for (number, whole) in self.words.whole_texts.iter().enumerate() {
-            score += self.whole_worth(whole) * in_body(Part::Whole(number));
+            score += self.whole_worth(whole) * in_body(ScorePart::Whole(number));
         }
         rounded(score)
     }
@@ -239,13 +239,13 @@ impl Ranking {
     /// Scores common and adjacent words, and missing ones.
     pub(super) fn rescore(&self, document: &mut RankedDocument) {
         let mut score = document.score;
-        let has_positions = |number: usize| document.count(Part::Body(number)) <= MAX_POSITIONS;
+        let has_positions = |number: usize| document.count(ScorePart::Body(number)) <= MAX_POSITIONS;
         let pair_count = |&WordPair { first, second, .. }: &WordPair| {
             if has_positions(first) && has_positions(second) {
-                let alone = document.count(Part::Alone(first, second));
+                let alone = document.count(ScorePart::Alone(first, second));
                 PairCount {
-                    exact: document.count(Part::Pair(first, second)),
-                    near: document.count(Part::Body(first)).saturating_sub(alone),
+                    exact: document.count(ScorePart::Pair(first, second)),
+                    near: document.count(ScorePart::Body(first)).saturating_sub(alone),
                 }
             } else {
                 PairCount::default()
@@ -254,7 +254,7 @@ impl Ranking {
         self.words.rescore(
             &mut score,
             |count| self.body.of(count, document.lengths.body),
-            |number| document.count(Part::Body(number)),
+            |number| document.count(ScorePart::Body(number)),
             pair_count,
         );
         document.score = score;

@@ -11,7 +11,7 @@ use proptest::test_runner::Config;
 use tokio::runtime::Runtime;
 use trawl_engine::correction::UnknownWords;
 use trawl_engine::{
-    Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, Page, Request, Scope, Sink, View,
+    Change, Checkpoint, Engine, FacetFields, Failure, FieldCounts, Hit, HitPage, Request, Scope, Sink, View,
 };
 use trawl_opensearch::{Client, Credentials, Layout, OpenSearch, OpenSearchIndexes};
 use url::Url;
@@ -119,11 +119,11 @@ impl Index {
 }
 
 impl Snapshot {
-    pub(crate) fn search(&self, request: &Request) -> Result<Page, Failure> {
+    pub(crate) fn search(&self, request: &Request) -> Result<HitPage, Failure> {
         run(self.1.search(&Arc::new(request.clone())))
     }
 
-    pub(crate) fn search_at_once(&self, request: &Request) -> Result<Option<Page>, Failure> {
+    pub(crate) fn search_at_once(&self, request: &Request) -> Result<Option<HitPage>, Failure> {
         self.1.search_at_once(request)
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use trawl_engine::{Failure, Page, Request, Scope, Start, TimePosition, View};
+use trawl_engine::{Failure, HitPage, Request, Scope, Start, TimePosition, View};
 
 use crate::questions::Question;
 
@@ -15,7 +15,7 @@ const AT_ONCE: usize = 4;
 /// Pages of the embedded engine and of OpenSearch.
 pub(crate) struct Answered {
     pub(crate) question: Question,
-    pub(crate) pages: [Page; 2],
+    pub(crate) pages: [HitPage; 2],
 }
 
 /// Difference between two pages.
@@ -32,13 +32,13 @@ impl Answered {
     /// The first difference.
     pub(crate) fn difference(&self) -> Option<Difference> {
         let [embedded, opensearch] = &self.pages;
-        let ids = |page: &Page| page.hits.iter().map(|hit| hit.id.clone()).collect::<Vec<_>>();
-        let sorted = |page: &Page| {
+        let ids = |page: &HitPage| page.hits.iter().map(|hit| hit.id.clone()).collect::<Vec<_>>();
+        let sorted = |page: &HitPage| {
             let mut ids = ids(page);
             ids.sort();
             ids
         };
-        let items = |page: &Page| {
+        let items = |page: &HitPage| {
             let hits = page.hits.iter();
             hits.map(|hit| (hit.display_time, hit.item.clone(), hit.title_is_name)).collect::<Vec<_>>()
         };

@@ -10,7 +10,7 @@ use crate::{
     auth::{keys::Keys, secrets},
     error::{Error, Result},
     identity::{
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
         tenant::check_code,
     },
     store::{Transaction, now_millis, sql},
@@ -35,7 +35,7 @@ pub struct NewApplication {
 
 /// Credentials of a new application, shown once.
 #[derive(Clone, Debug)]
-pub struct Credentials {
+pub struct ApplicationCredentials {
     /// Client id.
     pub client_id: String,
     /// Client secret.
@@ -48,7 +48,7 @@ pub struct Credentials {
     callback_key_sealed: Vec<u8>,
 }
 
-impl Credentials {
+impl ApplicationCredentials {
     /// Creates credentials.
     ///
     /// # Errors
@@ -92,7 +92,7 @@ pub async fn insert(
     transaction: &Transaction,
     tenant_id: i64,
     new: &NewApplication,
-    credentials: &Credentials,
+    credentials: &ApplicationCredentials,
 ) -> Result<()> {
     // Public applications have no secret to check.
     let secret_hash = if new.login.is_public { "" } else { &credentials.secret_hash };
@@ -123,7 +123,7 @@ fn check(new: &NewApplication) -> Result<Scopes> {
     check_code(&new.tenant).map_err(Error::bad_request)?;
     check_bound("bind", new.kind, &new.bound)?;
     let scopes = match &new.scopes {
-        None => new.kind.possible_scopes().without(Scope::ActAsUser),
+        None => new.kind.possible_scopes().without(TokenScope::ActAsUser),
         Some(scopes) => {
             check_scopes("scope", new.kind, scopes)?;
             scopes.clone()

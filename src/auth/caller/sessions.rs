@@ -9,7 +9,7 @@ use super::{Authenticator, CachedCaller, Caller, User};
 use crate::{
     auth::{
         applications::{self, Application, Kind},
-        directory::{Directory, Person, SubjectKind},
+        directory::{Person, PersonDirectory, SubjectKind},
         secrets,
         sessions::{self, SessionId, SessionRow, Sessions, SignedIn},
         tenants::{self, Tenant},
@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
     identity::{
         frozen::refuse_frozen,
-        scopes::{Scope, Scopes},
+        scopes::{Scopes, TokenScope},
     },
     store::{Cached, Connection, Transaction, now_millis},
 };
@@ -28,7 +28,7 @@ const MAX_OF_ONE_PERSON: u64 = 50;
 
 /// The role in which a signed-in person calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
+pub enum SessionRole {
     /// A person of the tenant.
     Person,
     /// An operator of the server.
@@ -38,11 +38,11 @@ pub enum Role {
 #[derive(Clone, Debug)]
 pub(super) struct Session {
     id: SessionId,
-    role: Role,
+    role: SessionRole,
     pub(super) user_id: String,
     pub(super) client_id: String,
     sessions: Arc<Sessions>,
-    directory: Arc<dyn Directory>,
+    directory: Arc<dyn PersonDirectory>,
     pub(super) last_use: Arc<LastUse>,
 }
 
@@ -57,7 +57,7 @@ impl Session {
             FoundSession::look_up(transaction, &self.sessions, &*self.directory, self.id, &row).await?;
         let FoundSession { application, .. } = &found;
         let has_lost_a_scope =
-            self.role == Role::Person && scopes.first_outside(&application.scopes).is_some();
+            self.role == SessionRole::Person && scopes.first_outside(&application.scopes).is_some();
         if has_lost_a_scope {
             return Err(ended());
         }
@@ -77,7 +77,7 @@ impl FoundSession {
     async fn look_up(
         connection: &Connection,
         sessions: &Sessions,
-        directory: &dyn Directory,
+        directory: &dyn PersonDirectory,
         id: SessionId,
         row: &SessionRow,
     ) -> Result<Self> {
@@ -151,14 +151,14 @@ impl Authenticator {
     pub async fn authenticate_session(
         &self,
         id: SessionId,
-        role: Role,
+        role: SessionRole,
         indicated: Option<&str>,
     ) -> Result<Arc<Caller>> {
         let caller = self.identify_session(id, role).await?;
         self.acting_on(caller, indicated).await
     }
 
-    async fn identify_session(&self, id: SessionId, role: Role) -> Result<Arc<Caller>> {
+    async fn identify_session(&self, id: SessionId, role: SessionRole) -> Result<Arc<Caller>> {
         self.store.refresh().await?;
         let key = key(id, role);
         if let Some(remembered) = self.remembered.get(&key).filter(CachedCaller::holds) {
@@ -176,7 +176,7 @@ impl Authenticator {
         Ok(caller)
     }
 
-    async fn look_up_session(&self, id: SessionId, role: Role, row: &SessionRow) -> Result<Caller> {
+    async fn look_up_session(&self, id: SessionId, role: SessionRole, row: &SessionRow) -> Result<Caller> {
         let reader = self.store.reader();
         let found = FoundSession::look_up(reader, &self.sessions, &*self.directory, id, row).await?;
         let FoundSession { application, person, expires_at } = found;
@@ -193,18 +193,18 @@ impl Authenticator {
             last_use: self.sessions.last_use(id),
         };
         let (kind, client_id, scopes, user) = match role {
-            Role::Person => {
+            SessionRole::Person => {
                 let principals = self.directory.principals(reader, home.id, &person).await?.into();
                 let user = Some(Arc::new(User { person, principals }));
                 let scopes = application.scopes.for_user();
                 let scopes = trusted.map_or_else(|| scopes.clone(), |trusted| scopes.intersection(trusted));
                 (Kind::Application, application.client_id, scopes, user)
             }
-            Role::Operator if self.sessions.is_operator(&person.login_id, &home) => {
+            SessionRole::Operator if self.sessions.is_operator(&person.login_id, &home) => {
                 let client_id = format!("operator:{}@{}", person.login_id, home.code);
-                (Kind::Admin, client_id, [Scope::Admin, Scope::Tenants].into_iter().collect(), None)
+                (Kind::Admin, client_id, [TokenScope::Admin, TokenScope::Tenants].into_iter().collect(), None)
             }
-            Role::Operator => {
+            SessionRole::Operator => {
                 let refusal = "this operation is for operators: console.operators lists them";
                 return Err(Error::forbidden(refusal));
             }
@@ -237,10 +237,10 @@ impl Authenticator {
 }
 
 /// No header can hold this prefix, so the key equals no token's.
-fn key(id: SessionId, role: Role) -> [u8; 32] {
+fn key(id: SessionId, role: SessionRole) -> [u8; 32] {
     let role = match role {
-        Role::Person => 0,
-        Role::Operator => 1,
+        SessionRole::Person => 0,
+        SessionRole::Operator => 1,
     };
     let text = [&[0, role], id.bytes()].concat();
     let mut key = [0; 32];

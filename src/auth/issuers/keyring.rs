@@ -61,10 +61,10 @@ pub(super) fn over_guarded_connections(rules: AddressRules) -> Documents {
     })
 }
 
-type Fetched = std::result::Result<Arc<Keys>, Arc<str>>;
+type Fetched = std::result::Result<Arc<FetchedKeys>, Arc<str>>;
 type Fetch = Shared<BoxFuture<'static, Fetched>>;
 
-struct Keys {
+struct FetchedKeys {
     by_id: HashMap<String, Arc<Key>>,
     endpoints: Arc<Endpoints>,
     fetched_at: Instant,
@@ -92,7 +92,7 @@ impl Endpoints {
 struct Inner {
     issuer: String,
     documents: Documents,
-    current: ArcSwapOption<Keys>,
+    current: ArcSwapOption<FetchedKeys>,
 }
 
 pub(super) struct Keyring {
@@ -186,7 +186,7 @@ fn unavailable() -> Error {
 }
 
 #[derive(Deserialize)]
-struct Description {
+struct ProviderMetadata {
     issuer: String,
     jwks_uri: String,
     #[serde(flatten)]
@@ -201,7 +201,7 @@ struct KeySet {
 impl Inner {
     async fn fetch(&self) -> Fetched {
         let place = format!("{}/.well-known/openid-configuration", self.issuer.trim_end_matches('/'));
-        let description: Description = read(&self.document(&place).await?, "description")?;
+        let description: ProviderMetadata = read(&self.document(&place).await?, "description")?;
         if description.issuer != self.issuer {
             return Err(format!("its metadata names the issuer {:?}", shorten(&description.issuer)).into());
         }
@@ -213,7 +213,7 @@ impl Inner {
             return Err("its key set holds no key with an id that verifies signatures".into());
         }
         let endpoints = Arc::new(description.endpoints);
-        Ok(Arc::new(Keys { by_id, endpoints, fetched_at: Instant::now() }))
+        Ok(Arc::new(FetchedKeys { by_id, endpoints, fetched_at: Instant::now() }))
     }
 
     async fn document(&self, place: &str) -> std::result::Result<Vec<u8>, Arc<str>> {

@@ -22,7 +22,7 @@ use url::Url;
 use super::{Issuer, keyring::Endpoints};
 use crate::{
     config,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     identity::scopes::Scopes,
 };
 
@@ -39,8 +39,8 @@ const ID_BYTES: usize = 9;
 /// A browser sign-in issuer of one tenant.
 pub struct SignIn {
     id: String,
-    trust: config::Issuer,
-    client: config::SignIn,
+    trust: config::IssuerSettings,
+    client: config::SignInSettings,
     issuer: Arc<Issuer>,
     rules: AddressRules,
     under_way: Semaphore,
@@ -75,7 +75,11 @@ pub struct SignInAnswer<'a> {
 }
 
 impl SignIn {
-    pub(super) fn new(trust: &config::Issuer, issuer: Arc<Issuer>, rules: AddressRules) -> Option<Self> {
+    pub(super) fn new(
+        trust: &config::IssuerSettings,
+        issuer: Arc<Issuer>,
+        rules: AddressRules,
+    ) -> Option<Self> {
         let client = trust.sign_in.clone()?;
         let name = [trust.issuer.as_str(), &client.client_id, &trust.tenant].join("\n");
         let digest = digest(&SHA256, name.as_bytes());
@@ -151,7 +155,7 @@ impl SignIn {
         let verified =
             self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
         verified.map_err(|error| match error.kind {
-            Kind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
+            ErrorKind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
             _ => error,
         })
     }

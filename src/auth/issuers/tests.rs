@@ -15,7 +15,7 @@ use jsonwebtoken::{EncodingKey, encode, jwk::Jwk};
 use serde_json::json;
 
 use super::*;
-use crate::{auth::tokens::epoch_seconds, error::Kind, identity::scopes::Scope};
+use crate::{auth::tokens::epoch_seconds, error::ErrorKind, identity::scopes::TokenScope};
 
 const ISSUER: &str = "https://login.example";
 
@@ -83,12 +83,12 @@ impl Site {
     }
 
     fn issuers(self: &Arc<Self>, audiences: &[&str]) -> Issuers {
-        let trust = |audience: &&str| config::Issuer {
+        let trust = |audience: &&str| config::IssuerSettings {
             issuer: ISSUER.to_owned(),
             audience: (*audience).to_owned(),
             tenant: format!("tenant-of-{audience}"),
             claim: "preferred_username".to_owned(),
-            scopes: [Scope::ContentsRead].into_iter().collect(),
+            scopes: [TokenScope::ContentsRead].into_iter().collect(),
             algorithms: vec![Algorithm::ES256, Algorithm::RS256],
             sign_in: None,
         };
@@ -100,7 +100,7 @@ impl Site {
     }
 }
 
-async fn ask(issuers: &Issuers, token: &str) -> std::result::Result<(String, String), (Kind, String)> {
+async fn ask(issuers: &Issuers, token: &str) -> std::result::Result<(String, String), (ErrorKind, String)> {
     let issuer = issuers.of(token).expect("it is of another issuer");
     let identity = issuer.verify(token).await.map_err(|error| (error.kind, error.message))?;
     Ok((identity.login_id, identity.trust.tenant.clone()))
@@ -108,7 +108,7 @@ async fn ask(issuers: &Issuers, token: &str) -> std::result::Result<(String, Str
 
 async fn is_refused(issuers: &Issuers, token: &str) {
     let (kind, message) = ask(issuers, token).await.unwrap_err();
-    assert_eq!(kind, Kind::Unauthorized, "{message}");
+    assert_eq!(kind, ErrorKind::Unauthorized, "{message}");
 }
 
 #[tokio::test]
@@ -282,7 +282,7 @@ async fn unknown_key_ids_do_not_raise_the_fetch_rate() {
 async fn a_description_of_another_issuer_is_not_believed() {
     let pair = Pair::new("one");
     let site = Site::with(&[pair.public()]);
-    let trust = |issuer: &str| config::Issuer {
+    let trust = |issuer: &str| config::IssuerSettings {
         issuer: issuer.to_owned(),
         ..site.issuers(&["trawl"]).by_name[ISSUER].trusts[0].clone()
     };
@@ -293,5 +293,5 @@ async fn a_description_of_another_issuer_is_not_believed() {
         Box::new(move |url| ready(site.answer(&url.as_str().replace("other", "login"))).boxed())
     });
     let token = pair.sign(|_, claims| claims["iss"] = other.into());
-    assert_eq!(ask(&issuers, &token).await.unwrap_err().0, Kind::Unavailable);
+    assert_eq!(ask(&issuers, &token).await.unwrap_err().0, ErrorKind::Unavailable);
 }

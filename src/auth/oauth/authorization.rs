@@ -99,9 +99,9 @@ const NAMES: [&str; 13] = [
     "state",
 ];
 
-struct Parameters(HashMap<&'static str, Option<String>>);
+struct AuthorizationParameters(HashMap<&'static str, Option<String>>);
 
-impl Parameters {
+impl AuthorizationParameters {
     fn read(query: &str) -> Self {
         let mut parameters = HashMap::new();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -132,7 +132,7 @@ pub async fn read(
     issuer: &str,
     query: &str,
 ) -> Result<(AuthorizationRequest, RequestingApplication), Refusal> {
-    let parameters = Parameters::read(query);
+    let parameters = AuthorizationParameters::read(query);
     let client_id = parameters.get("client_id").ok_or(Refusal::Shown(Shown::UnknownApplication))?;
     let application = find_application(store, client_id).await?;
     let redirect_uri = parameters.get("redirect_uri").ok_or(Refusal::Shown(Shown::UnknownRedirect))?;
@@ -208,7 +208,10 @@ async fn find_tenant(
     Ok(Ok(RequestingApplication { application, tenant }))
 }
 
-fn check(parameters: &Parameters, application: &Application) -> Result<AuthorizationRequest, Failure> {
+fn check(
+    parameters: &AuthorizationParameters,
+    application: &Application,
+) -> Result<AuthorizationRequest, Failure> {
     let invalid = |description: &str| ("invalid_request", description.to_owned());
     if let Some(name) = parameters.first_given_twice() {
         return Err(("invalid_request", format!("{name}: must be given only once")));

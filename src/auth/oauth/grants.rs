@@ -14,7 +14,7 @@ use crate::{
     auth::{
         applications::{self, Application, ClientError},
         caller::Authenticator,
-        directory::{Directory, Person},
+        directory::{Person, PersonDirectory},
         secrets::SecretChecker,
         sessions::{self, SignedIn},
         tokens::{Subject, UserClaims},
@@ -58,7 +58,7 @@ pub struct TokenRequest {
 
 /// A client's credentials, not yet verified.
 #[derive(Debug)]
-pub struct ClientCredentials {
+pub struct ClientAuthentication {
     /// Client id.
     pub client_id: String,
     /// Its secret; public clients have none (RFC 6749 §2.1).
@@ -151,7 +151,7 @@ impl Grants<'_> {
     /// Issues the requested token.
     pub async fn issue(
         self,
-        client: ClientCredentials,
+        client: ClientAuthentication,
         request: &TokenRequest,
     ) -> Result<TokenAnswer, GrantError> {
         let application = self.authenticate(client).await?;
@@ -190,7 +190,7 @@ impl Grants<'_> {
     /// Redeems a code of a built-in public application; issues no token.
     pub async fn redeem(self, redemption: Redemption) -> Result<SignedIn, GrantError> {
         let Redemption { client_id, code, redirect_uri, code_verifier } = redemption;
-        let client = ClientCredentials { client_id, client_secret: None };
+        let client = ClientAuthentication { client_id, client_secret: None };
         let application = self.authenticate(client).await?;
         let code_use = CodeUse {
             code: code.expose_secret(),
@@ -202,8 +202,8 @@ impl Grants<'_> {
     }
 
     /// Authenticates the client in constant time.
-    async fn authenticate(self, client: ClientCredentials) -> Result<Application, GrantError> {
-        let ClientCredentials { client_id, client_secret } = client;
+    async fn authenticate(self, client: ClientAuthentication) -> Result<Application, GrantError> {
+        let ClientAuthentication { client_id, client_secret } = client;
         let usage = self.authenticator.usage();
         let application =
             applications::authenticate(self.store, usage, self.checker, &client_id, client_secret).await;
@@ -233,7 +233,7 @@ fn application_token(application: Application, request: &TokenRequest) -> Result
 
 async fn subject_of(
     store: &Store,
-    directory: &dyn Directory,
+    directory: &dyn PersonDirectory,
     application: Application,
     person: Person,
     device_id: Option<&str>,

@@ -5,7 +5,7 @@
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{applications::Application, caller::Authenticator, revoked_tokens, tenants},
-    error::{Kind, Result},
+    error::{ErrorKind, Result},
     store::Cached,
 };
 
@@ -23,7 +23,7 @@ impl Authenticator {
     pub async fn revoke(&self, application: &Application, token: &str) -> Result<Revocation> {
         self.store.refresh().await?;
         let claims = match self.tokens().verify(token).await {
-            Err(error) if error.kind == Kind::Unauthorized => return Ok(Revocation::Done),
+            Err(error) if error.kind == ErrorKind::Unauthorized => return Ok(Revocation::Done),
             claims => claims?,
         };
         if claims.client_id != application.client_id {

@@ -21,7 +21,7 @@ use crate::{
         AuthState,
         oauth::grants::{GrantError, Grants, TokenAnswer, TokenRequest},
     },
-    error::{Error, Kind},
+    error::{Error, ErrorKind},
     http::envelope::json,
 };
 
@@ -101,8 +101,8 @@ fn into_response(error: GrantError) -> Response {
 fn failed(failure: &Error) -> Response {
     failure.log();
     let error = match failure.kind {
-        Kind::Unavailable | Kind::TooManyRequests => "temporarily_unavailable",
-        Kind::Internal => "server_error",
+        ErrorKind::Unavailable | ErrorKind::TooManyRequests => "temporarily_unavailable",
+        ErrorKind::Internal => "server_error",
         _ => "invalid_request",
     };
     let status = failure.kind.status();

@@ -7,19 +7,19 @@ use std::sync::Arc;
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
-        applications::{self, Application, Credentials, Kind, LoginClient, NewApplication},
+        applications::{self, Application, ApplicationCredentials, Kind, LoginClient, NewApplication},
         caller::Authenticator,
         keys::Keys,
         tenants::Tenant,
     },
     error::{Error, Result},
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     store::now_millis,
 };
 
 const NAME: &str = "trawl";
 
-const SCOPES: [Scope; 2] = [Scope::ContentsRead, Scope::Files];
+const SCOPES: [TokenScope; 2] = [TokenScope::ContentsRead, TokenScope::Files];
 
 /// The client id.
 pub fn client_id(tenant_id: i64) -> String {
@@ -55,8 +55,11 @@ impl Authenticator {
                         .with("fields", vec!["redirectUris"])
                 } else {
                     let new = described(&tenant, redirect_uri);
-                    let credentials =
-                        Credentials::without_secret(&keys, &client_id, SCOPES.into_iter().collect())?;
+                    let credentials = ApplicationCredentials::without_secret(
+                        &keys,
+                        &client_id,
+                        SCOPES.into_iter().collect(),
+                    )?;
                     applications::insert(transaction, tenant.id, &new, &credentials).await?;
                     // A recreated one does not revive old tokens and sessions.
                     applications::set_epoch(transaction, &client_id, now_millis()).await?;

@@ -14,7 +14,7 @@ const MINUTE: i64 = 60 * 1_000;
 
 /// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum AttemptEnding {
     Uncounted,
     Failed,
 }
@@ -91,9 +91,9 @@ impl Failures {
         Ok(())
     }
 
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, ending: AttemptEnding) {
         self.attempts().in_flight -= 1;
-        if ending == Ending::Failed {
+        if ending == AttemptEnding::Failed {
             self.fail();
         }
     }

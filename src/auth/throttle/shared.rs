@@ -9,8 +9,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use uuid::Uuid;
 
 use super::{
-    Account, KNOWN_FOR, Throttled,
-    limit::{Attempts, Ending, FailureLimit},
+    KNOWN_FOR, Throttled, ThrottledAccount,
+    limit::{AttemptEnding, Attempts, FailureLimit},
 };
 use crate::{
     error::Result,
@@ -36,7 +36,7 @@ pub(super) struct SharedAttempts {
 pub(super) struct SharedAttempt {
     shared: SharedAttempts,
     id: Vec<u8>,
-    account: Account,
+    account: ThrottledAccount,
 }
 
 #[derive(FromRow)]
@@ -47,13 +47,13 @@ struct Counts {
 
 impl SharedAttempts {
     /// Whether another attempt may begin.
-    pub(super) async fn check(&self, account: Account) -> Result<Result<(), Throttled>> {
+    pub(super) async fn check(&self, account: ThrottledAccount) -> Result<Result<(), Throttled>> {
         let now = now_millis();
         Ok(self.limit.check(count(self.store.reader(), account, now).await?, now))
     }
 
     /// Begins an attempt, unless throttled.
-    pub(super) async fn begin(&self, account: Account) -> Result<Result<SharedAttempt, Throttled>> {
+    pub(super) async fn begin(&self, account: ThrottledAccount) -> Result<Result<SharedAttempt, Throttled>> {
         let limit = self.limit;
         // Throttled attempts write nothing.
         if let Err(throttled) = self.check(account).await? {
@@ -77,7 +77,7 @@ impl SharedAttempts {
     }
 
     /// Whether the account succeeded in this network lately.
-    pub(super) async fn is_known(&self, network: IpAddr, account: Account) -> Result<bool> {
+    pub(super) async fn is_known(&self, network: IpAddr, account: ThrottledAccount) -> Result<bool> {
         let statement = sql(
             "SELECT 1 FROM login_attempts WHERE id = ? AND ends_at > ?",
             [success_id(network, account).into(), now_millis().into()],
@@ -86,7 +86,7 @@ impl SharedAttempts {
     }
 
     /// Records a success.
-    pub(super) async fn succeeded(&self, network: IpAddr, account: Account) -> Result<()> {
+    pub(super) async fn succeeded(&self, network: IpAddr, account: ThrottledAccount) -> Result<()> {
         let id = success_id(network, account);
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
@@ -99,16 +99,16 @@ impl SharedAttempts {
 }
 
 impl SharedAttempt {
-    pub(super) async fn end(self, ending: Ending) -> Result<()> {
+    pub(super) async fn end(self, ending: AttemptEnding) -> Result<()> {
         let Self { shared: SharedAttempts { store, limit }, id, account } = self;
         let job = store.write(move |transaction| {
             Box::pin(async move {
                 match ending {
-                    Ending::Uncounted => {
+                    AttemptEnding::Uncounted => {
                         let delete = sql("DELETE FROM login_attempts WHERE id = ?", [id.into()]);
                         delete.execute(transaction).await?;
                     }
-                    Ending::Failed => {
+                    AttemptEnding::Failed => {
                         let now = now_millis();
                         let before = count(transaction, account, now).await?;
                         let until = limit.after_failure(before.forgiven_at, now);
@@ -122,7 +122,7 @@ impl SharedAttempt {
     }
 }
 
-async fn count(connection: &Connection, account: Account, now: i64) -> store::Result<Attempts> {
+async fn count(connection: &Connection, account: ThrottledAccount, now: i64) -> store::Result<Attempts> {
     let statement = sql(
         "SELECT MAX(CASE WHEN state = ? THEN ends_at END) AS forgiven_at, \
            COUNT(CASE WHEN state = ? THEN 1 END) AS in_flight \
@@ -136,7 +136,7 @@ async fn count(connection: &Connection, account: Account, now: i64) -> store::Re
 async fn put(
     transaction: &Transaction,
     id: Vec<u8>,
-    account: Account,
+    account: ThrottledAccount,
     state: &str,
     ends_at: i64,
 ) -> store::Result<()> {
@@ -148,7 +148,7 @@ async fn put(
     statement.execute(transaction).await.map(drop)
 }
 
-fn success_id(network: IpAddr, account: Account) -> Vec<u8> {
+fn success_id(network: IpAddr, account: ThrottledAccount) -> Vec<u8> {
     let text = [network.to_string().as_bytes(), b"\0", &account.0].concat();
     digest(&SHA256, &text).as_ref().to_vec()
 }

@@ -37,7 +37,7 @@ impl fmt::Display for TextFormat {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum DocumentFormat {
     Plain,
     Markdown,
     Html,
@@ -56,7 +56,7 @@ pub(super) const LOOKED_AT: usize = 8 << 10;
 
 const MAX_ENTRIES: usize = 20_000;
 
-impl Kind {
+impl DocumentFormat {
     pub(super) fn of(content: &[u8], read_as: TextFormat) -> Self {
         let beginning = &content[..content.len().min(LOOKED_AT)];
         match Family::of(beginning) {

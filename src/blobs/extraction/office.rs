@@ -8,14 +8,14 @@ use std::{
 use quick_xml::{Reader, XmlVersion, events::Event};
 use zip::ZipArchive;
 
-use super::{Stop, Text};
+use super::{Stop, TextWriter};
 
 const MAX_INFLATED: u64 = 64 << 20;
 
 type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
 
 /// A document's body, then headers, footers and notes.
-pub(super) fn word<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn word<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut parts = Parts::open(content)?;
     parts.read("word/document.xml", &OFFICE, text)?;
     for beginning in ["word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments"] {
@@ -25,13 +25,13 @@ pub(super) fn word<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
 }
 
 /// The slides, then all notes.
-pub(super) fn slides<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn slides<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut parts = Parts::open(content)?;
     parts.read_numbered("ppt/slides/slide", &OFFICE, text)?;
     parts.read_numbered("ppt/notesSlides/notesSlide", &OFFICE, text)
 }
 
-pub(super) fn open_document<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     Parts::open(content)?.read("content.xml", &OPEN_DOCUMENT, text)
 }
 
@@ -73,7 +73,7 @@ impl<'a> Parts<'a> {
         &mut self,
         beginning: &str,
         vocabulary: &ElementNames,
-        text: &mut Text<W>,
+        text: &mut TextWriter<W>,
     ) -> Result<(), Stop> {
         let number = |name: &str| {
             let digits = name.strip_prefix(beginning)?.strip_suffix(".xml")?;
@@ -92,7 +92,7 @@ impl<'a> Parts<'a> {
         &mut self,
         name: &str,
         vocabulary: &ElementNames,
-        text: &mut Text<W>,
+        text: &mut TextWriter<W>,
     ) -> Result<(), Stop> {
         let part = self.archive.by_name(name).map_err(Stop::unreadable)?;
         let mut bounded = part.take(self.left);
@@ -107,7 +107,11 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn read_xml<W: Write>(part: impl Read, vocabulary: &ElementNames, text: &mut Text<W>) -> Result<(), Stop> {
+fn read_xml<W: Write>(
+    part: impl Read,
+    vocabulary: &ElementNames,
+    text: &mut TextWriter<W>,
+) -> Result<(), Stop> {
     let mut reader = Reader::from_reader(BufReader::new(part));
     // Unclosed elements must not use memory.
     reader.config_mut().check_end_names = false;

@@ -12,7 +12,7 @@ use hayro_interpret::{
     kurbo::{Affine, BezPath, Point, Rect},
 };
 
-use super::{Stop, Text};
+use super::{Stop, TextWriter};
 
 /// A horizontal gap above this share of the letter height is a space.
 const SPACE: f64 = 0.15;
@@ -23,7 +23,7 @@ const LINE: f64 = 0.5;
 /// Glyph widths are in thousandths of the height.
 const UNITS: f64 = 1_000.0;
 
-pub(super) fn pdf<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let pdf = Pdf::new(content.to_vec()).map_err(|error| Stop::Unreadable(format!("{error:?}")))?;
     let cache = InterpreterCache::new();
     for page in pdf.pages().iter() {
@@ -53,7 +53,7 @@ struct End {
 }
 
 struct PageReader<'t, W: Write> {
-    text: &'t mut Text<W>,
+    text: &'t mut TextWriter<W>,
     end: Option<End>,
     stopped: Option<Stop>,
 }

@@ -7,18 +7,18 @@ use encoding_rs::{Encoding, UTF_8};
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use trawl_connectors::html_to_text;
 
-use super::{MAX_PLAIN_BYTES, Stop, Text};
+use super::{MAX_PLAIN_BYTES, Stop, TextWriter};
 
 /// Bytes in which an HTML page declares its encoding.
 const DECLARED_WITHIN: usize = 1_024;
 
 /// Source code, logs and CSV, unchanged.
-pub(super) fn plain<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn plain<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     text.push(&decode(content, None))
 }
 
 /// Markdown without its markup and link targets.
-pub(super) fn markdown<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn markdown<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let source = decode(content, None);
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_FOOTNOTES
@@ -44,7 +44,7 @@ fn is_within_a_line(end: TagEnd) -> bool {
     matches!(end, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image)
 }
 
-pub(super) fn html<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn html<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let source = decode(content, declared(content));
     text.push(&html_to_text(&source))
 }

@@ -2,7 +2,7 @@
 
 use std::io::{Read, stdin, stdout};
 
-use super::{MAX_BYTES, Stop, Text, TextFormat, extract};
+use super::{MAX_BYTES, Stop, TextFormat, TextWriter, extract};
 use crate::sandbox::{ProcessLimits, confine};
 
 /// Address space limit, in bytes.
@@ -10,7 +10,7 @@ const ADDRESS_BYTES: u64 = 1 << 30;
 
 /// Arguments of the process.
 #[derive(Clone, Debug, clap::Args)]
-pub struct Options {
+pub struct SandboxOptions {
     /// Format of a text whose bytes do not tell it
     #[arg(long, value_enum, default_value_t)]
     read_as: TextFormat,
@@ -29,7 +29,7 @@ pub struct Options {
 ///
 /// # Errors
 /// The reason for an early stop.
-pub fn run(options: &Options) -> Result<(), Stop> {
+pub fn run(options: &SandboxOptions) -> Result<(), Stop> {
     let limits = ProcessLimits {
         address_bytes: ADDRESS_BYTES,
         processor_seconds: Some(options.seconds),
@@ -38,7 +38,7 @@ pub fn run(options: &Options) -> Result<(), Stop> {
     confine(limits)?;
     let mut content = Vec::new();
     stdin().lock().take(MAX_BYTES).read_to_end(&mut content)?;
-    let mut text = Text::new(stdout().lock(), options.most_bytes);
+    let mut text = TextWriter::new(stdout().lock(), options.most_bytes);
     let extracted = extract(&content, options.read_as, !options.part, &mut text);
     text.flush()?;
     match extracted {

@@ -7,10 +7,10 @@ use std::{
 
 use calamine::{Cell, Data, DataRef, ExcelDateTime, Reader, Xls, Xlsb, Xlsx};
 
-use super::{Stop, Text};
+use super::{Stop, TextWriter};
 
 /// Streams cells, so that remote cells need no memory for empty ones.
-pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut workbook = Xlsx::new(Cursor::new(content)).map_err(Stop::unreadable)?;
     for name in workbook.sheet_names() {
         begin_sheet(&name, text)?;
@@ -21,7 +21,7 @@ pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
     text.push("\n")
 }
 
-pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut workbook = Xlsb::new(Cursor::new(content)).map_err(Stop::unreadable)?;
     for name in workbook.sheet_names() {
         begin_sheet(&name, text)?;
@@ -33,7 +33,7 @@ pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), S
 
 fn push_cells<'a, W: Write, E: Display>(
     mut next: impl FnMut() -> Result<Option<Cell<DataRef<'a>>>, E>,
-    text: &mut Text<W>,
+    text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
     let mut row = None;
     while let Some(cell) = next().map_err(Stop::unreadable)? {
@@ -43,7 +43,7 @@ fn push_cells<'a, W: Write, E: Display>(
 }
 
 /// The format of 1997; sheets are loaded whole.
-pub(super) fn xls<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), Stop> {
+pub(super) fn xls<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut workbook = Xls::new(Cursor::new(content)).map_err(Stop::unreadable)?;
     for (name, range) in workbook.worksheets() {
         begin_sheet(&name, text)?;
@@ -56,7 +56,7 @@ pub(super) fn xls<W: Write>(content: &[u8], text: &mut Text<W>) -> Result<(), St
     text.push("\n")
 }
 
-fn begin_sheet<W: Write>(name: &str, text: &mut Text<W>) -> Result<(), Stop> {
+fn begin_sheet<W: Write>(name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
     text.push("\n")?;
     text.push(name)?;
     text.flush()
@@ -79,7 +79,7 @@ fn push_cell<W: Write>(
     last: &mut Option<u32>,
     row: u32,
     value: &DataRef<'_>,
-    text: &mut Text<W>,
+    text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
     let shown = match value {
         DataRef::String(value) | DataRef::DateTimeIso(value) | DataRef::DurationIso(value) => value.clone(),

@@ -5,11 +5,11 @@ use std::io::{Cursor, Write as _};
 use proptest::prelude::*;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{MAX_PLAIN_BYTES, Stop, Text, TextFormat, extract, kind::may_have_text};
+use super::{MAX_PLAIN_BYTES, Stop, TextFormat, TextWriter, extract, kind::may_have_text};
 
 fn read_bounded(content: &[u8], extension: &str, most_bytes: usize) -> (String, Result<(), Stop>) {
     let mut written = Vec::new();
-    let mut text = Text::new(&mut written, most_bytes);
+    let mut text = TextWriter::new(&mut written, most_bytes);
     let read_as = match extension {
         "md" => TextFormat::Markdown,
         "html" | "htm" => TextFormat::Html,

@@ -6,12 +6,12 @@ use super::Stop;
 
 /// Writes text up to a limit of UTF-8 bytes.
 #[derive(Debug)]
-pub struct Text<W: Write> {
+pub struct TextWriter<W: Write> {
     writer: BufWriter<W>,
     left: usize,
 }
 
-impl<W: Write> Text<W> {
+impl<W: Write> TextWriter<W> {
     /// Limits the text to `most_bytes`.
     pub fn new(writer: W, most_bytes: usize) -> Self {
         Self { writer: BufWriter::new(writer), left: most_bytes }

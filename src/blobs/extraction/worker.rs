@@ -47,7 +47,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(5);
 const LOOK_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The extraction service.
-pub struct Texts {
+pub struct ExtractionService {
     work: Arc<ExtractionState>,
     wait: Duration,
     tasks: Mutex<Vec<JoinHandle<()>>>,
@@ -105,7 +105,7 @@ impl ExtractionQueue {
     }
 }
 
-impl Texts {
+impl ExtractionService {
     /// Starts with unread contents. `follow` wakes maintenance.
     ///
     /// # Errors

@@ -24,11 +24,11 @@ const FULL_FOR: Duration = Duration::from_secs(1);
 const TRIES: usize = 100;
 
 #[derive(Clone, Debug)]
-pub(super) struct Layout {
+pub(super) struct DirectoryLayout {
     root: PathBuf,
 }
 
-impl Layout {
+impl DirectoryLayout {
     pub(super) fn make(root: &Path) -> io::Result<Self> {
         let layout = Self { root: root.to_owned() };
         for directory in [layout.uploads_directory(), layout.contents_directory()] {

@@ -83,37 +83,37 @@ pub(super) async fn read(path: PathBuf, range: Range<u64>) -> Result<Pieces> {
         ErrorKind::NotFound => Error::not_found("there is no such content").caused_by(error),
         _ => layout::failed(error),
     })?;
-    Ok(stream::unfold(State::There(first), next).boxed())
+    Ok(stream::unfold(ReadingState::There(first), next).boxed())
 }
 
-enum State {
+enum ReadingState {
     There((Bytes, RangeReader)),
     PartInFlight(ReadStep),
     Over,
 }
 
-async fn next(state: State) -> Option<(Result<Bytes>, State)> {
+async fn next(state: ReadingState) -> Option<(Result<Bytes>, ReadingState)> {
     let read = match state {
-        State::There(read) => Ok(read),
-        State::PartInFlight(step) => match step.await {
+        ReadingState::There(read) => Ok(read),
+        ReadingState::PartInFlight(step) => match step.await {
             Ok(read) => read.map_err(layout::failed),
             Err(error) => Err(Error::internal(error)),
         },
-        State::Over => return None,
+        ReadingState::Over => return None,
     };
     match read {
         Ok((piece, _)) if piece.is_empty() => None,
         Ok((piece, reading)) => {
             let after = if reading.left > 0 {
-                State::PartInFlight(begin(|| reading.step()).await)
+                ReadingState::PartInFlight(begin(|| reading.step()).await)
             } else {
-                State::Over
+                ReadingState::Over
             };
             Some((Ok(piece), after))
         }
         Err(error) => {
             error.log();
-            Some((Err(error), State::Over))
+            Some((Err(error), ReadingState::Over))
         }
     }
 }

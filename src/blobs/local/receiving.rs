@@ -49,13 +49,13 @@ impl ReceivedPart {
     }
 }
 
-struct Sink {
+struct FileSink {
     file: Option<NamedTempFile>,
     hash: Context,
     size: u64,
 }
 
-impl Sink {
+impl FileSink {
     fn create(directory: &Path) -> io::Result<Self> {
         fs::create_dir_all(directory)?;
         let file = unfinished(directory)?;
@@ -90,7 +90,7 @@ pub(super) fn let_go(file: Option<NamedTempFile>) {
     }
 }
 
-impl Drop for Sink {
+impl Drop for FileSink {
     fn drop(&mut self) {
         let_go(self.file.take());
     }
@@ -114,7 +114,7 @@ pub(super) async fn receive(
 ) -> Result<ReceivedPart> {
     let mut content = content.fuse();
     let to = directory.clone();
-    let mut writing = begin(move || Ok((Sink::create(&to)?, Vec::new()))).await;
+    let mut writing = begin(move || Ok((FileSink::create(&to)?, Vec::new()))).await;
     let mut left = part.most_bytes;
     // Incoming slices would keep their larger buffers alive.
     let mut piece = Vec::new();

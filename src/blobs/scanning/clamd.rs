@@ -26,8 +26,8 @@ const MAX_ANSWERED: u64 = 4 << 10;
 
 const CHUNK: usize = 256 << 10;
 
-trait Connection: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<C: AsyncRead + AsyncWrite + Send + Unpin> Connection for C {}
+trait ScannerConnection: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<C: AsyncRead + AsyncWrite + Send + Unpin> ScannerConnection for C {}
 
 /// A `clamd` that scans contents.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ enum Address {
 
 impl Clamd {
     /// Builds the client if the settings name a daemon.
-    pub fn new(settings: &config::Scanner) -> Option<Self> {
+    pub fn new(settings: &config::ScannerSettings) -> Option<Self> {
         let address = settings.clamd.as_deref()?;
         let address = match address.strip_prefix("unix:") {
             Some(path) => Address::Socket(path.into()),
@@ -55,9 +55,9 @@ impl Clamd {
         Some(Self { address, idle, at_once: Semaphore::new(settings.at_once) })
     }
 
-    async fn connect(&self) -> Result<Box<dyn Connection>, Failure> {
+    async fn connect(&self) -> Result<Box<dyn ScannerConnection>, ScanFailure> {
         let connecting = async {
-            let connection: Box<dyn Connection> = match &self.address {
+            let connection: Box<dyn ScannerConnection> = match &self.address {
                 Address::Tcp(address) => {
                     let stream = TcpStream::connect(address).await?;
                     // A length prefix must not wait for its chunk.
@@ -69,24 +69,24 @@ impl Clamd {
             io::Result::Ok(connection)
         };
         match timeout(CONNECT, connecting).await {
-            Ok(connected) => connected.map_err(Failure::Unreachable),
-            Err(_) => Err(Failure::Late),
+            Ok(connected) => connected.map_err(ScanFailure::Unreachable),
+            Err(_) => Err(ScanFailure::Late),
         }
     }
 
     /// Sends a content and reads the response, which may come early.
-    async fn ask(&self, content: Pieces) -> Result<Answer, Failure> {
+    async fn ask(&self, content: Pieces) -> Result<ScanAnswer, ScanFailure> {
         let (from, mut to) = tokio::io::split(self.connect().await?);
         let mut answered = std::pin::pin!(read_answer(from));
         tokio::select! {
             answer = &mut answered => answer,
             sent = send(&mut to, content, self.idle) => match sent {
-                Err(failure @ Failure::Content(_)) => Err(failure),
+                Err(failure @ ScanFailure::Content(_)) => Err(failure),
                 // A failed send may follow an early response.
                 sent => match timeout(self.idle, answered).await {
                     Ok(Ok(answer)) => Ok(answer),
                     Ok(Err(failure)) => Err(sent.err().unwrap_or(failure)),
-                    Err(_) => Err(Failure::Late),
+                    Err(_) => Err(ScanFailure::Late),
                 },
             },
         }
@@ -102,29 +102,29 @@ impl Scanner for Clamd {
             Err(failure) => return Err(failure.into()),
         };
         match answer {
-            Answer::Safe => Ok(Verdict::Safe),
-            Answer::Found(what) => Ok(Verdict::Unsafe(what)),
-            Answer::TooLarge => Err(not_scanned("it exceeds the scanner's size limit")),
-            Answer::Other(line) => Err(not_scanned("the scanner failed").caused_by(line)),
+            ScanAnswer::Safe => Ok(Verdict::Safe),
+            ScanAnswer::Found(what) => Ok(Verdict::Unsafe(what)),
+            ScanAnswer::TooLarge => Err(not_scanned("it exceeds the scanner's size limit")),
+            ScanAnswer::Other(line) => Err(not_scanned("the scanner failed").caused_by(line)),
         }
     }
 }
 
 #[derive(Debug)]
-enum Failure {
+enum ScanFailure {
     Content(Error),
     Unreachable(io::Error),
     Lost(io::Error),
     Late,
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<ScanFailure> for Error {
+    fn from(failure: ScanFailure) -> Self {
         match failure {
-            Failure::Content(error) => error,
-            Failure::Unreachable(cause) => not_scanned("the scanner is unreachable").caused_by(cause),
-            Failure::Lost(cause) => not_scanned("the scanner closed the connection").caused_by(cause),
-            Failure::Late => not_scanned("the scanner did not answer in time"),
+            ScanFailure::Content(error) => error,
+            ScanFailure::Unreachable(cause) => not_scanned("the scanner is unreachable").caused_by(cause),
+            ScanFailure::Lost(cause) => not_scanned("the scanner closed the connection").caused_by(cause),
+            ScanFailure::Late => not_scanned("the scanner did not answer in time"),
         }
     }
 }
@@ -137,9 +137,9 @@ async fn send(
     to: &mut (impl AsyncWrite + Unpin),
     mut content: Pieces,
     idle: Duration,
-) -> Result<(), Failure> {
+) -> Result<(), ScanFailure> {
     within(idle, to.write_all(b"zINSTREAM\0")).await?;
-    while let Some(piece) = content.try_next().await.map_err(Failure::Content)? {
+    while let Some(piece) = content.try_next().await.map_err(ScanFailure::Content)? {
         for chunk in piece.chunks(CHUNK) {
             let length = u32::try_from(chunk.len()).unwrap_or(u32::MAX);
             within(idle, to.write_u32(length)).await?;
@@ -150,34 +150,34 @@ async fn send(
     within(idle, to.flush()).await
 }
 
-async fn within(idle: Duration, writing: impl Future<Output = io::Result<()>>) -> Result<(), Failure> {
-    timeout(idle, writing).await.map_err(|_| Failure::Late)?.map_err(Failure::Lost)
+async fn within(idle: Duration, writing: impl Future<Output = io::Result<()>>) -> Result<(), ScanFailure> {
+    timeout(idle, writing).await.map_err(|_| ScanFailure::Late)?.map_err(ScanFailure::Lost)
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Answer {
+enum ScanAnswer {
     Safe,
     Found(String),
     TooLarge,
     Other(String),
 }
 
-async fn read_answer(from: impl AsyncRead + Unpin) -> Result<Answer, Failure> {
+async fn read_answer(from: impl AsyncRead + Unpin) -> Result<ScanAnswer, ScanFailure> {
     let mut answer = Vec::new();
     let read = BufReader::new(from.take(MAX_ANSWERED)).read_until(0, &mut answer).await;
     if let Err(error) = read
         && answer.is_empty()
     {
-        return Err(Failure::Lost(error));
+        return Err(ScanFailure::Lost(error));
     }
     // A truncated response is worthless.
     let Some(line) = answer.strip_suffix(&[0]) else {
-        return Err(Failure::Lost(io::ErrorKind::UnexpectedEof.into()));
+        return Err(ScanFailure::Lost(io::ErrorKind::UnexpectedEof.into()));
     };
-    Ok(Answer::of(&String::from_utf8_lossy(line)))
+    Ok(ScanAnswer::of(&String::from_utf8_lossy(line)))
 }
 
-impl Answer {
+impl ScanAnswer {
     fn of(line: &str) -> Self {
         let verdict = line.strip_prefix("stream: ");
         match verdict {
@@ -193,16 +193,16 @@ impl Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::Answer;
+    use super::ScanAnswer;
 
     #[test]
     fn only_what_says_so_is_safe_or_unsafe() {
         for (line, meaning) in [
-            ("stream: OK", Answer::Safe),
-            ("stream: Eicar-Test FOUND", Answer::Found("Eicar-Test".to_owned())),
-            ("INSTREAM size limit exceeded. ERROR", Answer::TooLarge),
+            ("stream: OK", ScanAnswer::Safe),
+            ("stream: Eicar-Test FOUND", ScanAnswer::Found("Eicar-Test".to_owned())),
+            ("INSTREAM size limit exceeded. ERROR", ScanAnswer::TooLarge),
         ] {
-            assert_eq!(Answer::of(line), meaning);
+            assert_eq!(ScanAnswer::of(line), meaning);
         }
         for line in [
             "",
@@ -216,7 +216,7 @@ mod tests {
             "UNKNOWN COMMAND",
             "COMMAND READ TIMED OUT",
         ] {
-            assert_eq!(Answer::of(line), Answer::Other(line.to_owned()));
+            assert_eq!(ScanAnswer::of(line), ScanAnswer::Other(line.to_owned()));
         }
     }
 }

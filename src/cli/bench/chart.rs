@@ -62,7 +62,7 @@ impl Chart {
             let steps = histogram.iter().map(|(nanos, count)| {
                 let from = nines(below, all);
                 below += count;
-                Some(Step { from, to: nines(below, all), height: decade(*nanos) })
+                Some(ChartStep { from, to: nines(below, all), height: decade(*nanos) })
             });
             Line { name: (*name).to_owned(), path: path(steps, x, y) }
         };
@@ -94,7 +94,7 @@ impl Chart {
         let y = Axis { low: 0.0, high: high * 1.05, from: HEIGHT, to: 0.0 };
         let line = |(name, values): &(&str, Vec<Option<f64>>)| {
             let steps = (0_u32..).zip(values).map(|(second, height)| {
-                Some(Step { from: second.into(), to: (second + 1).into(), height: (*height)? })
+                Some(ChartStep { from: second.into(), to: (second + 1).into(), height: (*height)? })
             });
             Line { name: (*name).to_owned(), path: path(steps, x, y) }
         };
@@ -114,7 +114,7 @@ impl Chart {
 }
 
 /// A horizontal piece of a line.
-struct Step {
+struct ChartStep {
     from: f64,
     to: f64,
     height: f64,
@@ -146,11 +146,11 @@ impl Axis {
     }
 }
 
-fn path(steps: impl Iterator<Item = Option<Step>>, x: Axis, y: Axis) -> String {
+fn path(steps: impl Iterator<Item = Option<ChartStep>>, x: Axis, y: Axis) -> String {
     let mut path = String::new();
     let mut is_drawing = false;
     for step in steps {
-        if let Some(Step { from, to, height }) = &step {
+        if let Some(ChartStep { from, to, height }) = &step {
             let height = y.at(*height);
             if is_drawing {
                 let _ = write!(path, "V{height}");

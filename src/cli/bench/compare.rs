@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    recorder::Operation,
+    recorder::BenchOperation,
     results::{OperationResults, Quantiles, Results, RunSettings},
 };
 
@@ -72,7 +72,7 @@ impl Comparison {
         if threshold.is_some() && before.settings.queries_checksum != after.settings.queries_checksum {
             comparison.slower.push("the runs used different queries".to_owned());
         }
-        for operation in Operation::ALL {
+        for operation in BenchOperation::ALL {
             let runs = [before.of(operation), after.of(operation)];
             if runs != [None, None] {
                 comparison.add(operation.name(), runs, threshold);

@@ -34,7 +34,7 @@ pub(super) struct PreparedRequest {
     pub(super) path: PathAndQuery,
 }
 
-pub(super) struct Connections {
+pub(super) struct ConnectionPool {
     connector: HttpsConnector<HttpConnector>,
     address: Uri,
     /// Path of the server, without a trailing slash.
@@ -45,7 +45,7 @@ pub(super) struct Connections {
     timeout: Duration,
 }
 
-impl Connections {
+impl ConnectionPool {
     pub(super) fn new(server: &Url, mut headers: HeaderMap, timeout: Duration) -> Result<Self, String> {
         let host = server.host_str().unwrap_or_default();
         let authority = match server.port() {

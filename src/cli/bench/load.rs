@@ -10,10 +10,10 @@ use serde_json::json;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    connections::{Connections, PreparedRequest},
+    connections::{ConnectionPool, PreparedRequest},
     options::RunOptions,
     pacer::{Arrival, Pacer},
-    recorder::{Operation, Recorder, Sample},
+    recorder::{BenchOperation, Recorder, Sample},
     response::{RequestFailure, judge_search, judge_write},
     schedule::Schedule,
     writes::WriteLoad,
@@ -43,7 +43,7 @@ pub(super) struct LoadOutcome {
 
 pub(super) struct Load {
     options: Arc<RunOptions>,
-    connections: Arc<Connections>,
+    connections: Arc<ConnectionPool>,
     targets: Vec<PreparedRequest>,
     writes: Option<Arc<WriteLoad>>,
     searches: Pacer,
@@ -59,7 +59,7 @@ pub(super) struct Load {
 impl Load {
     pub(super) fn new(
         options: Arc<RunOptions>,
-        connections: Arc<Connections>,
+        connections: Arc<ConnectionPool>,
         targets: Vec<PreparedRequest>,
         writes: Option<Arc<WriteLoad>>,
         stop: CancellationToken,
@@ -138,8 +138,11 @@ impl Load {
             Some(if ending == LoadEnd::Completed { due } else { begun })
         };
         LoadOutcome {
-            searches_due: due(&self.searches, Operation::Search),
-            writes_due: self.write_arrivals.as_ref().and_then(|arrivals| due(arrivals, Operation::Write)),
+            searches_due: due(&self.searches, BenchOperation::Search),
+            writes_due: self
+                .write_arrivals
+                .as_ref()
+                .and_then(|arrivals| due(arrivals, BenchOperation::Write)),
             ending,
             measured,
         }
@@ -159,8 +162,8 @@ impl Load {
         let target = &self.targets[place];
         let mut begun = Instant::now();
         let mut intended = turn.intended;
-        self.record_start(Operation::Search, turn, begun);
-        let mut operation = Operation::Search;
+        self.record_start(BenchOperation::Search, turn, begun);
+        let mut operation = BenchOperation::Search;
         let mut body = None;
         for _ in 0..self.options.pages {
             let answer = self.connections.exchange(target, body.take()).await;
@@ -175,7 +178,7 @@ impl Load {
                     _ => break,
                 },
             }
-            operation = Operation::Page;
+            operation = BenchOperation::Page;
             begun = Instant::now();
             intended = begun;
         }
@@ -186,15 +189,15 @@ impl Load {
         let Some(arrivals) = &self.write_arrivals else { return };
         while let Some(turn) = arrivals.next().await {
             let begun = Instant::now();
-            self.record_start(Operation::Write, turn, begun);
+            self.record_start(BenchOperation::Write, turn, begun);
             let body = writes.item(turn.number);
             let answer = self.connections.exchange(&writes.target, Some(body)).await;
             let outcome = answer.and_then(|(status, body)| judge_write(status, &body));
-            self.record(Operation::Write, turn.intended, begun, outcome.as_ref().map(|()| false));
+            self.record(BenchOperation::Write, turn.intended, begun, outcome.as_ref().map(|()| false));
         }
     }
 
-    fn record_start(&self, operation: Operation, turn: Arrival, begun: Instant) {
+    fn record_start(&self, operation: BenchOperation, turn: Arrival, begun: Instant) {
         let Some(was_slot_free) = turn.was_slot_free else { return };
         if turn.intended >= self.measured_from {
             let (intended, begun) = (self.time_of(turn.intended), self.time_of(begun));
@@ -204,7 +207,7 @@ impl Load {
 
     fn record(
         &self,
-        operation: Operation,
+        operation: BenchOperation,
         intended: Instant,
         begun: Instant,
         outcome: Result<bool, &RequestFailure>,

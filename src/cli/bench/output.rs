@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::{
     compare::Comparison,
     options::RunOptions,
-    recorder::Operation,
+    recorder::BenchOperation,
     results::{OperationResults, Quantiles, Results, RunSettings},
 };
 
@@ -158,7 +158,7 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
             milliseconds(delay.p50),
             milliseconds(delay.p99)
         ));
-        let service = results.of(Operation::Search).and_then(|search| search.service_ms);
+        let service = results.of(BenchOperation::Search).and_then(|search| search.service_ms);
         if service.is_some_and(|service| delay.p99 > service.p99) {
             notes.push(
                 "The load generator is overloaded: its own delay exceeds the server's latency.".to_owned(),

@@ -10,7 +10,7 @@ use crate::json;
 /// A keyword, or an object with the parameters of `/contents/search` (book: reference/search.md).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Query {
+pub(super) struct BenchQuery {
     #[serde(alias = "query")]
     pub(super) keyword: String,
     pub(super) module_id: Option<String>,
@@ -26,13 +26,13 @@ pub(super) struct Query {
     pub(super) timeout: Option<u64>,
 }
 
-pub(super) fn checksum(queries: &[Query]) -> String {
-    let mut lines: Vec<String> = queries.iter().map(Query::parameters).collect();
+pub(super) fn checksum(queries: &[BenchQuery]) -> String {
+    let mut lines: Vec<String> = queries.iter().map(BenchQuery::parameters).collect();
     lines.sort_unstable();
     format!("{:08x}", crc32fast::hash(lines.join("\n").as_bytes()))
 }
 
-impl Query {
+impl BenchQuery {
     pub(super) fn parameters(&self) -> String {
         let number = |value: Option<i64>| value.map(|value| value.to_string());
         let texts = [
@@ -63,7 +63,11 @@ pub(super) struct QueryDefaults {
     pub(super) limit: Option<u16>,
 }
 
-pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) -> Result<Vec<Query>, String> {
+pub(super) fn read(
+    input: impl BufRead,
+    name: &str,
+    defaults: &QueryDefaults,
+) -> Result<Vec<BenchQuery>, String> {
     let mut queries = Vec::new();
     for (number, line) in (1..).zip(input.lines()) {
         let at = |reason: &dyn std::fmt::Display| format!("{name}:{number}: {reason}");
@@ -77,7 +81,7 @@ pub(super) fn read(input: impl BufRead, name: &str, defaults: &QueryDefaults) ->
             json::read(line.as_bytes())
                 .map_err(|error| at(&error.replace(" at line 1, column", " at column")))?
         } else {
-            Query { keyword: line.to_owned(), ..Query::default() }
+            BenchQuery { keyword: line.to_owned(), ..BenchQuery::default() }
         };
         if query.keyword.trim().is_empty() {
             return Err(at(&"keyword: must not be blank"));
@@ -109,7 +113,7 @@ mod tests {
         QueryDefaults { module_id: Some("article".to_owned()), sort: None, limit: Some(20) }
     }
 
-    fn read_text(text: &str) -> Result<Vec<Query>, String> {
+    fn read_text(text: &str) -> Result<Vec<BenchQuery>, String> {
         read(text.as_bytes(), "q", &defaults())
     }
 
@@ -117,7 +121,7 @@ mod tests {
     fn file_mixes_keywords_and_objects() {
         let text = "\u{feff}harbour \r\n\n{\"keyword\":\"a b&c\",\"moduleId\":\"feed\",\"sort\":\"relevance\",\"from\":7,\"text\":\"\"}\n仓库";
         let queries = read_text(text).unwrap();
-        let parameters: Vec<String> = queries.iter().map(Query::parameters).collect();
+        let parameters: Vec<String> = queries.iter().map(BenchQuery::parameters).collect();
         assert_eq!(
             parameters,
             [

@@ -17,13 +17,13 @@ const HIGHEST: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum BenchOperation {
     Search,
     Page,
     Write,
 }
 
-impl Operation {
+impl BenchOperation {
     pub(super) const ALL: [Self; 3] = [Self::Search, Self::Page, Self::Write];
 
     pub(super) fn name(self) -> &'static str {
@@ -37,7 +37,7 @@ impl Operation {
 
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
-    pub(super) operation: Operation,
+    pub(super) operation: BenchOperation,
     pub(super) intended: Duration,
     pub(super) begun: Duration,
     pub(super) done: Duration,
@@ -146,9 +146,9 @@ impl Recorder {
         if let Some(second) = self.seconds.last_mut() {
             match (&sample.outcome, sample.operation) {
                 (Err(_), _) => second.errors += 1,
-                (Ok(_), Operation::Write) => second.writes += 1,
-                (Ok(_), Operation::Page) => second.pages += 1,
-                (Ok(_), Operation::Search) => {
+                (Ok(_), BenchOperation::Write) => second.writes += 1,
+                (Ok(_), BenchOperation::Page) => second.pages += 1,
+                (Ok(_), BenchOperation::Search) => {
                     second.searches += 1;
                     self.this_second.saturating_record(nanos(sample.intended, sample.done));
                 }
@@ -159,7 +159,7 @@ impl Recorder {
 
     pub(super) fn record_start(
         &mut self,
-        operation: Operation,
+        operation: BenchOperation,
         intended: Duration,
         begun: Duration,
         was_slot_free: bool,
@@ -195,11 +195,11 @@ impl Recorder {
         self.clone()
     }
 
-    pub(super) fn starts(&self, operation: Operation) -> StartCounts {
+    pub(super) fn starts(&self, operation: BenchOperation) -> StartCounts {
         self.starts[operation as usize]
     }
 
-    pub(super) fn of(&self, operation: Operation) -> &OperationTally {
+    pub(super) fn of(&self, operation: BenchOperation) -> &OperationTally {
         &self.tallies[operation as usize]
     }
 
@@ -222,7 +222,7 @@ mod tests {
 
     fn sample(intended: u64, begun: u64, done: u64) -> Sample {
         let [intended, begun, done] = [intended, begun, done].map(Duration::from_nanos);
-        Sample { operation: Operation::Search, intended, begun, done, outcome: Ok(false) }
+        Sample { operation: BenchOperation::Search, intended, begun, done, outcome: Ok(false) }
     }
 
     #[test]
@@ -233,15 +233,15 @@ mod tests {
             let failure = RequestFailure::unanswered("timeout", message);
             recorder.record(&Sample { outcome: Err(failure), ..sample(0, 0, 900_000_000) });
         }
-        recorder.record(&Sample { outcome: Ok(true), operation: Operation::Write, ..sample(0, 0, 1) });
+        recorder.record(&Sample { outcome: Ok(true), operation: BenchOperation::Write, ..sample(0, 0, 1) });
         assert_eq!(recorder.counts(), (4, 2));
         let measured = recorder.finish();
-        let search = measured.of(Operation::Search);
+        let search = measured.of(BenchOperation::Search);
         assert_eq!((search.latency.len(), search.errors(), search.partial), (1, 2, 0));
         assert!(search.latency.equivalent(search.latency.max(), 10_000_000));
         assert!(search.service.equivalent(search.service.max(), 2_000_000));
         assert_eq!(search.failures["timeout"], FailureTally { count: 2, message: "first".to_owned() });
-        let write = measured.of(Operation::Write);
+        let write = measured.of(BenchOperation::Write);
         assert_eq!((write.latency.len(), write.partial), (1, 1));
         assert_eq!(measured.last, Duration::from_millis(900));
     }
@@ -263,12 +263,12 @@ mod tests {
     fn waiting_start_is_no_delay_of_the_generator() {
         let mut recorder = Recorder::new(Duration::from_secs(1)).unwrap();
         let [at_once, late] = [50, 5_000_000].map(Duration::from_micros);
-        recorder.record_start(Operation::Search, Duration::ZERO, at_once, true);
-        recorder.record_start(Operation::Search, Duration::ZERO, late, false);
+        recorder.record_start(BenchOperation::Search, Duration::ZERO, at_once, true);
+        recorder.record_start(BenchOperation::Search, Duration::ZERO, late, false);
         let measured = recorder.finish();
         assert_eq!(measured.own_delay.len(), 1);
-        assert_eq!(measured.starts(Operation::Search), StartCounts { begun: 2, in_time: 1, waited: 1 });
-        assert_eq!(measured.starts(Operation::Write), StartCounts::default());
+        assert_eq!(measured.starts(BenchOperation::Search), StartCounts { begun: 2, in_time: 1, waited: 1 });
+        assert_eq!(measured.starts(BenchOperation::Write), StartCounts::default());
     }
 
     proptest! {
@@ -284,7 +284,7 @@ mod tests {
             }
             list.sort_unstable();
             let measured = recorder.finish();
-            let latency = &measured.of(Operation::Search).latency;
+            let latency = &measured.of(BenchOperation::Search).latency;
             #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
             let place = ((share * list.len() as f64).ceil() as usize).clamp(1, list.len()) - 1;
             let near = |place: usize| latency.equivalent(latency.value_at_quantile(share), list[place]);

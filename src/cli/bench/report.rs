@@ -7,7 +7,7 @@ use super::{
     chart::{Chart, Histogram},
     compare::Comparison,
     output::{label, milliseconds, notes, summary},
-    recorder::Operation,
+    recorder::BenchOperation,
     results::{Results, Second},
 };
 
@@ -35,10 +35,10 @@ pub(super) fn render_run(results: &Results) -> Result<String, String> {
     let counts =
         |of: fn(&Second) -> u64| seconds.iter().map(|second| Some(of(second) as f64)).collect::<Vec<_>>();
     let mut throughput = vec![("searches", counts(|second| second.searches))];
-    if results.of(Operation::Page).is_some() {
+    if results.of(BenchOperation::Page).is_some() {
         throughput.push(("further pages", counts(|second| second.pages)));
     }
-    if results.of(Operation::Write).is_some() {
+    if results.of(BenchOperation::Write).is_some() {
         throughput.push(("writes", counts(|second| second.writes)));
     }
     throughput.push(("errors", counts(|second| second.errors)));
@@ -77,7 +77,7 @@ pub(super) fn render_comparison<'a>(
     comparison: &Comparison,
 ) -> Result<String, String> {
     let curve =
-        |name, results: &'a Results| Some((name, results.of(Operation::Search)?.histogram.as_slice()));
+        |name, results: &'a Results| Some((name, results.of(BenchOperation::Search)?.histogram.as_slice()));
     let curves: Vec<(&str, &Histogram)> =
         [curve("before", before), curve("after", after)].into_iter().flatten().collect();
     render(&ReportView {

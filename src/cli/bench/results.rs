@@ -6,7 +6,7 @@ pub(super) use super::recorder::Second;
 
 use crate::json;
 
-use super::recorder::{Operation, OperationTally, Recorder, millis};
+use super::recorder::{BenchOperation, OperationTally, Recorder, millis};
 
 const FORMAT: &str = "trawl-bench/1";
 
@@ -147,7 +147,7 @@ impl Results {
         }
     }
 
-    pub(super) fn of(&self, operation: Operation) -> Option<&OperationResults> {
+    pub(super) fn of(&self, operation: BenchOperation) -> Option<&OperationResults> {
         self.operations.iter().find(|results| results.operation == operation.name())
     }
 
@@ -158,17 +158,17 @@ impl Results {
 
 impl OperationResults {
     pub(super) fn all(measured: &Recorder, seconds: f64, never_begun: [u64; 3]) -> Vec<Self> {
-        let of = |operation: Operation| {
+        let of = |operation: BenchOperation| {
             let tally = measured.of(operation);
             let never_begun = never_begun[operation as usize];
             (!tally.latency.is_empty() || tally.errors() + never_begun > 0)
                 .then(|| Self::new(operation, tally, seconds, never_begun))
         };
-        Operation::ALL.into_iter().filter_map(of).collect()
+        BenchOperation::ALL.into_iter().filter_map(of).collect()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "a rate to look at")]
-    fn new(operation: Operation, tally: &OperationTally, seconds: f64, never_begun: u64) -> Self {
+    fn new(operation: BenchOperation, tally: &OperationTally, seconds: f64, never_begun: u64) -> Self {
         let mut failures: Vec<FailureCount> = tally
             .failures
             .iter()

@@ -13,12 +13,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 use super::{
-    connections::{Connections, PreparedRequest},
+    connections::{ConnectionPool, PreparedRequest},
     load::{Load, LoadEnd, LoadOutcome},
     options::RunOptions,
     output::ProgressDisplay,
-    query::{self, Query, QueryDefaults},
-    recorder::Operation,
+    query::{self, BenchQuery, QueryDefaults},
+    recorder::BenchOperation,
     response::judge_search,
     results::{Arrivals, GeneratedItems, OperationResults, Quantiles, Results, RunSettings},
     writes::{RETRY_TIME, WriteLoad},
@@ -40,7 +40,7 @@ pub(super) async fn run(options: &Arc<RunOptions>) -> Result<Results, BenchError
     let mut queries = read_queries(options).map_err(BenchError::WrongUsage)?;
     query::arrange(&mut queries, options.seed);
     let connections =
-        Connections::new(&options.server.server, client.enterprise().clone(), options.request_timeout);
+        ConnectionPool::new(&options.server.server, client.enterprise().clone(), options.request_timeout);
     let connections = Arc::new(connections.map_err(BenchError::WrongUsage)?);
     let targets = targets(&connections, &queries).map_err(BenchError::WrongUsage)?;
     let writes = match (options.writes_per_second, &options.write_module) {
@@ -83,7 +83,7 @@ pub(super) async fn run(options: &Arc<RunOptions>) -> Result<Results, BenchError
     Ok(results(settings, begun_at, &outcome, items, not_deleted.as_ref()))
 }
 
-fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
+fn read_queries(options: &RunOptions) -> Result<Vec<BenchQuery>, String> {
     let Some(path) = &options.queries else {
         return Err(
             "QUERIES: is required, a file with one keyword or JSON object a line, or - for standard input"
@@ -100,15 +100,15 @@ fn read_queries(options: &RunOptions) -> Result<Vec<Query>, String> {
     query::read(BufReader::new(file), &name, &defaults)
 }
 
-fn targets(connections: &Connections, queries: &[Query]) -> Result<Vec<PreparedRequest>, String> {
-    let path = |query: &Query| format!("/contents/search?{}", query.parameters());
+fn targets(connections: &ConnectionPool, queries: &[BenchQuery]) -> Result<Vec<PreparedRequest>, String> {
+    let path = |query: &BenchQuery| format!("/contents/search?{}", query.parameters());
     queries.iter().map(|query| connections.target(Method::POST, &path(query))).collect()
 }
 
 /// Renews the token in the background, so that no request waits.
 async fn keep_token(
     client: &Arc<ApiClient>,
-    connections: &Arc<Connections>,
+    connections: &Arc<ConnectionPool>,
 ) -> Result<AbortOnDropHandle<()>, String> {
     let (token, mut usable) = client.new_token().await.map_err(|failure| failure.to_string())?;
     connections.use_token(&token)?;
@@ -128,9 +128,9 @@ async fn keep_token(
 
 /// Makes a wrong module one message instead of 100 % errors.
 async fn check(
-    connections: &Connections,
+    connections: &ConnectionPool,
     targets: &[PreparedRequest],
-    queries: &[Query],
+    queries: &[BenchQuery],
 ) -> Result<(), String> {
     let (Some(target), Some(query)) = (targets.first(), queries.first()) else { return Ok(()) };
     let answer = connections.exchange(target, None).await;
@@ -169,7 +169,7 @@ fn listen_to_signals(stop: &CancellationToken, writes: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn settings(options: &RunOptions, queries: &[Query]) -> RunSettings {
+fn settings(options: &RunOptions, queries: &[BenchQuery]) -> RunSettings {
     let file = options.queries.as_deref().unwrap_or(Path::new(STANDARD_INPUT));
     RunSettings {
         server: without_user(&options.server.server).into(),
@@ -252,8 +252,8 @@ fn results(
             Arrivals { due, begun_in_time: starts.in_time, never_begun, waited: starts.waited }
         })
     };
-    let searches = arrivals(outcome.searches_due, Operation::Search);
-    let writes = arrivals(outcome.writes_due, Operation::Write);
+    let searches = arrivals(outcome.searches_due, BenchOperation::Search);
+    let writes = arrivals(outcome.writes_due, BenchOperation::Write);
     let never_begun = |arrivals: Option<Arrivals>| arrivals.map_or(0, |arrivals| arrivals.never_begun);
     let never_begun = [never_begun(searches), 0, never_begun(writes)];
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
@@ -302,7 +302,7 @@ fn shortfalls(results: &Results, ending: &LoadEnd, not_deleted: Option<&CallErro
                 .push(format!("the rate was not kept: only {begun_in_time} of {due} {name} began in time"));
         }
     }
-    if results.operations.iter().all(|results| results.operation != Operation::Search.name()) {
+    if results.operations.iter().all(|results| results.operation != BenchOperation::Search.name()) {
         sentences.push("no search was measured".to_owned());
     }
     if let (Some(items), Some(failure)) = (&results.items, not_deleted) {

@@ -11,7 +11,7 @@ use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::{
-    connections::{Connections, PreparedRequest},
+    connections::{ConnectionPool, PreparedRequest},
     results::GeneratedItems,
 };
 use crate::cli::client::{ApiClient, CallError};
@@ -34,7 +34,7 @@ pub(super) struct WriteLoad {
 }
 
 impl WriteLoad {
-    pub(super) fn new(connections: &Connections, module: &str, per_second: f64) -> Result<Self, String> {
+    pub(super) fn new(connections: &ConnectionPool, module: &str, per_second: f64) -> Result<Self, String> {
         let code =
             percent_encoding::utf8_percent_encode(module, percent_encoding::NON_ALPHANUMERIC).to_string();
         let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string();

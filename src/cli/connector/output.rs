@@ -5,7 +5,7 @@ use std::{collections::HashSet, fs::File, io, io::Write as _, path::Path};
 use anstyle::{AnsiColor, Effects, Style};
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 use serde::Serialize;
-use trawl_connectors::check::{Finding, Latency, Report, Trial, Verdict};
+use trawl_connectors::check::{ClauseVerdict, Finding, LatencyPercentiles, Report, Trial};
 
 const PASS: Style = AnsiColor::Green.on_default();
 const FAIL: Style = AnsiColor::Red.on_default().effects(Effects::BOLD);
@@ -67,20 +67,20 @@ fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
     writeln!(out, "{} {}\n", report.method, report.url)?;
     let width = report.clauses.iter().map(|finding| finding.id.len()).max().unwrap_or_default();
     let (open, decided): (Vec<&Finding>, Vec<&Finding>) =
-        report.clauses.iter().partition(|finding| finding.verdict == Verdict::Unknown);
+        report.clauses.iter().partition(|finding| finding.verdict == ClauseVerdict::Unknown);
     for finding in decided {
         write_finding(finding, width, out)?;
     }
     write_open(&open, out)?;
     let count = |verdict| report.clauses.iter().filter(|finding| finding.verdict == verdict).count();
-    let (failed, unknown) = (count(Verdict::Fail), count(Verdict::Unknown));
+    let (failed, unknown) = (count(ClauseVerdict::Fail), count(ClauseVerdict::Unknown));
     writeln!(
         out,
         "\n{} clauses: {} kept, {failed} broken, {unknown} undecided",
         report.clauses.len(),
-        count(Verdict::Pass)
+        count(ClauseVerdict::Pass)
     )?;
-    if let Latency { p50: Some(p50), p90: Some(p90), p99: Some(p99) } = report.latency_ms {
+    if let LatencyPercentiles { p50: Some(p50), p90: Some(p90), p99: Some(p99) } = report.latency_ms {
         writeln!(out, "latency: median {p50} ms, 90 % within {p90} ms, 99 % within {p99} ms")?;
     }
     let (style, verdict) = match (failed, unknown) {
@@ -92,7 +92,7 @@ fn write_text(report: &Report, out: &mut impl io::Write) -> io::Result<()> {
 }
 
 fn write_finding(finding: &Finding, width: usize, out: &mut impl io::Write) -> io::Result<()> {
-    let failed = finding.verdict == Verdict::Fail;
+    let failed = finding.verdict == ClauseVerdict::Fail;
     let (style, word) = if failed { (FAIL, "FAIL") } else { (PASS, "pass") };
     writeln!(out, "{style}{word}{style:#}  {:width$}  {}", finding.id, finding.title)?;
     if !failed {
@@ -138,14 +138,14 @@ pub(super) fn write_junit(report: &Report, path: &Path) -> Result<(), String> {
 
 fn test_case(finding: &Finding) -> TestCase {
     let mut status = match finding.verdict {
-        Verdict::Pass => TestCaseStatus::success(),
-        Verdict::Fail => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Verdict::Unknown => TestCaseStatus::skipped(),
+        ClauseVerdict::Pass => TestCaseStatus::success(),
+        ClauseVerdict::Fail => TestCaseStatus::non_success(NonSuccessKind::Failure),
+        ClauseVerdict::Unknown => TestCaseStatus::skipped(),
     };
-    if finding.verdict != Verdict::Pass {
+    if finding.verdict != ClauseVerdict::Pass {
         status.set_message(finding.seen.as_str());
     }
-    if finding.verdict == Verdict::Fail {
+    if finding.verdict == ClauseVerdict::Fail {
         let repeat = finding.curl.as_deref().unwrap_or_default();
         status.set_description(format!("seen: {}\nexpected: {}\n{repeat}", finding.seen, finding.expected));
     }
@@ -172,12 +172,12 @@ mod tests {
             method: "GET",
             passed: false,
             clauses: vec![
-                finding("json", Verdict::Pass, "kept"),
-                finding("count", Verdict::Fail, "eleven <&>"),
-                finding("cursor-ends", Verdict::Unknown, "one page"),
-                finding("order", Verdict::Unknown, "one page"),
+                finding("json", ClauseVerdict::Pass, "kept"),
+                finding("count", ClauseVerdict::Fail, "eleven <&>"),
+                finding("cursor-ends", ClauseVerdict::Unknown, "one page"),
+                finding("order", ClauseVerdict::Unknown, "one page"),
             ],
-            latency_ms: Latency { p50: Some(1.5), p90: Some(2.0), p99: Some(3.0) },
+            latency_ms: LatencyPercentiles { p50: Some(1.5), p90: Some(2.0), p99: Some(3.0) },
         }
     }
 

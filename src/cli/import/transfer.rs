@@ -33,7 +33,7 @@ const RETRY_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longer than the minute of the write limit.
 const MAX_WAIT: Duration = Duration::from_mins(15);
 
-pub(super) struct Sender {
+pub(super) struct ImportSender {
     client: ApiClient,
     destination: Destination,
     bar: ProgressBar,
@@ -57,7 +57,7 @@ async fn first_outcome(in_flight: &mut VecDeque<SentBatch>) -> Result<BatchOutco
     }
 }
 
-impl Sender {
+impl ImportSender {
     pub(super) fn new(client: ApiClient, destination: Destination, bar: ProgressBar) -> Self {
         Self { client, destination, bar, refused_bytes: AtomicUsize::new(usize::MAX) }
     }

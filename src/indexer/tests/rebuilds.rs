@@ -66,7 +66,7 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
     assert!(follower.announcer.now().is_rebuilding());
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask), "one at a time");
-    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::UnderWay);
+    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::RebuildRefusal::UnderWay);
     follower.scan = None;
     follower.sinks.let_go().await;
     follower.rows.store = store.clone().with_disk_reserve(directory.path(), u64::MAX / 2);
@@ -76,7 +76,7 @@ async fn abandoned_rebuild_leaves_the_index_unchanged() {
     assert_eq!(found(&served, tenant).await, (ITEMS as u64, None));
     let (ask, begun) = tokio::sync::oneshot::channel();
     assert!(!follower.takes_up(ask));
-    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::Refusal::NoRoom);
+    assert_eq!(begun.await.unwrap().unwrap_err(), rebuild_request::RebuildRefusal::NoRoom);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use axum::{
 use secrecy::SecretString;
 use trawl_macros::operation;
 
-use super::{Outcome, Visit, page, pending::Pending, redirect_uri, send_to};
+use super::{SignInOutcome, Visit, page, pending::PendingSignIn, redirect_uri, send_to};
 use crate::{
     auth::{
         AuthState, applications,
@@ -16,7 +16,7 @@ use crate::{
         issuers::{SignIn, SignInAnswer},
         oauth::grants::{GrantError, Grants, Redemption},
         sessions::{self, SignedIn, cookies},
-        throttle::{Account, Throttled},
+        throttle::{Throttled, ThrottledAccount},
     },
     error::Result,
 };
@@ -36,12 +36,12 @@ pub async fn handle_callback(State(auth): State<AuthState>, request: Request) ->
     let visit = Visit::read(&auth, request)?;
     let pending = cookies::browser_of(&auth, &visit.headers)
         .zip(visit.parameter("state"))
-        .and_then(|(browser, state)| Pending::open(&auth, &browser, &state));
+        .and_then(|(browser, state)| PendingSignIn::open(&auth, &browser, &state));
     // Another browser's sign-in leads to the first page.
     let page = page(&auth, pending.as_ref().map_or("/", |pending| &pending.to))?;
     let outcome = match pending {
         Some(pending) => sign_in(&auth, &visit, pending).await,
-        None => Err(Outcome::Failed),
+        None => Err(SignInOutcome::Failed),
     };
     Ok(match outcome {
         Ok(cookie) => send_to(&page.with_outcome(None), vec![cookie]),
@@ -49,9 +49,13 @@ pub async fn handle_callback(State(auth): State<AuthState>, request: Request) ->
     })
 }
 
-async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<HeaderValue, Outcome> {
+async fn sign_in(
+    auth: &AuthState,
+    visit: &Visit,
+    pending: PendingSignIn,
+) -> Result<HeaderValue, SignInOutcome> {
     let issuer = pending.issuer.as_ref().map(|id| auth.authenticator.issuers().sign_in(id));
-    let issuer = issuer.map(|issuer| issuer.ok_or(Outcome::Unknown)).transpose()?;
+    let issuer = issuer.map(|issuer| issuer.ok_or(SignInOutcome::Unknown)).transpose()?;
     let said = visit.parameter("iss");
     // Answers of other issuers are ignored (RFC 9207).
     let is_answer = match issuer {
@@ -59,24 +63,24 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
         None => said.as_deref() == Some(&*auth.public_url),
     };
     if !is_answer {
-        return Err(Outcome::Failed);
+        return Err(SignInOutcome::Failed);
     }
     if pending.is_over() {
-        return Err(Outcome::Expired);
+        return Err(SignInOutcome::Expired);
     }
     if let Some(error) = visit.parameter("error") {
         return Err(from_answer(&error));
     }
-    let code = visit.parameter("code").ok_or(Outcome::Failed)?.into();
+    let code = visit.parameter("code").ok_or(SignInOutcome::Failed)?.into();
     let signed_in = match issuer {
         Some(issuer) => {
             // Every code costs a request to the issuer; refusals count.
-            let attempt = auth.throttle.begin_guess(Account::sign_ins_at(visit.address)).await?;
-            let attempt = attempt.map_err(|Throttled(_)| Outcome::Busy)?;
+            let attempt = auth.throttle.begin_guess(ThrottledAccount::sign_ins_at(visit.address)).await?;
+            let attempt = attempt.map_err(|Throttled(_)| SignInOutcome::Busy)?;
             let redeemed = redeem_at(auth, issuer, &pending, code, said.as_deref()).await;
             match redeemed {
                 // An unreachable issuer does not throttle the address.
-                Ok(_) | Err(Outcome::Busy) => attempt.withdrawn().await?,
+                Ok(_) | Err(SignInOutcome::Busy) => attempt.withdrawn().await?,
                 Err(_) => drop(attempt),
             }
             redeemed?
@@ -91,21 +95,21 @@ async fn sign_in(auth: &AuthState, visit: &Visit, pending: Pending) -> Result<He
     Ok(cookies::keep_session(auth, &secret)?)
 }
 
-fn from_answer(error: &str) -> Outcome {
+fn from_answer(error: &str) -> SignInOutcome {
     match error {
-        "temporarily_unavailable" => Outcome::Busy,
-        "server_error" => Outcome::Failed,
-        _ => Outcome::Refused,
+        "temporarily_unavailable" => SignInOutcome::Busy,
+        "server_error" => SignInOutcome::Failed,
+        _ => SignInOutcome::Refused,
     }
 }
 
 async fn redeem_at(
     auth: &AuthState,
     issuer: &SignIn,
-    pending: &Pending,
+    pending: &PendingSignIn,
     code: SecretString,
     said: Option<&str>,
-) -> Result<SignedIn, Outcome> {
+) -> Result<SignedIn, SignInOutcome> {
     let answer = SignInAnswer {
         code,
         issuer: said,
@@ -125,7 +129,7 @@ async fn redeem_at(
         .await?;
     let Some((application, person)) = application.zip(person) else {
         tracing::warn!(target: "trawl::audit", issuer = issuer.name(), tenant_id, "the issuer's person may not sign in");
-        return Err(Outcome::Refused);
+        return Err(SignInOutcome::Refused);
     };
     Ok(SignedIn {
         tenant_id,
@@ -138,7 +142,11 @@ async fn redeem_at(
     })
 }
 
-async fn redeem(auth: &AuthState, pending: &Pending, code: SecretString) -> Result<SignedIn, Outcome> {
+async fn redeem(
+    auth: &AuthState,
+    pending: &PendingSignIn,
+    code: SecretString,
+) -> Result<SignedIn, SignInOutcome> {
     let AuthState { store, authenticator, secret_checker: checker, .. } = auth;
     let grants = Grants { store, authenticator, checker };
     let redemption = Redemption {
@@ -148,8 +156,8 @@ async fn redeem(auth: &AuthState, pending: &Pending, code: SecretString) -> Resu
         code_verifier: pending.verifier.clone().into(),
     };
     grants.redeem(redemption).await.map_err(|error| match error {
-        GrantError::Failed(error) => Outcome::of(&error),
-        GrantError::InvalidClient | GrantError::UnauthorizedClient(_) => Outcome::Refused,
-        _ => Outcome::Failed,
+        GrantError::Failed(error) => SignInOutcome::of(&error),
+        GrantError::InvalidClient | GrantError::UnauthorizedClient(_) => SignInOutcome::Refused,
+        _ => SignInOutcome::Failed,
     })
 }

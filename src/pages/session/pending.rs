@@ -15,7 +15,7 @@ use crate::{
 const LIFE: Duration = Duration::from_hours(1);
 
 #[derive(Serialize, Deserialize)]
-pub(super) struct Pending {
+pub(super) struct PendingSignIn {
     pub(super) tenant_id: i64,
     /// Issuer; `None` for the login page.
     pub(super) issuer: Option<String>,
@@ -27,7 +27,7 @@ pub(super) struct Pending {
     expires_at: u64,
 }
 
-impl Pending {
+impl PendingSignIn {
     pub(super) fn new(tenant_id: i64, issuer: Option<&SignIn>, to: String) -> Result<Self> {
         Ok(Self {
             tenant_id,

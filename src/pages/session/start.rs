@@ -8,7 +8,9 @@ use axum::{
 use trawl_macros::operation;
 use url::{Host, Url};
 
-use super::{Outcome, Visit, page, pending::Pending, place::Place, redirect_uri, send_to, usual_tenant};
+use super::{
+    SignInOutcome, Visit, page, pending::PendingSignIn, place::Place, redirect_uri, send_to, usual_tenant,
+};
 use crate::{
     auth::{
         AuthState,
@@ -42,33 +44,34 @@ pub async fn begin_sign_in(State(auth): State<AuthState>, request: Request) -> R
     })
 }
 
-async fn begin(auth: &AuthState, visit: &Visit, page: &Place) -> Result<Response, Outcome> {
+async fn begin(auth: &AuthState, visit: &Visit, page: &Place) -> Result<Response, SignInOutcome> {
     if is_nowhere(auth) {
         tracing::warn!("signing in to the pages requires public_url");
-        return Err(Outcome::Failed);
+        return Err(SignInOutcome::Failed);
     }
     // Cookies belong to a host, so a sign-in must stay on one.
     if !visit.has(MOVED) && !is_at_public_url(auth, visit) {
         return Ok(send_to(&public_address_of(auth, visit)?, Vec::new()));
     }
     let issuer = visit.parameter("issuer");
-    let issuer =
-        issuer.map(|id| auth.authenticator.issuers().sign_in(&id).ok_or(Outcome::Unknown)).transpose()?;
+    let issuer = issuer
+        .map(|id| auth.authenticator.issuers().sign_in(&id).ok_or(SignInOutcome::Unknown))
+        .transpose()?;
     let tenant = find_tenant(auth, visit.parameter("tenant"), issuer).await?;
     // Disabled applications and frozen tenants admit nobody.
     if tenant.is_frozen {
-        return Err(Outcome::Refused);
+        return Err(SignInOutcome::Refused);
     }
     let redirect_uri = redirect_uri(auth);
     let application = auth.authenticator.page_application(&auth.keys, &tenant, &redirect_uri).await?;
     if application.is_disabled {
-        return Err(Outcome::Refused);
+        return Err(SignInOutcome::Refused);
     }
     let browser = match cookies::browser_of(auth, &visit.headers) {
         Some(browser) => browser,
         None => cookies::new_browser()?,
     };
-    let pending = Pending::new(tenant.id, issuer, page.path())?;
+    let pending = PendingSignIn::new(tenant.id, issuer, page.path())?;
     let state = pending.seal(auth, &browser)?;
     let url = match issuer {
         Some(issuer) => {
@@ -90,19 +93,19 @@ async fn find_tenant(
     auth: &AuthState,
     said: Option<String>,
     issuer: Option<&SignIn>,
-) -> Result<Tenant, Outcome> {
+) -> Result<Tenant, SignInOutcome> {
     let of_issuer = issuer.map(|issuer| issuer.tenant().to_owned());
     if said.is_some() && of_issuer.is_some() && said != of_issuer {
-        return Err(Outcome::Unknown);
+        return Err(SignInOutcome::Unknown);
     }
     let tenant = match said.or(of_issuer) {
         Some(code) => tenants::find_by_code(auth.store.reader(), &code).await?,
         None => usual_tenant(auth).await?,
     };
-    tenant.ok_or(Outcome::Unknown)
+    tenant.ok_or(SignInOutcome::Unknown)
 }
 
-fn login_page(auth: &AuthState, tenant: &Tenant, pending: &Pending, state: &str) -> Result<Url> {
+fn login_page(auth: &AuthState, tenant: &Tenant, pending: &PendingSignIn, state: &str) -> Result<Url> {
     let (client_id, redirect_uri) = (application::client_id(tenant.id), redirect_uri(auth));
     let challenge = pending.challenge();
     let parameters = [

@@ -19,7 +19,7 @@ pub struct BlacklistEntry {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Owner {
+pub(super) struct BlacklistOwner {
     pub(super) tenant_id: i64,
     pub(super) user_id: String,
 }
@@ -32,7 +32,7 @@ pub(super) enum Addition {
 
 pub(super) async fn add(
     transaction: &Transaction,
-    owner: &Owner,
+    owner: &BlacklistOwner,
     black_user_id: &str,
 ) -> store::Result<Addition> {
     let known = sql(
@@ -54,7 +54,7 @@ pub(super) async fn add(
 
 pub(super) async fn remove(
     transaction: &Transaction,
-    owner: &Owner,
+    owner: &BlacklistOwner,
     black_user_id: &str,
 ) -> store::Result<bool> {
     let removed = sql(
@@ -75,7 +75,7 @@ const SHOWN: &str = "FROM blacklist \
 /// Entries, oldest first, and their total.
 pub(super) async fn list(
     reader: &Connection,
-    owner: &Owner,
+    owner: &BlacklistOwner,
     limit: Option<u32>,
     offset: u32,
 ) -> store::Result<(Vec<BlacklistEntry>, u64)> {

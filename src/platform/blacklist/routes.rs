@@ -4,7 +4,7 @@ use axum::extract::State;
 use serde::Deserialize;
 use trawl_macros::operation;
 
-use super::repo::{self, Addition, BlacklistEntry, Owner};
+use super::repo::{self, Addition, BlacklistEntry, BlacklistOwner};
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
@@ -102,7 +102,7 @@ pub async fn list_blacklist(
     Ok(Envelope { total: Some(total), ..Envelope::list(entries) })
 }
 
-fn owner(caller: &Caller) -> Result<Owner> {
+fn owner(caller: &Caller) -> Result<BlacklistOwner> {
     let user = caller.require_user()?;
-    Ok(Owner { tenant_id: caller.tenant.id, user_id: user.person.user_id.clone() })
+    Ok(BlacklistOwner { tenant_id: caller.tenant.id, user_id: user.person.user_id.clone() })
 }

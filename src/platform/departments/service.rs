@@ -13,7 +13,7 @@ use crate::{
     error::Result,
     platform::{
         shared::{
-            directory_rows::{self, Batch, ids_where},
+            directory_rows::{self, SynchronisationBatch, ids_where},
             patch::SyncFailure,
         },
         tenants,
@@ -30,7 +30,7 @@ pub(super) async fn synchronise(
     changes: &[OrganizationWrite],
 ) -> Result<(Vec<SyncFailure>, bool)> {
     let mut tree = repo::load_tree(transaction, tenant.id).await?;
-    let mut batch = Batch::new(repo::load(transaction, tenant.id, changes).await?);
+    let mut batch = SynchronisationBatch::new(repo::load(transaction, tenant.id, changes).await?);
     let mut failures = Vec::new();
     for change in changes {
         let known = batch.find(&change.org_id);

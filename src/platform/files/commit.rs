@@ -51,7 +51,7 @@ const KEPT_AGAIN: usize = 3;
 const NOTED_AGAIN: Duration = Duration::from_mins(3);
 
 /// Commits in progress.
-pub struct Commits {
+pub struct FileCommits {
     places: Arc<Semaphore>,
     of_people: Mutex<HashMap<(i64, String), Weak<Semaphore>>>,
     leases: Leases,
@@ -62,7 +62,7 @@ struct CommitPermits {
     _common: OwnedSemaphorePermit,
 }
 
-impl Commits {
+impl FileCommits {
     /// No commits yet; `leases` are those of uploads, too.
     pub fn new(leases: Leases) -> Self {
         Self { places: Arc::new(Semaphore::new(COMMITS_AT_ONCE)), of_people: Mutex::default(), leases }

@@ -6,7 +6,7 @@ use super::{
     fresh_caller::FreshCaller,
     info::FileInfo,
     quotas::{self, QuotaScope},
-    repo::{self, Author, File, Upload},
+    repo::{self, File, FileAuthor, Upload},
     signing::{folder_for, no_such_upload},
 };
 use crate::{
@@ -102,7 +102,7 @@ pub(super) async fn put(
     let upload = upload.ok_or_else(no_such_upload)?;
     let CommitTarget { folder, name, known } =
         Claim { viewer, upload: &upload, commit, limits }.check(transaction).await?;
-    let author = Author {
+    let author = FileAuthor {
         tenant_id: viewer.tenant_id,
         user_id: viewer.user_id,
         name: &person.name,

@@ -7,7 +7,7 @@ use crate::{
 
 /// Usage of a quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromRow)]
-pub struct Usage {
+pub struct StorageUsage {
     /// Stored bytes.
     pub used: i64,
     /// Bytes reserved by other uploads.
@@ -16,7 +16,7 @@ pub struct Usage {
     pub most: i64,
 }
 
-impl Usage {
+impl StorageUsage {
     /// Whether these bytes fit.
     pub fn has_room_for(self, bytes: i64) -> bool {
         self.most == 0 || self.used.saturating_add(self.reserved).saturating_add(bytes) <= self.most
@@ -48,7 +48,7 @@ pub(super) async fn check(connection: &Connection, counted: QuotaScope<'_>, byte
     Err(Error::business(BusinessCode::EnterpriseQuota, message))
 }
 
-async fn tenant_usage(connection: &Connection, counted: QuotaScope<'_>) -> store::Result<Usage> {
+async fn tenant_usage(connection: &Connection, counted: QuotaScope<'_>) -> store::Result<StorageUsage> {
     // Uploads are summed only under a quota.
     let text = "SELECT file_bytes AS used, quota_bytes AS most, CASE WHEN quota_bytes = 0 THEN 0 ELSE \
           (SELECT CAST(COALESCE(SUM(reserved_bytes), 0) AS BIGINT) FROM uploads WHERE tenant_id = ?1 AND id <> ?2) END AS reserved \
@@ -61,7 +61,7 @@ async fn root_usage(
     connection: &Connection,
     counted: QuotaScope<'_>,
     root_id: &str,
-) -> store::Result<Option<Usage>> {
+) -> store::Result<Option<StorageUsage>> {
     let text = "SELECT directories.file_bytes AS used, subject_quota_bytes AS most, CASE WHEN subject_quota_bytes = 0 THEN 0 ELSE \
           (SELECT CAST(COALESCE(SUM(reserved_bytes), 0) AS BIGINT) FROM uploads WHERE root_id = ?2 AND id <> ?3) END AS reserved \
         FROM directories JOIN tenants ON tenants.id = directories.tenant_id \
@@ -73,8 +73,8 @@ async fn find(
     connection: &Connection,
     text: &'static str,
     values: impl IntoIterator<Item = Value>,
-) -> store::Result<Option<Usage>> {
-    sql(text, values).fetch_optional::<Usage>(connection).await
+) -> store::Result<Option<StorageUsage>> {
+    sql(text, values).fetch_optional::<StorageUsage>(connection).await
 }
 
 /// Negative bytes subtract.
@@ -94,14 +94,14 @@ pub(super) async fn count(
 mod tests {
     use proptest::prelude::*;
 
-    use super::Usage;
+    use super::StorageUsage;
 
     #[test]
     fn no_quota_bounds_nothing_and_a_quota_may_be_used_up() {
-        assert!(Usage { used: i64::MAX, reserved: i64::MAX, most: 0 }.has_room_for(i64::MAX));
-        let usage = Usage { used: 4, reserved: 5, most: 10 };
+        assert!(StorageUsage { used: i64::MAX, reserved: i64::MAX, most: 0 }.has_room_for(i64::MAX));
+        let usage = StorageUsage { used: 4, reserved: 5, most: 10 };
         assert!(usage.has_room_for(1) && !usage.has_room_for(2));
-        assert!(!Usage { most: 8, ..usage }.has_room_for(0));
+        assert!(!StorageUsage { most: 8, ..usage }.has_room_for(0));
     }
 
     proptest! {
@@ -111,7 +111,7 @@ mod tests {
         fn numbers_of_any_size_are_judged_rightly(used in 0..i64::MAX, reserved in 0..i64::MAX, bytes in 0..i64::MAX, most in 1..i64::MAX) {
             let sum = i128::from(used) + i128::from(reserved) + i128::from(bytes);
             let fits = sum <= i128::from(most);
-            prop_assert_eq!(Usage { used, reserved, most }.has_room_for(bytes), fits);
+            prop_assert_eq!(StorageUsage { used, reserved, most }.has_room_for(bytes), fits);
         }
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn find(
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Author<'a> {
+pub(super) struct FileAuthor<'a> {
     pub(super) tenant_id: i64,
     pub(super) user_id: &'a str,
     pub(super) name: &'a str,
@@ -50,7 +50,7 @@ pub(super) struct Author<'a> {
 
 pub(super) async fn insert(
     transaction: &Transaction,
-    author: Author<'_>,
+    author: FileAuthor<'_>,
     directory_id: &str,
     name: &Name,
     content: (&str, i64),
@@ -95,7 +95,7 @@ pub(super) async fn insert(
 /// The file keeps its name.
 pub(super) async fn replace(
     transaction: &Transaction,
-    author: Author<'_>,
+    author: FileAuthor<'_>,
     known: File,
     content: (&str, i64),
 ) -> store::Result<File> {
@@ -125,7 +125,7 @@ pub(super) async fn replace(
     Ok(file)
 }
 
-async fn insert_version(transaction: &Transaction, author: Author<'_>, file: &File) -> store::Result<()> {
+async fn insert_version(transaction: &Transaction, author: FileAuthor<'_>, file: &File) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO file_versions (file_id, version, tenant_id, sha256, size, created_by, created_at) \
          VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -162,7 +162,7 @@ pub(super) async fn move_into(
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub(super) struct Content {
+pub(super) struct FileContent {
     pub(super) version: i64,
     pub(super) store_key: String,
     pub(super) verdict: Option<String>,
@@ -173,11 +173,11 @@ pub(super) async fn find_content(
     tenant_id: i64,
     file_id: &str,
     version: i64,
-) -> store::Result<Option<Content>> {
+) -> store::Result<Option<FileContent>> {
     let text = "SELECT version, store_key, verdict FROM file_versions JOIN blobs ON blobs.sha256 = file_versions.sha256 \
         WHERE file_id = ? AND version = ? AND tenant_id = ?";
     let values = [file_id.into(), version.into(), tenant_id.into()];
-    sql(text, values).fetch_optional::<Content>(connection).await
+    sql(text, values).fetch_optional::<FileContent>(connection).await
 }
 
 /// A content's row before the content is kept.

@@ -2,7 +2,7 @@
 //!
 //! Changes check it in their own transaction.
 
-use super::permissions::{Locks, Permissions, Role};
+use super::permissions::{FolderRole, Locks, Permissions};
 use crate::{
     auth::caller::Caller,
     error::{BusinessCode, Error, Result},
@@ -67,7 +67,7 @@ pub struct Access {
     /// Number of ancestors.
     pub depth: usize,
     /// Viewer's role.
-    pub role: Role,
+    pub role: FolderRole,
     /// Locks for the viewer.
     pub locks: Locks,
     /// Time of the uppermost lock.
@@ -114,8 +114,8 @@ impl Access {
     pub(super) fn of(viewer: &FolderViewer<'_>, links: &[Link]) -> Option<Self> {
         let root = links.last()?;
         let subject = root.subject.clone()?;
-        let granted = links.iter().filter_map(|link| link.role).max().and_then(Role::from_number);
-        let role = if viewer.owns(&subject) { Some(Role::Manager) } else { granted }?;
+        let granted = links.iter().filter_map(|link| link.role).max().and_then(FolderRole::from_number);
+        let role = if viewer.owns(&subject) { Some(FolderRole::Manager) } else { granted }?;
         // Names of unreadable ancestors stay hidden.
         let first_level = links.len().saturating_sub(2);
         let topmost =
@@ -169,7 +169,7 @@ impl Access {
             parent_id: link.parent_id,
             version: link.version,
             subject: self.subject.clone(),
-            role: link.role.and_then(Role::from_number).map_or(self.role, |role| role.max(self.role)),
+            role: link.role.and_then(FolderRole::from_number).map_or(self.role, |role| role.max(self.role)),
             locks,
         }
     }
@@ -188,11 +188,11 @@ impl Access {
     /// Role part of [`Access::check`].
     pub fn check_role(&self, needed: RequiredPermission) -> Result<()> {
         let least = match needed {
-            RequiredPermission::Download => Role::Downloader,
+            RequiredPermission::Download => FolderRole::Downloader,
             RequiredPermission::Upload | RequiredPermission::Edit | RequiredPermission::Delete => {
-                Role::Editor
+                FolderRole::Editor
             }
-            RequiredPermission::Manage => Role::Manager,
+            RequiredPermission::Manage => FolderRole::Manager,
         };
         if self.role < least {
             let message = format!("this needs the role {} here; yours is {}", least.id(), self.role.id());

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     access::Access,
-    permissions::{Permissions, Role},
+    permissions::{FolderRole, Permissions},
 };
 use crate::{
     error::{Error, Result},
@@ -166,7 +166,7 @@ pub struct GrantForm {
 #[derive(Debug)]
 pub(super) struct NewGrants {
     pub(super) directory_id: String,
-    pub(super) role: Role,
+    pub(super) role: FolderRole,
     pub(super) kind: TargetKind,
     pub(super) targets: Vec<String>,
 }
@@ -175,7 +175,7 @@ impl GrantForm {
     pub(super) fn checked(self) -> Result<NewGrants> {
         let mut role = None;
         for id in &self.role_ids {
-            let read = Role::from_id(id).ok_or_else(|| {
+            let read = FolderRole::from_id(id).ok_or_else(|| {
                 Error::bad_request("roleIds: must be among viewer, downloader, editor and manager")
             })?;
             role = role.max(Some(read));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{
     access::{self, Access, FolderViewer, ROOT, RequiredPermission},
     forms::{GrantToRemove, NewGrants, TargetKind},
-    permissions::Role,
+    permissions::FolderRole,
     subjects::{find_group_or_department, principals_now, viewer},
 };
 use crate::{
@@ -142,7 +142,7 @@ async fn put(
     viewer: &FolderViewer<'_>,
     found: &Access,
     target: &str,
-    role: Role,
+    role: FolderRole,
 ) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO directory_grants (directory_id, target, tenant_id, root_id, role, created_at) VALUES (?, ?, ?, ?, ?, ?) \

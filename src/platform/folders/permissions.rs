@@ -4,7 +4,7 @@ use serde::Serialize;
 
 /// Right on a folder, ascending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Role {
+pub enum FolderRole {
     /// Reads contents.
     Viewer = 1,
     /// Copies contents.
@@ -15,7 +15,7 @@ pub enum Role {
     Manager = 4,
 }
 
-impl Role {
+impl FolderRole {
     /// Every role.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Downloader, Self::Editor, Self::Manager];
 
@@ -87,20 +87,20 @@ pub struct Permissions {
 
 impl Permissions {
     /// Permissions of a role; another person's lock allows reading and managing rights.
-    pub fn of(role: Role, locks: Locks) -> Self {
+    pub fn of(role: FolderRole, locks: Locks) -> Self {
         let is_open = !locks.by_another;
         Self {
             readable: true,
             previewable: true,
-            downloadable: role >= Role::Downloader,
-            shareable: role >= Role::Downloader,
-            uploadable: role >= Role::Editor && is_open,
-            editable: role >= Role::Editor && is_open,
-            deleteable: role >= Role::Editor && is_open,
-            restoreable: role >= Role::Editor && is_open,
-            manageable: role >= Role::Manager,
-            lockable: role >= Role::Manager && !locks.itself && !locks.above,
-            unlockable: role >= Role::Manager && locks.itself && !locks.above,
+            downloadable: role >= FolderRole::Downloader,
+            shareable: role >= FolderRole::Downloader,
+            uploadable: role >= FolderRole::Editor && is_open,
+            editable: role >= FolderRole::Editor && is_open,
+            deleteable: role >= FolderRole::Editor && is_open,
+            restoreable: role >= FolderRole::Editor && is_open,
+            manageable: role >= FolderRole::Manager,
+            lockable: role >= FolderRole::Manager && !locks.itself && !locks.above,
+            unlockable: role >= FolderRole::Manager && locks.itself && !locks.above,
         }
     }
 }

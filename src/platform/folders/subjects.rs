@@ -3,7 +3,7 @@
 use super::access::FolderViewer;
 use crate::{
     auth::caller::Caller,
-    error::{BusinessCode, Error, Kind, Result},
+    error::{BusinessCode, Error, ErrorKind, Result},
     identity::principals::{ENTERPRISE, department_principal, group_principal, user_principal},
     platform::{departments, directory, groups::service::SeenGroup},
     store::Transaction,
@@ -62,7 +62,7 @@ pub(super) async fn find_group_or_department(
 ) -> Result<Option<String>> {
     match SeenGroup::find(transaction, caller, id).await {
         Ok(group) => return Ok(Some(group_principal(&group.id))),
-        Err(error) if error.kind == Kind::NotFound => {}
+        Err(error) if error.kind == ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
     let department = department_principal(id);

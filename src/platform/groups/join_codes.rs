@@ -15,7 +15,7 @@ use super::{
 use crate::{
     auth::{
         caller::Caller,
-        throttle::{Account, Throttled},
+        throttle::{Throttled, ThrottledAccount},
     },
     error::{Error, Result},
     platform::groups::GroupsState,
@@ -88,7 +88,7 @@ async fn find_group(state: &GroupsState, caller: &Caller, typed: &str) -> Result
     if code.len() != LENGTH || !code.bytes().all(|byte| ALPHABET.contains(&byte)) {
         return Err(unknown());
     }
-    let account = Account::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
+    let account = ThrottledAccount::join_codes_of(caller.tenant.id, &caller.require_user()?.person.user_id);
     let guess = state.throttle.begin_guess(account).await?.map_err(|Throttled(wait)| {
         Error::too_many_requests("joincode: too many unknown codes; try again later", wait)
     })?;

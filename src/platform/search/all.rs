@@ -14,7 +14,7 @@ use trawl_search::{Module, ModuleAnswer, PageRequest, SearchFailure, SourceRepor
 
 use super::{
     accept::wants_events,
-    entry::Entry,
+    entry::AnswerEntry,
     events,
     page::{ContentItemSchema, FacetCounts, NoSourceEnvelope, PageAccount, no_source, write_envelope},
     parameters::{RawParameters, TermParameters, TopParameter},
@@ -163,13 +163,13 @@ async fn search_all(
     if !has_answer {
         return none_answered(first);
     }
-    let first = first.into_iter().map(Entry::write).collect::<Result<Vec<_>>>()?;
+    let first = first.into_iter().map(AnswerEntry::write).collect::<Result<Vec<_>>>()?;
     if as_events { Ok(events::answer(first, search, started)) } else { answer_whole(first, search).await }
 }
 
-async fn answer_whole(mut entries: Vec<Entry>, mut search: TimedModules) -> Result<Response> {
+async fn answer_whole(mut entries: Vec<AnswerEntry>, mut search: TimedModules) -> Result<Response> {
     while let Some(answer) = search.next().await {
-        entries.push(Entry::write(answer)?);
+        entries.push(AnswerEntry::write(answer)?);
     }
     let top = entries.iter().position(|entry| entry.place.is_none()).map(|place| entries.swap_remove(place));
     let top = top.map(|entry| RawValue::from_string(entry.text)).transpose().map_err(Error::internal)?;

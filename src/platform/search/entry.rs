@@ -6,7 +6,7 @@ use trawl_search::{AnswerReservation, Module, ModuleAnswer, SearchFailure};
 use super::page::{FacetCounts, PageAccount, say_no_source, write_page};
 use crate::error::{Error, Result};
 
-pub(super) struct Entry {
+pub(super) struct AnswerEntry {
     /// Place by `orderNo`; `None` for the best matches of all modules.
     pub(super) place: Option<usize>,
     pub(super) text: String,
@@ -26,7 +26,7 @@ struct FailedModule<'a> {
     account: PageAccount,
 }
 
-impl Entry {
+impl AnswerEntry {
     pub(super) fn write(answer: ModuleAnswer) -> Result<Self> {
         let ModuleAnswer { place, module, result, reservation } = answer;
         let partial = result.as_ref().map_or(true, |page| page.partial);

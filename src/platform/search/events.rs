@@ -9,7 +9,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
 use trawl_search::{AnswerReservation, slow::TimedModules};
 
-use super::{entry::Entry, page::FacetCounts};
+use super::{entry::AnswerEntry, page::FacetCounts};
 use crate::{
     error::{Error, Result},
     http::events,
@@ -27,7 +27,7 @@ struct Done {
     counts: FacetCounts,
 }
 
-pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) -> Response {
+pub(super) fn answer(first: Vec<AnswerEntry>, search: TimedModules, started: Instant) -> Response {
     // Room for every event, so that a slow reader does not prolong the search.
     let (sender, receiver) = mpsc::channel(search.count() + 2);
     let span = Span::current();
@@ -36,14 +36,14 @@ pub(super) fn answer(first: Vec<Entry>, search: TimedModules, started: Instant) 
 }
 
 async fn send_events(
-    first: Vec<Entry>,
+    first: Vec<AnswerEntry>,
     mut search: TimedModules,
     started: Instant,
     sender: mpsc::Sender<Ready>,
 ) -> Result<()> {
     let count = search.count();
     let mut partial = false;
-    let mut send = async |entry: Entry| {
+    let mut send = async |entry: AnswerEntry| {
         let name = if entry.place.is_some() { "module" } else { "top" };
         partial |= entry.partial && entry.place.is_some();
         let event = Event::default().event(name).data(entry.text);
@@ -54,7 +54,7 @@ async fn send_events(
         send(entry).await;
     }
     while let Some(answer) = search.next().await {
-        send(Entry::write(answer)?).await;
+        send(AnswerEntry::write(answer)?).await;
     }
     let counts = FacetCounts::from(search.facets().await);
     // The search is over, even for a slow reader.

@@ -17,7 +17,7 @@ use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
         caller::Caller,
-        directory::{Directory, SubjectKind},
+        directory::{PersonDirectory, SubjectKind},
         extract::Identified,
     },
     error::{Error, Result},

@@ -15,7 +15,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     http::extract::{check_content_type, has_body, read_body},
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     json,
     platform::search::{SearchState, after::wait_for_change},
 };
@@ -165,7 +165,7 @@ impl RawParameters {
         let after = parse("after", terms.after.take(), &0, &i64::MAX)?;
         let mut parameters = terms.check(state, self.trace.clone())?;
         if parameters.explain {
-            caller.require(Scope::Admin)?;
+            caller.require(TokenScope::Admin)?;
         }
         if let Some(change) = after {
             wait_for_change(state.progress.clone(), change, &mut parameters).await;

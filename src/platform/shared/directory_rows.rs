@@ -36,7 +36,7 @@ pub trait DirectoryRow: PartialEq {
 
 /// Stored rows and those written over them, one synchronisation long.
 #[derive(Debug)]
-pub struct Batch<T> {
+pub struct SynchronisationBatch<T> {
     stored: HashMap<String, T>,
     written: HashMap<String, T>,
     /// Written ids, first write first.
@@ -45,14 +45,14 @@ pub struct Batch<T> {
 
 /// Changed row.
 #[derive(Debug)]
-pub struct Change<'a, T> {
+pub struct RowChange<'a, T> {
     /// Row to write.
     pub row: &'a T,
     /// Stored row.
     pub before: Option<&'a T>,
 }
 
-impl<T: DirectoryRow> Batch<T> {
+impl<T: DirectoryRow> SynchronisationBatch<T> {
     /// Batch over stored rows.
     pub fn new(stored: Vec<T>) -> Self {
         let mut batch = Self { stored: HashMap::new(), written: HashMap::new(), order: Vec::new() };
@@ -79,16 +79,16 @@ impl<T: DirectoryRow> Batch<T> {
     }
 
     /// Rows that differ from the stored ones, in order of first write.
-    pub fn changes(&self) -> Vec<Change<'_, T>> {
+    pub fn changes(&self) -> Vec<RowChange<'_, T>> {
         self.order
             .iter()
-            .filter_map(|id| Some(Change { row: self.written.get(id)?, before: self.stored.get(id) }))
+            .filter_map(|id| Some(RowChange { row: self.written.get(id)?, before: self.stored.get(id) }))
             .filter(|change| Some(change.row) != change.before)
             .collect()
     }
 }
 
-impl<T: DirectoryRow> Change<'_, T> {
+impl<T: DirectoryRow> RowChange<'_, T> {
     fn event(&self) -> AuditEvent {
         let row = self.row;
         let action = match self.before {
@@ -108,7 +108,7 @@ impl<T: DirectoryRow> Change<'_, T> {
 
 /// Ids of changes of stored rows that `differ` selects.
 pub fn ids_where<'a, T: DirectoryRow>(
-    changes: &[Change<'a, T>],
+    changes: &[RowChange<'a, T>],
     differ: impl Fn(&T, &T) -> bool,
 ) -> Vec<&'a str> {
     let selected =
@@ -124,7 +124,7 @@ pub async fn store<T: DirectoryRow + Sync>(
     transaction: &Transaction,
     actor: &Actor,
     tenant: &Tenant,
-    changes: &[Change<'_, T>],
+    changes: &[RowChange<'_, T>],
     first_time: i64,
 ) -> Result<()> {
     let (table, id) = (T::TABLE, T::COLUMNS[0]);
@@ -160,6 +160,6 @@ pub async fn store<T: DirectoryRow + Sync>(
         }
         sql(text, values).execute(transaction).await?;
     }
-    audit::record(transaction, actor, tenant, changes.iter().map(Change::event).collect()).await?;
+    audit::record(transaction, actor, tenant, changes.iter().map(RowChange::event).collect()).await?;
     Ok(())
 }

@@ -24,7 +24,7 @@ pub struct Synchronisation {
 
 /// Parsed rows, and failures of the others.
 #[derive(Debug)]
-pub struct Rows<T> {
+pub struct ParsedRows<T> {
     /// Parsed rows in order.
     pub rows: Vec<T>,
     /// Failures of unreadable rows.
@@ -37,13 +37,13 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     id_field: &'static str,
     id_of: fn(&T) -> &str,
     most: usize,
-) -> Result<Rows<T>> {
+) -> Result<ParsedRows<T>> {
     if rows.len() > most {
         return Err(Error::bad_request(format!("body: must hold at most {most} rows, not {}", rows.len())));
     }
     // Parsing would block the runtime.
     tokio::task::spawn_blocking(move || {
-        let mut read = Rows { rows: Vec::with_capacity(rows.len()), failures: Vec::new() };
+        let mut read = ParsedRows { rows: Vec::with_capacity(rows.len()), failures: Vec::new() };
         for (place, raw) in (1_usize..).zip(rows) {
             match json::read_object::<T>(raw.get().as_bytes()) {
                 Ok(row) if id_of(&row).is_empty() => {
@@ -68,14 +68,14 @@ pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
 pub async fn write<T, A>(
     sync: &Synchronisation,
     caller: &Arc<Caller>,
-    rows: Rows<T>,
+    rows: ParsedRows<T>,
     apply: A,
 ) -> Result<Envelope<Vec<SyncFailure>>>
 where
     T: Send + 'static,
     A: for<'a> FnOnce(&'a Transaction, Vec<T>) -> WriteFuture<'a, (Vec<SyncFailure>, bool)> + Send + 'static,
 {
-    let Rows { rows, mut failures } = rows;
+    let ParsedRows { rows, mut failures } = rows;
     if rows.is_empty() {
         return Ok(Envelope::list(failures));
     }

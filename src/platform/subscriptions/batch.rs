@@ -15,7 +15,7 @@ use crate::{
 
 /// The progress of a run that a batch writes.
 #[derive(Debug)]
-pub(super) enum Progress {
+pub(super) enum RunProgress {
     /// Nothing: a run that is cut off reads the same entries again.
     Stay,
     /// Moves the position.
@@ -34,14 +34,14 @@ pub(super) struct NewItem {
 
 /// Items to write, and ids of items that the source has dropped.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct ItemBatch {
     pub(super) items: Vec<NewItem>,
     pub(super) gone: Vec<String>,
 }
 
 /// The changes of a batch.
 #[derive(Debug)]
-pub(super) struct Written {
+pub(super) struct ChangeCounts {
     pub(super) added: u64,
     pub(super) changed: u64,
     pub(super) removed: u64,
@@ -76,10 +76,10 @@ pub(super) struct ChangedEntry {
 pub(super) async fn write(
     transaction: &Transaction,
     (begun, fence): (&SubscriptionRow, &Fence),
-    batch: Batch,
-    progress: Progress,
+    batch: ItemBatch,
+    progress: RunProgress,
     now: i64,
-) -> Result<Option<Written>> {
+) -> Result<Option<ChangeCounts>> {
     fence.confirm(transaction).await?;
     let (tenant_id, id) = (begun.tenant_id, begun.settings.id.as_str());
     let present = repo::find(transaction, tenant_id, id).await?;
@@ -91,13 +91,13 @@ pub(super) async fn write(
     put(transaction, begun, &changed).await?;
     let added = changed.iter().filter(|entry| entry.is_new).count() as u64;
     let removed = remove(transaction, begun, &batch.gone).await?;
-    let written = Written { added, changed: changed.len() as u64 - added, removed };
+    let written = ChangeCounts { added, changed: changed.len() as u64 - added, removed };
     let count = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     repo::count_items(transaction, tenant_id, id, count(written.added) - count(written.removed)).await?;
     match progress {
-        Progress::Stay => {}
-        Progress::Page(position) => repo::set_position(transaction, tenant_id, id, &position).await?,
-        Progress::End(mut end) => {
+        RunProgress::Stay => {}
+        RunProgress::Page(position) => repo::set_position(transaction, tenant_id, id, &position).await?,
+        RunProgress::End(mut end) => {
             end.last_run.added += written.added;
             end.last_run.changed += written.changed;
             end.last_run.removed += written.removed;

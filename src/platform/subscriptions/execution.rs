@@ -10,14 +10,14 @@ use super::{
     feed, folder,
     origins::Origin,
     repo::SubscriptionRow,
-    run::{Ending, Failure, Run, Runner, Stop},
+    run::{FinishedRun, Run, RunFailure, RunStop, Runner},
     secrets,
     service::check_module,
     sql,
 };
 use crate::{
     auth::keys::CannotOpen,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
 
@@ -32,36 +32,37 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
     let (tenant_id, id) = (begun.tenant_id, begun.settings.id.clone());
     let mut run = Run::new(runner, begun, fence);
     let carried = AssertUnwindSafe(carry_out(&mut run)).catch_unwind().await;
-    let panicked =
-        |payload: Box<dyn Any + Send>| Stop::from(Error::internal(CaughtPanic::new(&*payload).to_string()));
+    let panicked = |payload: Box<dyn Any + Send>| {
+        RunStop::from(Error::internal(CaughtPanic::new(&*payload).to_string()))
+    };
     let failure = match carried.map_err(panicked).flatten() {
-        Ok(()) | Err(Stop::Superseded) => return,
-        Err(Stop::Failed(failure)) => failure,
-        Err(Stop::Internal(error)) => {
+        Ok(()) | Err(RunStop::Superseded) => return,
+        Err(RunStop::Failed(failure)) => failure,
+        Err(RunStop::Internal(error)) => {
             tracing::warn!(tenant_id, subscription = id, %error, "a run of a subscription met an internal failure");
             let message = match error.kind {
-                Kind::Internal => "an internal error; the server's log has details".to_owned(),
+                ErrorKind::Internal => "an internal error; the server's log has details".to_owned(),
                 _ => error.message,
             };
-            Failure { message, ..Failure::default() }
+            RunFailure { message, ..RunFailure::default() }
         }
     };
-    if let Err(Stop::Internal(error)) = run.fail(failure).await {
+    if let Err(RunStop::Internal(error)) = run.fail(failure).await {
         tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
         sleep(STORE_PAUSE).await;
     }
 }
 
-async fn carry_out(run: &mut Run<'_>) -> Result<(), Stop> {
+async fn carry_out(run: &mut Run<'_>) -> Result<(), RunStop> {
     let ending = read(run).await?;
     run.end(ending).await
 }
 
-async fn read(run: &mut Run<'_>) -> Result<Ending, Stop> {
+async fn read(run: &mut Run<'_>) -> Result<FinishedRun, RunStop> {
     let settings = run.begun.settings.clone();
     let module = check_module(&run.runner.state, run.begun.tenant_id, &settings.module);
     module.await.map_err(|error| match error.kind {
-        Kind::BadRequest => Stop::failed(error.message),
+        ErrorKind::BadRequest => RunStop::failed(error.message),
         _ => error.into(),
     })?;
     match settings.origin.0 {
@@ -74,7 +75,7 @@ async fn read(run: &mut Run<'_>) -> Result<Ending, Stop> {
                 &settings.id,
                 settings.secret_sealed.as_deref(),
             );
-            let password = password.map_err(|CannotOpen| Stop::failed(CANNOT_OPEN))?;
+            let password = password.map_err(|CannotOpen| RunStop::failed(CANNOT_OPEN))?;
             sql::read(run, &origin, password.as_ref()).await
         }
     }

@@ -8,11 +8,11 @@ use trawl_connectors::{FeedAnswer, SourceError, Validators};
 use url::Url;
 
 use super::{
-    batch::Batch,
+    batch::ItemBatch,
     entries::read_entries,
     forms::Feed,
     report::RunOutcome,
-    run::{Ending, Failure, Run, Stop},
+    run::{FinishedRun, Run, RunFailure, RunStop},
 };
 use crate::{error::Error, rows};
 
@@ -33,23 +33,23 @@ struct FeedPosition {
 }
 
 /// Reads the feed unless it is unchanged.
-pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<Ending, Stop> {
+pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, RunStop> {
     let position: FeedPosition = serde_json::from_str(&run.begun.position).unwrap_or_default();
     let Some((document, position)) = fetch(run, feed, &position).await? else {
         let outcome = RunOutcome::Unchanged;
-        return Ok(Ending { outcome, position: None, batch: Batch::default(), is_whole: false });
+        return Ok(FinishedRun { outcome, position: None, batch: ItemBatch::default(), is_whole: false });
     };
     let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
     let read = spawn_blocking(move || match rows::feed::rows(&document, url.as_ref()) {
         Ok(rows) => Ok(read_entries(&id, rows)?),
-        Err(_) => Err(Stop::failed("the feed is no whole RSS, Atom or JSON feed")),
+        Err(_) => Err(RunStop::failed("the feed is no whole RSS, Atom or JSON feed")),
     });
     let items = run.take(read.await.map_err(Error::internal)??)?;
     let items = run.write_but_last(items).await?;
-    Ok(Ending {
+    Ok(FinishedRun {
         outcome: RunOutcome::Read,
         position: Some(serde_json::to_string(&position).map_err(Error::internal)?),
-        batch: Batch { items, gone: Vec::new() },
+        batch: ItemBatch { items, gone: Vec::new() },
         is_whole: true,
     })
 }
@@ -59,7 +59,7 @@ async fn fetch(
     run: &Run<'_>,
     feed: &Feed,
     last: &FeedPosition,
-) -> Result<Option<(Vec<u8>, FeedPosition)>, Stop> {
+) -> Result<Option<(Vec<u8>, FeedPosition)>, RunStop> {
     let mut url = feed.url.clone();
     for _ in 0..=MAX_REDIRECTS {
         let none = Validators::default();
@@ -71,26 +71,30 @@ async fn fetch(
             FeedAnswer::Unchanged => return Ok(None),
             FeedAnswer::Moved(target) => url = target,
             FeedAnswer::Gone => {
-                return Err(Stop::Failed(Failure {
+                return Err(RunStop::Failed(RunFailure {
                     message: "the feed is gone (HTTP 410); it is asked again when an operator runs it"
                         .to_owned(),
                     is_final: true,
-                    ..Failure::default()
+                    ..RunFailure::default()
                 }));
             }
         }
     }
-    Err(Stop::failed(format!("there were more than {MAX_REDIRECTS} redirects in a row")))
+    Err(RunStop::failed(format!("there were more than {MAX_REDIRECTS} redirects in a row")))
 }
 
 /// Sends one request, as the only one to its host.
-async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<FeedAnswer, Stop> {
+async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<FeedAnswer, RunStop> {
     let (runner, host) = (run.runner, url.host_str().unwrap_or_default());
     let _turn = runner.hosts.turn(host).await;
     let now = runner.state.clock.now();
     if let Some(until) = runner.hosts.rests_to(host, now) {
         let message = "the host of the feed has asked for a pause".to_owned();
-        return Err(Stop::Failed(Failure { message, rest: Some((host.to_owned(), until)), is_final: false }));
+        return Err(RunStop::Failed(RunFailure {
+            message,
+            rest: Some((host.to_owned(), until)),
+            is_final: false,
+        }));
     }
     let answer = timeout(TIMEOUT, runner.feeds.fetch(url, validators, MAX_BYTES)).await;
     answer.unwrap_or(Err(SourceError::Timeout)).map_err(|error| {
@@ -109,6 +113,6 @@ async fn request(run: &Run<'_>, url: &Url, validators: &Validators) -> Result<Fe
             SourceError::Timeout => "the feed did not answer in time".to_owned(),
             other => other.to_string(),
         };
-        Stop::Failed(Failure { message, rest, is_final: false })
+        RunStop::Failed(RunFailure { message, rest, is_final: false })
     })
 }

@@ -16,12 +16,12 @@ use tokio_util::io::ReaderStream;
 
 use self::walk::{Found, FoundFile};
 use super::{
-    batch::{Batch, NewItem},
+    batch::{ItemBatch, NewItem},
     entries::{checked, entry_id, item_id},
     forms::Folder,
     repo,
     report::{EntryProblem, RunOutcome},
-    run::{BATCH, Ending, Run, Stop},
+    run::{BATCH, FinishedRun, Run, RunStop},
     schedule::oldest_kept,
 };
 use crate::{
@@ -40,7 +40,7 @@ const EMPTY: &str = "the folder holds no readable file, unlike before: is its di
 /// Reads new and changed files; removes items of absent or old files.
 ///
 /// Items beneath a path that cannot be read stay.
-pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, Stop> {
+pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedRun, RunStop> {
     let (tenant_id, id) = (run.begun.tenant_id, run.begun.settings.id.clone());
     let (path, roots) = (folder.path.clone(), Arc::clone(&run.runner.state.folders));
     let walked = spawn_blocking(move || {
@@ -50,7 +50,7 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, S
     });
     let walked = walked.await.map_err(Error::internal)?;
     let (root, Found { files, unread }) =
-        walked.map_err(|error| Stop::failed(format!("the folder {error}")))?;
+        walked.map_err(|error| RunStop::failed(format!("the folder {error}")))?;
     for (path, error) in &unread {
         run.refuse(problem(path, error.to_string()));
     }
@@ -59,7 +59,7 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, S
         .map_err(Error::from)?;
     let known: HashMap<String, String> = known.into_iter().collect();
     if files.is_empty() && !known.is_empty() {
-        return Err(Stop::failed(EMPTY));
+        return Err(RunStop::failed(EMPTY));
     }
     let oldest = oldest_kept(run.runner.state.clock.now(), run.begun.settings.keep_days);
     let (mut seen, mut items) = (HashSet::new(), Vec::new());
@@ -102,7 +102,12 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<Ending, S
     };
     let gone = known.into_keys().filter(|id| !seen.contains(id) && !may_be_unread(id)).collect();
     let gone = run.remove_but_last(gone).await?;
-    Ok(Ending { outcome: RunOutcome::Read, position: None, batch: Batch { items, gone }, is_whole: true })
+    Ok(FinishedRun {
+        outcome: RunOutcome::Read,
+        position: None,
+        batch: ItemBatch { items, gone },
+        is_whole: true,
+    })
 }
 
 fn problem(path: &Path, reason: impl Into<String>) -> EntryProblem {
@@ -118,13 +123,13 @@ fn milliseconds(file: &FoundFile) -> i64 {
     i64::try_from(file.modified / 1_000_000).unwrap_or_default().max(0)
 }
 
-async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<File>, Stop> {
+async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<File>, RunStop> {
     let (root, path) = (Arc::clone(root), file.path.clone());
     Ok(spawn_blocking(move || walk::open(&root, &path)).await.map_err(Error::internal)?)
 }
 
 /// The text of a file, and whether it was cut off.
-async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(String, bool), Stop> {
+async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(String, bool), RunStop> {
     let is_whole = size <= MAX_BYTES;
     let most = if is_whole { MAX_BYTES } else { MAX_PLAIN_BYTES };
     let file = tokio::fs::File::from_std(file).take(most);

@@ -6,7 +6,7 @@ use trawl_connectors::FeedClient;
 
 use super::{
     SubscriptionsState,
-    batch::{self, Batch, NewItem, Progress, Written},
+    batch::{self, ChangeCounts, ItemBatch, NewItem, RunProgress},
     entries::{self, Entries},
     hosts::Hosts,
     repo::{RunEnd, SubscriptionRow},
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     blobs::extraction::process::TextReader,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
 
@@ -34,9 +34,9 @@ pub(super) struct Runner {
 
 /// Why a run ends before its source is read.
 #[derive(Debug)]
-pub(super) enum Stop {
+pub(super) enum RunStop {
     /// The source failed.
-    Failed(Failure),
+    Failed(RunFailure),
     /// The subscription was changed or removed, or another replica has taken over.
     Superseded,
     /// This server failed.
@@ -45,7 +45,7 @@ pub(super) enum Stop {
 
 /// A failure of a source, for operators.
 #[derive(Debug, Default)]
-pub(super) struct Failure {
+pub(super) struct RunFailure {
     pub(super) message: String,
     /// A host that asked for a pause, and the pause's end.
     pub(super) rest: Option<(String, i64)>,
@@ -53,25 +53,25 @@ pub(super) struct Failure {
     pub(super) is_final: bool,
 }
 
-impl From<Error> for Stop {
+impl From<Error> for RunStop {
     fn from(error: Error) -> Self {
-        if error.kind == Kind::Conflict { Self::Superseded } else { Self::Internal(error) }
+        if error.kind == ErrorKind::Conflict { Self::Superseded } else { Self::Internal(error) }
     }
 }
 
-impl Stop {
+impl RunStop {
     pub(super) fn failed(message: impl Into<String>) -> Self {
-        Self::Failed(Failure { message: message.into(), ..Failure::default() })
+        Self::Failed(RunFailure { message: message.into(), ..RunFailure::default() })
     }
 }
 
 /// The end of a run whose source was read.
-pub(super) struct Ending {
+pub(super) struct FinishedRun {
     pub(super) outcome: RunOutcome,
     /// The place where the next run continues; absent keeps it.
     pub(super) position: Option<String>,
     /// Written with the end.
-    pub(super) batch: Batch,
+    pub(super) batch: ItemBatch,
     /// Whether every entry of the source was read.
     pub(super) is_whole: bool,
 }
@@ -116,42 +116,42 @@ impl<'a> Run<'a> {
     }
 
     /// Writes all but the last batch of items, and returns that.
-    pub(super) async fn write_but_last(&mut self, mut items: Vec<NewItem>) -> Result<Vec<NewItem>, Stop> {
+    pub(super) async fn write_but_last(&mut self, mut items: Vec<NewItem>) -> Result<Vec<NewItem>, RunStop> {
         while items.len() > BATCH {
             let rest = items.split_off(BATCH);
-            self.write(Batch { items, gone: Vec::new() }, Progress::Stay).await?;
+            self.write(ItemBatch { items, gone: Vec::new() }, RunProgress::Stay).await?;
             items = rest;
         }
         Ok(items)
     }
 
     /// Removes all but the last batch of items, and returns that.
-    pub(super) async fn remove_but_last(&mut self, mut gone: Vec<String>) -> Result<Vec<String>, Stop> {
+    pub(super) async fn remove_but_last(&mut self, mut gone: Vec<String>) -> Result<Vec<String>, RunStop> {
         while gone.len() > BATCH {
             let rest = gone.split_off(BATCH);
-            self.write(Batch { items: Vec::new(), gone }, Progress::Stay).await?;
+            self.write(ItemBatch { items: Vec::new(), gone }, RunProgress::Stay).await?;
             gone = rest;
         }
         Ok(gone)
     }
 
     /// Writes the changes of a batch, once the index has room.
-    pub(super) async fn write(&mut self, batch: Batch, mut progress: Progress) -> Result<(), Stop> {
+    pub(super) async fn write(&mut self, batch: ItemBatch, mut progress: RunProgress) -> Result<(), RunStop> {
         let state = &self.runner.state;
         let now = state.clock.now();
         let compared = batch::compare(state.contents.store.reader(), &self.begun, batch.items, now).await?;
         self.aged.extend(compared.aged);
-        if let Progress::End(RunEnd { aged: Some(aged), .. }) = &mut progress {
+        if let RunProgress::End(RunEnd { aged: Some(aged), .. }) = &mut progress {
             *aged = mem::take(&mut self.aged);
         }
         let items: Vec<_> = compared.changed.into_iter().map(|entry| entry.item).collect();
-        let batch = Batch { items, gone: batch.gone };
+        let batch = ItemBatch { items, gone: batch.gone };
         state.contents.bulk.wait_for_room(batch.items.len() + batch.gone.len()).await?;
         let (begun, fence) = (self.begun.clone(), self.fence.clone());
         let written = state.contents.store.write_for(begun.tenant_id, move |transaction| {
             Box::pin(async move { batch::write(transaction, (&begun, &fence), batch, progress, now).await })
         });
-        let Written { added, changed, removed } = written.await?.ok_or(Stop::Superseded)?;
+        let ChangeCounts { added, changed, removed } = written.await?.ok_or(RunStop::Superseded)?;
         self.report.added += added;
         self.report.changed += changed;
         self.report.removed += removed;
@@ -159,15 +159,15 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the end of the run and counts it.
-    async fn write_end(&mut self, batch: Batch, end: RunEnd) -> Result<(), Stop> {
+    async fn write_end(&mut self, batch: ItemBatch, end: RunEnd) -> Result<(), RunStop> {
         let outcome = end.last_run.outcome.name();
-        self.write(batch, Progress::End(end)).await?;
+        self.write(batch, RunProgress::End(end)).await?;
         metrics::counter!("trawl_subscription_runs_total", "outcome" => outcome).increment(1);
         Ok(())
     }
 
     /// Records that the source was read.
-    pub(super) async fn end(&mut self, ending: Ending) -> Result<(), Stop> {
+    pub(super) async fn end(&mut self, ending: FinishedRun) -> Result<(), RunStop> {
         let now = self.runner.state.clock.now();
         let next = schedule::after_success(now, self.begun.settings.interval_minutes);
         let end = RunEnd {
@@ -182,7 +182,7 @@ impl<'a> Run<'a> {
     }
 
     /// Records that the source failed.
-    pub(super) async fn fail(&mut self, failure: Failure) -> Result<(), Stop> {
+    pub(super) async fn fail(&mut self, failure: RunFailure) -> Result<(), RunStop> {
         let now = self.runner.state.clock.now();
         let (settings, failures) = (&self.begun.settings, self.begun.failures.saturating_add(1));
         tracing::info!(
@@ -208,6 +208,6 @@ impl<'a> Run<'a> {
             rest: failure.rest,
             aged: None,
         };
-        self.write_end(Batch::default(), end).await
+        self.write_end(ItemBatch::default(), end).await
     }
 }

@@ -13,12 +13,12 @@ use self::{
     page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS},
 };
 use super::{
-    batch::{Batch, Progress},
+    batch::{ItemBatch, RunProgress},
     entries::read_entries,
     forms::SqlQuery,
     origins::check_address,
     report::RunOutcome,
-    run::{Ending, Run, Stop},
+    run::{FinishedRun, Run, RunStop},
 };
 use crate::error::Error;
 
@@ -32,14 +32,14 @@ struct QueryPosition {
     /// The cursor with whose rows the next run begins; absent at first.
     begin: Option<Cursor>,
     /// The end of a run; `begin` once a run began [`OVERLAP`] later.
-    end: Option<Mark>,
+    end: Option<TimedCursor>,
     /// The place where a run was cut off, and its begin.
-    cut: Option<Mark>,
+    cut: Option<TimedCursor>,
 }
 
 /// A cursor and a time.
 #[derive(Debug, Deserialize, Serialize)]
-struct Mark {
+struct TimedCursor {
     cursor: Cursor,
     at: i64,
 }
@@ -50,7 +50,7 @@ impl QueryPosition {
     /// Rows of later commits have at least the cursor `begin`.
     ///
     /// Rows that are late by more than [`OVERLAP`] may have a smaller one.
-    fn end_run(&mut self, begun_at: i64, end: Option<Mark>) {
+    fn end_run(&mut self, begun_at: i64, end: Option<TimedCursor>) {
         self.cut = None;
         if self.end.as_ref().is_none_or(|end| end.at <= begun_at - OVERLAP) {
             self.begin = self.end.take().map(|end| end.cursor).or(self.begin.take());
@@ -72,17 +72,17 @@ pub(super) async fn read(
     run: &mut Run<'_>,
     sql: &SqlQuery,
     password: Option<&SecretString>,
-) -> Result<Ending, Stop> {
+) -> Result<FinishedRun, RunStop> {
     let state = &run.runner.state;
     check_address(&sql.address, &state.folders, &state.databases)
-        .map_err(|error| Stop::failed(error.message))?;
+        .map_err(|error| RunStop::failed(error.message))?;
     let mut position: QueryPosition = serde_json::from_str(&run.begun.position).unwrap_or_default();
     let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
     let is_whole = position.begin.is_none() && position.cut.is_none();
     let mut database =
-        Database::connect(&sql.address, password, &state.folders).await.map_err(Stop::failed)?;
-    let columns = database.columns(&sql.query).await.map_err(Stop::failed)?;
-    let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(Stop::failed)?;
+        Database::connect(&sql.address, password, &state.folders).await.map_err(RunStop::failed)?;
+    let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
+    let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
     let mut last: Option<(Cursor, String)> = None;
     loop {
         let first = position.cut.as_ref().map(|cut| &cut.cursor).or(position.begin.as_ref());
@@ -92,28 +92,28 @@ pub(super) async fn read(
             (None, None) => Begin::First,
         };
         let statement = page::statement(sql.kind(), &sql.query, &columns, begin);
-        let rows = database.rows(statement).await.map_err(Stop::failed)?;
-        let page = read_page(sql, &columns, rows).map_err(Stop::failed)?;
+        let rows = database.rows(statement).await.map_err(RunStop::failed)?;
+        let page = read_page(sql, &columns, rows).map_err(RunStop::failed)?;
         if page.last.is_some() && page.last == last {
-            return Err(Stop::failed("sql.cursorColumn: must order the rows of the query"));
+            return Err(RunStop::failed("sql.cursorColumn: must order the rows of the query"));
         }
         let id = &run.begun.settings.id;
         let items = run.take(read_entries(id, page.rows)?)?;
         let items = run.write_but_last(items).await?;
         last = page.last.or(last);
-        let mark = |at| last.as_ref().map(|(cursor, _)| Mark { cursor: cursor.clone(), at });
+        let mark = |at| last.as_ref().map(|(cursor, _)| TimedCursor { cursor: cursor.clone(), at });
         if page.is_last {
             position.end_run(begun_at, mark(state.clock.now()));
         } else {
             position.cut = mark(begun_at);
         }
         let next = serde_json::to_string(&position).map_err(Error::internal)?;
-        let batch = Batch { items, gone: Vec::new() };
+        let batch = ItemBatch { items, gone: Vec::new() };
         if page.is_last {
             let outcome = RunOutcome::Read;
-            return Ok(Ending { outcome, position: Some(next), batch, is_whole });
+            return Ok(FinishedRun { outcome, position: Some(next), batch, is_whole });
         }
-        run.write(batch, Progress::Page(next)).await?;
+        run.write(batch, RunProgress::Page(next)).await?;
     }
 }
 
@@ -173,7 +173,7 @@ mod tests {
                     prop_assert!(*found || at + late > begun_at);
                 }
                 let cursor = |at: i64| Cursor { text: at.to_string(), data_type: "INT8".to_owned() };
-                position.end_run(begun_at, last.map(|at| Mark { cursor: cursor(at), at: now }));
+                position.end_run(begun_at, last.map(|at| TimedCursor { cursor: cursor(at), at: now }));
             }
         }
     }
@@ -185,7 +185,7 @@ mod tests {
             .map(|run| {
                 let (at, cursor) =
                     (run * OVERLAP, Cursor { text: run.to_string(), data_type: "INT8".to_owned() });
-                position.end_run(at, Some(Mark { cursor, at }));
+                position.end_run(at, Some(TimedCursor { cursor, at }));
                 position.begin.as_ref().map(|cursor| cursor.text.clone())
             })
             .collect();

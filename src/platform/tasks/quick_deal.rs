@@ -25,13 +25,13 @@ use self::{
 use super::{
     forms::Ending,
     repo as tasks,
-    service::{self, Actor},
+    service::{self, TaskActor},
     states::{TaskMove, TaskStatus},
 };
 use crate::{
     auth::{applications::find_callback_key, caller::Caller, keys::Keys},
     config::Tasks,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     replicas::{Fence, Leases},
     store::{Store, Transaction, now_millis},
 };
@@ -59,7 +59,7 @@ pub struct QuickDeals {
 struct QuickDealRequest {
     tenant_id: i64,
     task_id: String,
-    actor: Actor,
+    actor: TaskActor,
     handler_login_id: String,
 }
 
@@ -94,7 +94,7 @@ impl QuickDeals {
         let request = QuickDealRequest {
             tenant_id: caller.tenant.id,
             task_id: task_id.to_owned(),
-            actor: Actor::of(caller),
+            actor: TaskActor::of(caller),
             handler_login_id: caller.require_user()?.person.login_id.clone(),
         };
         // Most invalid requests cause no write; unauthorised ones do not join.
@@ -218,7 +218,7 @@ impl QuickDeals {
             })
         };
         let pauses = ExponentialBuilder::default().with_min_delay(FIRST_PAUSE).with_max_times(TRIES_AGAIN);
-        finish.retry(pauses).when(|error: &Error| error.kind == Kind::Unavailable).await?
+        finish.retry(pauses).when(|error: &Error| error.kind == ErrorKind::Unavailable).await?
     }
 
     async fn note_failure(&self, request: QuickDealRequest, begun: StartedHandling, end: HandlingOutcome) {
@@ -272,5 +272,5 @@ async fn finish(
 }
 
 fn is_refusal(error: &Error) -> bool {
-    matches!(error.kind, Kind::NotFound | Kind::Forbidden | Kind::Conflict)
+    matches!(error.kind, ErrorKind::NotFound | ErrorKind::Forbidden | ErrorKind::Conflict)
 }

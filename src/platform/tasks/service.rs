@@ -14,7 +14,7 @@ use crate::{
 
 /// Caller acting on a task.
 #[derive(Clone, Debug)]
-pub enum Actor {
+pub enum TaskActor {
     /// Client id; acts on tasks it created.
     Application(String),
     /// Person; handles tasks assigned to them.
@@ -37,7 +37,7 @@ pub enum TaskRole {
     Creator,
 }
 
-impl Actor {
+impl TaskActor {
     /// Actor of a caller.
     pub fn of(caller: &Caller) -> Self {
         match caller.user.as_deref() {
@@ -95,7 +95,7 @@ impl TaskRole {
 pub async fn make(
     transaction: &Transaction,
     tenant_id: i64,
-    actor: &Actor,
+    actor: &TaskActor,
     id: &str,
     task_move: TaskMove,
     ending: &Ending,
@@ -117,7 +117,7 @@ pub async fn make(
 pub async fn show(
     reader: &Connection,
     tenant_id: i64,
-    actor: &Actor,
+    actor: &TaskActor,
     id: &str,
     form: TaskForm,
 ) -> Result<Option<TaskDetails>> {

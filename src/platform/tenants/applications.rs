@@ -12,13 +12,13 @@ use self::{forms::ValidatedApplication, repo::ApplicationRow};
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
-        applications::{self, Credentials, Kind, NewApplication},
+        applications::{self, ApplicationCredentials, Kind, NewApplication},
         caller::Caller,
         tenants,
     },
     error::{Error, Result},
     http::precondition::{EntityTag, IfMatch, Tagged},
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     platform::tenants::TenantsState,
     store::{Cached, Transaction, now_millis},
 };
@@ -108,7 +108,7 @@ pub async fn create(
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
     let (keys, described) = (Arc::clone(&state.keys), new.clone());
-    let credentials = off_the_runtime(move || Credentials::generate(&keys, &described)).await?;
+    let credentials = off_the_runtime(move || ApplicationCredentials::generate(&keys, &described)).await?;
     let is_public = new.login.is_public;
     let (calling, stored) = (Arc::clone(caller), credentials.clone());
     let job = state.store.write(move |transaction| {
@@ -158,7 +158,9 @@ pub async fn change(
             if_match.check(&known.settings())?;
             let before = ValidatedApplication::try_from(&known)?;
             let after = form.over(&before)?;
-            if *calling.client_id == *client_id && (after.is_disabled || !after.scopes.allow(Scope::Admin)) {
+            if *calling.client_id == *client_id
+                && (after.is_disabled || !after.scopes.allow(TokenScope::Admin))
+            {
                 return Err(Error::conflict(
                     "an application cannot disable itself or give up its scope admin",
                 ));
@@ -172,7 +174,7 @@ pub async fn change(
                 repo::update(transaction, &client_id, &after).await?;
                 // User tokens end with the right to act as users.
                 let had_people =
-                    before.scopes.allow(Scope::ActAsUser) && !after.scopes.allow(Scope::ActAsUser);
+                    before.scopes.allow(TokenScope::ActAsUser) && !after.scopes.allow(TokenScope::ActAsUser);
                 if had_people || (after.is_disabled && !before.is_disabled) {
                     repo::end_tokens(transaction, &client_id).await?;
                 }

@@ -6,7 +6,7 @@ pub use super::removal::remove;
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
-        applications::{self, Credentials, NewApplication},
+        applications::{self, ApplicationCredentials, NewApplication},
         keys::Keys,
         tenants::{self, NewTenant, Tenant},
     },
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Registered {
     /// Secrets, shown once.
-    pub credentials: Credentials,
+    pub credentials: ApplicationCredentials,
     /// Owner.
     pub tenant: Tenant,
     /// Whether the tenant is new.
@@ -32,7 +32,7 @@ pub struct Registered {
 ///
 /// 400 for an invalid tenant code, scope or binding.
 pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
-    let credentials = Arc::new(Credentials::generate(keys, &new)?);
+    let credentials = Arc::new(ApplicationCredentials::generate(keys, &new)?);
     let stored = Arc::clone(&credentials);
     let (tenant, tenant_created) = store
         .write(move |transaction| {

@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use super::{
     forms::UserWrite,
     picture::{self, Picture, PictureContent},
-    rules::{User, UserChange, with_suffix},
+    rules::{StoredUser, UserChange, with_suffix},
 };
 use crate::platform::shared::{
-    directory_rows::{Batch, Change},
+    directory_rows::{RowChange, SynchronisationBatch},
     patch::Written,
 };
 
@@ -16,7 +16,7 @@ use crate::platform::shared::{
 #[derive(Debug)]
 pub(super) struct UserBatch {
     suffix: Option<String>,
-    users: Batch<User>,
+    users: SynchronisationBatch<StoredUser>,
     id_by_login: HashMap<String, String>,
     id_by_platform_id: HashMap<String, String>,
     /// Stored pictures' digests by user id.
@@ -29,7 +29,7 @@ impl UserBatch {
     pub(super) fn new(suffix: Option<String>) -> Self {
         Self {
             suffix,
-            users: Batch::new(Vec::new()),
+            users: SynchronisationBatch::new(Vec::new()),
             id_by_login: HashMap::new(),
             id_by_platform_id: HashMap::new(),
             digests: HashMap::new(),
@@ -59,14 +59,14 @@ impl UserBatch {
     }
 
     /// Adds users as the database holds them.
-    pub(super) fn add_stored(&mut self, users: Vec<User>) {
+    pub(super) fn add_stored(&mut self, users: Vec<StoredUser>) {
         for user in &users {
             self.index(user);
         }
         self.users.add_stored(users);
     }
 
-    fn index(&mut self, user: &User) {
+    fn index(&mut self, user: &StoredUser) {
         if !user.is_deleted {
             self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
         }
@@ -97,7 +97,7 @@ impl UserBatch {
     }
 
     /// Avatar change; an identical avatar is none.
-    fn written_picture(&self, known: Option<&User>, picture: Option<&Picture>) -> Written<String> {
+    fn written_picture(&self, known: Option<&StoredUser>, picture: Option<&Picture>) -> Written<String> {
         let stored = known.and_then(|known| known.picture.as_deref().map(|picture| (known, picture)));
         match picture {
             None => Written::Keep,
@@ -119,7 +119,7 @@ impl UserBatch {
     }
 
     /// Inserts a row if login and platform id are free.
-    fn put(&mut self, user: User) -> Result<(), String> {
+    fn put(&mut self, user: StoredUser) -> Result<(), String> {
         let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
             return Err(format!("loginId: {:?} belongs to another user", user.login_id));
@@ -138,11 +138,11 @@ impl UserBatch {
         Ok(())
     }
 
-    pub(super) fn changes(&self) -> Vec<Change<'_, User>> {
+    pub(super) fn changes(&self) -> Vec<RowChange<'_, StoredUser>> {
         self.users.changes()
     }
 
-    pub(super) fn upload_of(&self, user: &User) -> Option<&PictureContent> {
+    pub(super) fn upload_of(&self, user: &StoredUser) -> Option<&PictureContent> {
         self.uploads.get(user.picture.as_ref()?)
     }
 }
@@ -153,7 +153,11 @@ fn is_address_of(stored: &str, address: &str) -> bool {
 }
 
 /// New departments must exist; membership of deleted ones may stay.
-fn check_departments(user: &User, known: Option<&User>, departments: &HashSet<String>) -> Result<(), String> {
+fn check_departments(
+    user: &StoredUser,
+    known: Option<&StoredUser>,
+    departments: &HashSet<String>,
+) -> Result<(), String> {
     let missing = |id: &&String| !departments.contains(*id);
     let stays = known.is_some_and(|known| known.org_id == user.org_id);
     if let Some(org_id) = user.org_id.as_ref().filter(|_| !stays).filter(missing) {

@@ -16,7 +16,7 @@ use crate::{
     platform::{
         shared::{
             patch::{SyncFailure, Written},
-            sync::{Rows, read_rows},
+            sync::{ParsedRows, read_rows},
         },
         users::UsersState,
     },
@@ -28,8 +28,8 @@ pub(super) async fn prepare(
     state: &UsersState,
     tenant_id: i64,
     rows: Vec<Box<RawValue>>,
-) -> Result<Rows<UserChange>> {
-    let Rows { rows, mut failures } =
+) -> Result<ParsedRows<UserChange>> {
+    let ParsedRows { rows, mut failures } =
         read_rows(rows, "userId", |row: &UserWrite| &row.user_id, state.limits.sync_items).await?;
     let most_bytes = state.limits.picture_bytes;
     // Inflated pictures count towards the body budget.
@@ -38,7 +38,7 @@ pub(super) async fn prepare(
     let (mut changes, refused) = read.await.map_err(Error::internal)??;
     failures.extend(refused);
     hash_passwords(state, tenant_id, &mut changes).await?;
-    Ok(Rows { rows: changes.into_iter().map(|(change, _)| change).collect(), failures })
+    Ok(ParsedRows { rows: changes.into_iter().map(|(change, _)| change).collect(), failures })
 }
 
 type Unhashed = (UserChange, Option<SecretString>);

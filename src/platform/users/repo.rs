@@ -7,12 +7,12 @@ use std::collections::HashSet;
 
 use super::{
     batch::UserBatch,
-    rules::{NamedBy, ShownPerson, User, UserChange},
+    rules::{NamedBy, ShownPerson, StoredUser, UserChange},
 };
 use crate::{
     auth::directory::{Account, Person, SubjectKind},
     error::Result,
-    platform::shared::directory_rows::{Change, DirectoryRow, ids_where},
+    platform::shared::directory_rows::{DirectoryRow, RowChange, ids_where},
     store::{self, Connection, Transaction, execute_in, find_in, sql},
 };
 
@@ -57,7 +57,8 @@ async fn read(
     condition: &str,
     values: &[impl AsRef<str>],
 ) -> Result<()> {
-    let text = format!("SELECT {} FROM users WHERE tenant_id = ? AND {condition}", User::COLUMNS.join(", "));
+    let text =
+        format!("SELECT {} FROM users WHERE tenant_id = ? AND {condition}", StoredUser::COLUMNS.join(", "));
     batch.add_stored(find_in(transaction, &text, &[tenant_id.into()], values).await?);
     Ok(())
 }
@@ -67,12 +68,12 @@ pub(super) async fn store_pictures(
     batch: &UserBatch,
     transaction: &Transaction,
     tenant_id: i64,
-    changes: &[Change<'_, User>],
+    changes: &[RowChange<'_, StoredUser>],
 ) -> Result<()> {
     let replaced = ids_where(changes, |user, before| user.picture != before.picture);
     let text = "DELETE FROM pictures WHERE tenant_id = ? AND user_id";
     execute_in(transaction, text, &[tenant_id.into()], &replaced).await?;
-    for Change { row: user, .. } in changes {
+    for RowChange { row: user, .. } in changes {
         let Some(picture) = batch.upload_of(user) else { continue };
         let statement = sql(
             "INSERT INTO pictures (id, tenant_id, user_id, content_type, digest, content) VALUES (?, ?, ?, ?, ?, ?)",

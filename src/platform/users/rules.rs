@@ -20,7 +20,7 @@ use crate::{
 
 /// Stored user.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow)]
-pub struct User {
+pub struct StoredUser {
     /// Source user id.
     pub user_id: String,
     /// Platform user id.
@@ -92,10 +92,10 @@ impl UserChange {
     /// Resulting row.
     pub fn apply(
         &self,
-        known: Option<&User>,
+        known: Option<&StoredUser>,
         suffix: Option<&str>,
         picture: &Written<String>,
-    ) -> Result<User, String> {
+    ) -> Result<StoredUser, String> {
         let form = &self.form;
         let mobile = written_text(form.mobile.as_ref(), known.and_then(|user| user.mobile.as_ref()));
         let given = form.login_id.as_ref().map(|login| match login.as_str() {
@@ -118,7 +118,7 @@ impl UserChange {
         let sex = form.sex.over(known.map(|user| &user.sex)).ok_or("sex: is required, 1 or 2")?;
         let is_deleted =
             form.is_deleted.or(&form.deleted).over_default(known.map(|user| &user.is_deleted), false);
-        let mut user = User {
+        let mut user = StoredUser {
             user_id: form.user_id.clone(),
             platform_user_id: form
                 .platform_user_id
@@ -156,7 +156,7 @@ impl UserChange {
         }
     }
 
-    fn deputy_departments(&self, known: Option<&User>) -> Json<Vec<String>> {
+    fn deputy_departments(&self, known: Option<&StoredUser>) -> Json<Vec<String>> {
         let mut ids =
             self.form.deputy_org_ids.over_default(known.map(|user| &user.deputy_org_ids.0), Vec::new());
         let mut seen = HashSet::new();
@@ -164,7 +164,7 @@ impl UserChange {
         Json(ids)
     }
 
-    fn details(&self, known: Option<&User>) -> Json<UserDetails> {
+    fn details(&self, known: Option<&StoredUser>) -> Json<UserDetails> {
         let form = &self.form;
         let text = |field: &Option<String>, of: fn(&UserDetails) -> &Option<String>| {
             written_text(field.as_ref(), known.and_then(|user| of(&user.details).as_ref()))
@@ -184,7 +184,7 @@ impl UserChange {
     }
 }
 
-impl User {
+impl StoredUser {
     /// Whether tokens become invalid.
     fn ends_tokens_of(&self, before: &Self) -> bool {
         self.password_hash != before.password_hash
@@ -193,7 +193,7 @@ impl User {
     }
 }
 
-impl DirectoryRow for User {
+impl DirectoryRow for StoredUser {
     const TABLE: &'static str = "users";
     const COLUMNS: &'static [&'static str] = &[
         "user_id",

@@ -6,7 +6,7 @@ use super::{
     batch::UserBatch,
     documents::PEOPLE,
     repo,
-    rules::{User, UserChange},
+    rules::{StoredUser, UserChange},
 };
 pub use super::{
     repo::{
@@ -76,7 +76,7 @@ async fn store(batch: &UserBatch, transaction: &Transaction, actor: &Actor, tena
     for change in &changes {
         transaction.record_change(tenant.id, PEOPLE, &change.row.user_id);
     }
-    let state = |user: &User| (user.is_deleted, user.is_hidden, user.status);
+    let state = |user: &StoredUser| (user.is_deleted, user.is_hidden, user.status);
     let come_or_gone = ids_where(&changes, |user, before| state(before) != state(user));
     groups::service::record_people(transaction, tenant.id, &come_or_gone).await?;
     let present = changes.iter().map(|change| change.row).filter(|user| !user.is_deleted);

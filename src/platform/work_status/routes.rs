@@ -19,7 +19,7 @@ use crate::{
     platform::{
         shared::{
             patch::SyncFailure,
-            sync::{Rows, read_rows},
+            sync::{ParsedRows, read_rows},
         },
         work_status::WorkStatusState,
     },
@@ -58,7 +58,7 @@ pub async fn update_work_statuses(
     Identified(caller): Identified,
     JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
 ) -> Result<Envelope<WorkStatusOutcome>> {
-    let Rows { rows, mut failures } =
+    let ParsedRows { rows, mut failures } =
         read_rows(rows, "userId", |row: &WorkStatus| &row.user_id, state.limits.batch_items).await?;
     let mut changes = Vec::with_capacity(rows.len());
     for change in rows {

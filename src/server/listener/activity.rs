@@ -28,11 +28,11 @@ pub(super) struct ConnectionTimeouts {
 
 #[derive(Debug)]
 pub(super) struct Activity {
-    state: Mutex<State>,
+    state: Mutex<ActivityState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ActivityState {
     /// Two where hyper reads ahead.
     requests_in_flight: usize,
     is_head_begun: bool,
@@ -47,7 +47,8 @@ pub(super) struct InFlightRequest(Arc<Activity>);
 impl Activity {
     /// The first head counts as begun.
     pub(super) fn new(now: Instant) -> Self {
-        let state = State { requests_in_flight: 0, is_head_begun: true, since: now, blocked_since: None };
+        let state =
+            ActivityState { requests_in_flight: 0, is_head_begun: true, since: now, blocked_since: None };
         Self { state: Mutex::new(state) }
     }
 
@@ -90,7 +91,7 @@ impl Activity {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ActivityState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

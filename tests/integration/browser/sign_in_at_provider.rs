@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::util::{
-    app::TestApp, browser::Browser, eventually, fake_issuer::FakeIssuer, internals::Issuer, issuer::people,
-    items::user, login::location, openid::Provider, program::own_address, webdriver::Client,
+    app::TestApp, browser::Browser, eventually, fake_issuer::FakeIssuer, internals::IssuerSettings,
+    issuer::people, items::user, login::location, openid::Provider, program::own_address, webdriver::Client,
 };
 
 const NAME: &str = "Staff login";
@@ -20,7 +20,7 @@ async fn start(client_id: &str, method: &str) -> (TestApp, Provider) {
         sign_in["client_secret"] = "secret-of-the-pages".into();
         client["client_secret"] = "secret-of-the-pages".into();
     }
-    let issuer: Issuer = serde_json::from_value(json!({
+    let issuer: IssuerSettings = serde_json::from_value(json!({
         "issuer": format!("http://{address}"), "audience": "x", "tenant": "acme", "scopes": ["contents:read"],
         "sign_in": sign_in,
     }))

@@ -9,7 +9,7 @@ use crate::util::{
     app::{Application, TestApp},
     caller::send,
     groups::people,
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
     items::{NEW_YEAR, department, item, todo, user},
     raw::Connection,
 };
@@ -22,7 +22,7 @@ async fn tenant_selection_depends_on_the_application_kind() {
     app.put_contents(&acme.caller, "article", &[item("of-acme", "harbour", 1)]).await;
     app.put_contents(&other.caller, "article", &[item("of-other", "harbour", 1)]).await;
     let [mei] = people(&app, &acme, ["mei"]).await;
-    let scopes = vec![Scope::ContentsRead];
+    let scopes = vec![TokenScope::ContentsRead];
     let domain = app.register("acme", Kind::Domain, &["other"], scopes.clone()).await;
     let admin = app.register("acme", Kind::Admin, &[], scopes).await;
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use trawl::server::{
     routes::rules,
-    rule::{Identity, Rule},
+    rule::{RequiredIdentity, Rule},
 };
 
 use super::{assert_current, cell};
@@ -59,10 +59,10 @@ fn caller(method: &str, path: &str) -> String {
     let Rule { identity, scope, .. } =
         rules().find(|rule| (rule.method, rule.path) == (method, path)).unwrap();
     let identity = match identity {
-        Identity::Anyone => "anyone",
-        Identity::Application => "application",
-        Identity::User => "user",
-        Identity::Either => "application or user",
+        RequiredIdentity::Anyone => "anyone",
+        RequiredIdentity::Application => "application",
+        RequiredIdentity::User => "user",
+        RequiredIdentity::Either => "application or user",
     };
     scope.map_or(identity.to_owned(), |scope| format!("{identity}, `{scope}`"))
 }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
-use trawl::config::{Engine, EngineKind};
+use trawl::config::{EngineKind, EngineSettings};
 
 use crate::util::{
     TIMEOUT,
@@ -335,7 +335,7 @@ impl World {
     async fn new() -> Option<Self> {
         let mut nodes = Nodes::start().await?;
         let data = tempfile::tempdir().unwrap();
-        let engine = Engine { kind: EngineKind::OpenSearch, opensearch: nodes.settings() };
+        let engine = EngineSettings { kind: EngineKind::OpenSearch, opensearch: nodes.settings() };
         let mut environment = environment_of(&engine);
         environment.push(("TRAWL_LIMITS__WRITES_PER_MINUTE", "1000000".to_owned()));
         environment.push(("TRAWL_AUTH__TOKEN_SECONDS", "86400".to_owned()));

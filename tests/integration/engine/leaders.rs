@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use trawl::config::Engine;
+use trawl::config::EngineSettings;
 
 use crate::util::{
     caller::Caller,
@@ -20,7 +20,7 @@ struct World {
     servers: [Server; 2],
     acme: Caller,
     operator: Caller,
-    engine: Engine,
+    engine: EngineSettings,
     /// Names the indexes.
     _unique: TempDir,
 }
@@ -74,7 +74,7 @@ impl World {
 
 /// Grows with each rebuild.
 async fn searched_generation(world: &World) -> u64 {
-    let trawl::config::OpenSearch { urls, index_prefix, .. } = &world.engine.opensearch;
+    let trawl::config::OpenSearchSettings { urls, index_prefix, .. } = &world.engine.opensearch;
     let state = format!("{}{index_prefix}-state/_doc/state", urls[0]);
     let state: Value = reqwest::get(state).await.unwrap().json().await.unwrap();
     state["_source"]["served"].as_u64().unwrap()

@@ -14,7 +14,7 @@ use crate::util::{
     },
     folders::{files, folder},
     groups::people,
-    internals::{S3, StorageKind},
+    internals::{S3Settings, StorageKind},
     program::{run, text, trawl},
     relay::Relay,
     s3::S3Server,
@@ -23,7 +23,7 @@ use crate::util::{
 struct Harbour {
     app: TestApp,
     way: Relay,
-    settings: S3,
+    settings: S3Settings,
     mei: Caller,
     _store: S3Server,
 }
@@ -31,7 +31,7 @@ struct Harbour {
 async fn harbour() -> Harbour {
     let store = S3Server::start().await;
     let way = Relay::to(store.settings.endpoint.as_ref().unwrap().as_str()).await;
-    let settings = S3 { endpoint: Some(way.base.parse().unwrap()), ..store.settings.clone() };
+    let settings = S3Settings { endpoint: Some(way.base.parse().unwrap()), ..store.settings.clone() };
     let app = TestApp::start_with(|config| {
         config.storage.kind = StorageKind::S3;
         config.storage.s3 = Some(settings.clone());
@@ -152,7 +152,7 @@ async fn content_sent_after_the_commit_is_swept() {
     assert_eq!(take(mei, file.data()["id"].as_str().unwrap(), None).await, b"harbour");
 }
 
-fn verify(data: &Path, settings: &S3) -> Command {
+fn verify(data: &Path, settings: &S3Settings) -> Command {
     let mut command = trawl(&["storage", "verify", "--json"]);
     command.arg("--data").arg(data).current_dir(data);
     for (name, value) in [

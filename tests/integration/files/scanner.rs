@@ -11,7 +11,8 @@ use crate::util::{
 };
 
 fn scanner(address: &str) -> clamd::Clamd {
-    let settings = config::Scanner { clamd: Some(address.to_owned()), ..config::Scanner::default() };
+    let settings =
+        config::ScannerSettings { clamd: Some(address.to_owned()), ..config::ScannerSettings::default() };
     clamd::Clamd::new(&settings).unwrap()
 }
 
@@ -99,7 +100,11 @@ async fn truncated_scanner_answer_is_a_failure() {
 async fn silent_scanner_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let settings = config::Scanner { clamd: Some(address), idle_seconds: 1, ..config::Scanner::default() };
+    let settings = config::ScannerSettings {
+        clamd: Some(address),
+        idle_seconds: 1,
+        ..config::ScannerSettings::default()
+    };
     let scanner = clamd::Clamd::new(&settings).unwrap();
     for size in [10, 100 << 20] {
         let content = stream::repeat_with(|| Ok(vec![b'.'; 10].into())).take(size / 10).boxed();

@@ -7,7 +7,7 @@ use crate::util::{
     app::{Application, LOGIN_ID, TOKEN_EXCHANGE, TestApp, USER_ID},
     caller::send,
     eventually,
-    internals::{Kind, Scope, Subject, Tokens},
+    internals::{Kind, Subject, TokenScope, Tokens},
     items::user,
 };
 
@@ -79,7 +79,8 @@ async fn malformed_token_request_is_refused_by_the_rfc() {
 #[tokio::test]
 async fn token_has_only_the_requested_scopes() {
     let app = TestApp::start().await;
-    let acme = app.register("acme", Kind::Application, &[], vec![Scope::ContentsRead, Scope::Tasks]).await;
+    let acme =
+        app.register("acme", Kind::Application, &[], vec![TokenScope::ContentsRead, TokenScope::Tasks]).await;
     let all = app.grant(&acme, &[GRANT]).await;
     assert_eq!(all.body["scope"], "tasks contents:read");
     let narrow = app.grant(&acme, &[GRANT, ("scope", "contents:read")]).await;
@@ -126,7 +127,7 @@ async fn user_token_is_exchanged_for_a_login_or_an_id() {
 async fn disabled_person_gets_no_token_and_loses_existing_ones() {
     let app = TestApp::start().await;
     let (acme, other) = (app.tenant("acme").await, app.tenant("other").await);
-    let no_exchange = app.register("acme", Kind::Application, &[], vec![Scope::ContentsRead]).await;
+    let no_exchange = app.register("acme", Kind::Application, &[], vec![TokenScope::ContentsRead]).await;
     let people = json!([user("mei", ""), user("omar", ""), user("lin", "")]);
     app.sync(&acme.caller, "users", &people).await;
 
@@ -171,7 +172,7 @@ fn subject(application: &Application) -> Subject {
         tenant_id: application.tenant_id,
         epoch: 0,
         user: None,
-        scopes: [Scope::ContentsRead].into_iter().collect(),
+        scopes: [TokenScope::ContentsRead].into_iter().collect(),
     }
 }
 

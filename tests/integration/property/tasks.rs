@@ -13,7 +13,7 @@ use uuid::Uuid;
 use crate::util::{
     answer::Answer,
     caller::Caller,
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
     items::{todo, word_of_case},
     tasks::{Office, complete, created, pause, remove, resume, show},
 };
@@ -148,7 +148,7 @@ struct Cast {
 impl Cast {
     async fn assemble() -> Self {
         let office = Office::open().await;
-        let other = office.app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+        let other = office.app.register("acme", Kind::Application, &[], vec![TokenScope::Tasks]).await;
         let people = [office.person("mei").await, office.person("omar").await, office.person("lin").await];
         let [assignee, creator, stranger] = people;
         let callers = [office.acme.caller.clone(), other.caller, assignee, creator, stranger];

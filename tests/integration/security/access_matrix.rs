@@ -8,7 +8,7 @@ use crate::util::{
     app::TestApp,
     caller::{Caller, send},
     groups::people,
-    internals::{Identity, Kind, Rule, Scope, rules},
+    internals::{Kind, RequiredIdentity, Rule, TokenScope, rules},
     paths::filled,
 };
 
@@ -27,7 +27,7 @@ enum Who {
     /// An operator whose own tenant is frozen.
     FrozenAdmin,
     /// It has every other scope of its kind.
-    WithoutScope(Scope),
+    WithoutScope(TokenScope),
 }
 
 /// The outcome before the handler runs.
@@ -65,14 +65,14 @@ fn expected(rule: &Rule, who: Who) -> Expected {
         (Who::NoToken, _) => Refused(401, "a token is needed"),
         (Who::Expired, _) => Refused(401, "expired"),
         (Who::WrongTenant, _) => Refused(403, "indicated-e-code"),
-        (Who::User, Identity::Application) => needs_application,
+        (Who::User, RequiredIdentity::Application) => needs_application,
         (Who::FrozenAdmin | Who::User, _) => LetIn,
-        (_, Identity::User) => needs_user,
+        (_, RequiredIdentity::User) => needs_user,
         (Who::WithoutScope(_), _) => Refused(403, scope.as_str()),
-        (Who::Application, _) if matches!(scope, Scope::Admin | Scope::Tenants) => {
+        (Who::Application, _) if matches!(scope, TokenScope::Admin | TokenScope::Tenants) => {
             Refused(403, scope.as_str())
         }
-        (Who::Domain, _) if scope == Scope::Admin => Refused(403, scope.as_str()),
+        (Who::Domain, _) if scope == TokenScope::Admin => Refused(403, scope.as_str()),
         (Who::Application | Who::Domain | Who::Admin, _) => LetIn,
     }
 }
@@ -114,12 +114,12 @@ fn check(rule: &Rule, who: Who, answer: Answer, description: &Value) {
     }
 }
 
-fn all_of(kind: Kind) -> Vec<Scope> {
+fn all_of(kind: Kind) -> Vec<TokenScope> {
     let possible = kind.possible_scopes();
-    Scope::ALL.into_iter().filter(|scope| possible.allow(*scope)).collect()
+    TokenScope::ALL.into_iter().filter(|scope| possible.allow(*scope)).collect()
 }
 
-fn all_but(scope: Scope, kind: Kind) -> Vec<Scope> {
+fn all_but(scope: TokenScope, kind: Kind) -> Vec<TokenScope> {
     all_of(kind).into_iter().filter(|other| *other != scope).collect()
 }
 
@@ -186,13 +186,13 @@ fn access_table_matches_the_identities_of_the_decisions() {
     for Rule { path, identity, method, .. } in rules() {
         let expected = if of_people.contains(path) || are_groups(path) || are_folders(path) || are_files(path)
         {
-            Identity::User
+            RequiredIdentity::User
         } else if of_either.contains(path) || read_by_either.contains(path) && *method == "GET" {
-            Identity::Either
+            RequiredIdentity::Either
         } else if of_anyone.contains(path) {
-            Identity::Anyone
+            RequiredIdentity::Anyone
         } else {
-            Identity::Application
+            RequiredIdentity::Application
         };
         assert_eq!(*identity, expected, "{path}");
     }
@@ -210,14 +210,14 @@ async fn every_route_admits_exactly_the_permitted_callers() {
     let expired = app.expired_caller(&acme).await;
     let frozen = app.tenant("frozen").await;
     let [lin] = people(&app, &frozen, ["lin"]).await;
-    let frozen_admin = app.register("frozen", Kind::Admin, &[], Scope::ALL.to_vec()).await;
+    let frozen_admin = app.register("frozen", Kind::Admin, &[], TokenScope::ALL.to_vec()).await;
     let of_many = app.register("elsewhere", Kind::Domain, &["frozen"], all_of(Kind::Domain)).await;
     admin.caller.post_empty("/v1/enterprises/freeze?eCode=frozen").await.ok();
     let mut walked = 0;
     for rule in rules() {
         let without_scope = match rule.scope {
             Some(scope) => {
-                let kind = if scope == Scope::Tenants { Kind::Domain } else { Kind::Admin };
+                let kind = if scope == TokenScope::Tenants { Kind::Domain } else { Kind::Admin };
                 let application = app.register("acme", kind, &[], all_but(scope, kind)).await;
                 Some((Who::WithoutScope(scope), application.caller))
             }

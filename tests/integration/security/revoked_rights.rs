@@ -9,7 +9,7 @@ use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
     groups::people,
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
     items::{department, user},
     raw::Connection,
 };
@@ -146,7 +146,7 @@ async fn queued_write_repeats_every_admission_check() {
     let app = TestApp::start().await;
     let operator = app.operator().await.caller;
     app.tenant("acme").await;
-    let scopes = vec![Scope::DirectoryWrite, Scope::ContentsRead];
+    let scopes = vec![TokenScope::DirectoryWrite, TokenScope::ContentsRead];
     for (path, body, said) in [
         ("/v1/enterprises/freeze?eCode=home", json!({}), "frozen"),
         ("/v1/enterprises/freeze?eCode=acme", json!({}), "frozen"),

@@ -13,7 +13,7 @@ use crate::util::{
     app::{Application, TestApp},
     caller::send,
     fake_issuer::{CLIENT, FakeIssuer, new_key, sign},
-    internals::{Issuer, Scopes, epoch_seconds},
+    internals::{IssuerSettings, Scopes, epoch_seconds},
     items::user,
     login::{Browser, location, parameter},
     program::{Server, create_application, own_address, run, text, trawl},
@@ -374,7 +374,7 @@ async fn session_by_an_issuer_ends_with_its_trust() {
     by_password.at(&app.base).post_empty("/modules").await.ok();
 
     let mut app = app;
-    let changes: [fn(&mut Issuer); 3] = [
+    let changes: [fn(&mut IssuerSettings); 3] = [
         |trust| trust.sign_in = None,
         |trust| trust.tenant = "other".to_owned(),
         |trust| trust.issuer = "https://other.example".to_owned(),

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::util::{
     app::{Application, TestApp},
     caller::{Caller, send},
-    internals::{Rule, Scope, rules},
+    internals::{Rule, TokenScope, rules},
     items::{item, user},
     paths::filled,
 };
@@ -26,7 +26,7 @@ async fn start() -> (TestApp, Application) {
 }
 
 fn operations() -> impl Iterator<Item = &'static Rule> {
-    rules().filter(|rule| matches!(rule.scope, Some(Scope::Admin | Scope::Tenants)))
+    rules().filter(|rule| matches!(rule.scope, Some(TokenScope::Admin | TokenScope::Tenants)))
 }
 
 async fn call(session: &Caller, rule: &Rule) -> crate::util::answer::Answer {
@@ -185,7 +185,7 @@ async fn operator_cannot_lock_themselves_out() {
 async fn queued_write_rechecks_the_session() {
     use std::sync::Arc;
 
-    use crate::util::internals::{Caller, Role, SessionId};
+    use crate::util::internals::{Caller, SessionId, SessionRole};
 
     let (app, acme) = start().await;
     for change in [
@@ -202,7 +202,7 @@ async fn queued_write_rechecks_the_session() {
         let session = app.web_session("mei").await;
         let id = SessionId::of(session.cookie.split_once('=').unwrap().1).unwrap();
         let mut callers = Vec::new();
-        for role in [Role::Person, Role::Operator] {
+        for role in [SessionRole::Person, SessionRole::Operator] {
             callers.push(app.app.authenticator.authenticate_session(id, role, None).await.unwrap());
         }
         let confirm = async |caller: &Arc<Caller>| {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::TestApp,
     groups::people,
-    internals::{Kind, Scope, now_millis},
+    internals::{Kind, TokenScope, now_millis},
     items::{todo, user},
     tasks::{complete, show},
 };
@@ -48,7 +48,7 @@ async fn equal_creation_returns_the_id_and_other_content_is_409() {
     app.wait_for_index().await;
     assert_eq!(app.user(&acme, "mei").await.find("todo", "approve").await, [id.as_str()]);
 
-    let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+    let second = app.register("acme", Kind::Application, &[], vec![TokenScope::Tasks]).await;
     let theirs = second.caller.post("/api/todo/create", &todo("t1", "other", "mei")).await.ok();
     assert_ne!(theirs.data()["id"], id.as_str());
     let other = app.tenant("other").await;
@@ -170,7 +170,7 @@ async fn assignee_synchronised_later_finds_and_handles_the_to_do() {
 async fn concurrent_creations_each_get_their_own_outcome() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([user("mei", "")])).await;
-    let second = app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+    let second = app.register("acme", Kind::Application, &[], vec![TokenScope::Tasks]).await;
     let other = app.tenant("other").await;
     let callers = [&acme.caller, &second.caller, &other.caller];
     // One title of each id is created, and the other one is refused.

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::util::{
     groups::people,
-    internals::{Kind, Scope},
+    internals::{Kind, TokenScope},
     items::todo,
     tasks::{Office, complete, created, pause, remove, resume, show},
 };
@@ -98,7 +98,7 @@ async fn task_operations_follow_the_callers_role() {
     let office = Office::open().await;
     let (mei, omar, lin) =
         (office.person("mei").await, office.person("omar").await, office.person("lin").await);
-    let second = office.app.register("acme", Kind::Application, &[], vec![Scope::Tasks]).await;
+    let second = office.app.register("acme", Kind::Application, &[], vec![TokenScope::Tasks]).await;
     let elsewhere = office.app.tenant("elsewhere").await;
     let [other_mei] = people(&office.app, &elsewhere, ["mei"]).await;
 
@@ -136,7 +136,7 @@ async fn task_operations_follow_the_callers_role() {
         show(stranger, "done", &id).await.fails(404, "there is no such");
     }
     remove(&second.caller, &id).await.fails(404, "there is no such task");
-    let without = office.app.register("acme", Kind::Application, &[], vec![Scope::ActAsUser]).await;
+    let without = office.app.register("acme", Kind::Application, &[], vec![TokenScope::ActAsUser]).await;
     for caller in [&without.caller, &office.app.user(&without, "mei").await] {
         show(caller, "done", &id).await.fails(403, "tasks");
     }

@@ -18,7 +18,7 @@ use trawl::{
     },
     blobs::scanning::Scanner,
     config::{Config, EngineKind, SuspensionSettings},
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     indexer::Indexer,
     platform::tenants::service::register_application,
     server,
@@ -228,8 +228,10 @@ impl TestApp {
     }
 
     pub(crate) async fn tenant(&self, code: &str) -> Application {
-        let scopes =
-            Scope::ALL.into_iter().filter(|scope| !matches!(scope, Scope::Tenants | Scope::Admin)).collect();
+        let scopes = TokenScope::ALL
+            .into_iter()
+            .filter(|scope| !matches!(scope, TokenScope::Tenants | TokenScope::Admin))
+            .collect();
         self.register(code, Kind::Application, &[], scopes).await
     }
 
@@ -238,7 +240,7 @@ impl TestApp {
         tenant: &str,
         kind: Kind,
         bound: &[&str],
-        scopes: Vec<Scope>,
+        scopes: Vec<TokenScope>,
     ) -> Application {
         let new = NewApplication {
             tenant: tenant.to_owned(),
@@ -264,7 +266,7 @@ impl TestApp {
     }
 
     pub(crate) async fn operator(&self) -> Application {
-        self.register("operations", Kind::Admin, &[], Scope::ALL.to_vec()).await
+        self.register("operations", Kind::Admin, &[], TokenScope::ALL.to_vec()).await
     }
 
     pub(crate) async fn register_source(
@@ -303,7 +305,7 @@ impl TestApp {
 
     pub(crate) async fn expired_caller(&self, application: &Application) -> Caller {
         let tokens = Tokens::load(&self.app.store, &self.app.keys, self.base.clone(), 0).await.unwrap();
-        let scopes = [Scope::ContentsRead].into_iter().collect();
+        let scopes = [TokenScope::ContentsRead].into_iter().collect();
         let issued = tokens.issue(Subject {
             client_id: application.client_id.clone(),
             epoch: 0,

@@ -16,7 +16,7 @@ use axum::{
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode, jwk::Jwk};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use trawl::{auth::tokens::epoch_seconds, config::Issuer};
+use trawl::{auth::tokens::epoch_seconds, config::IssuerSettings};
 
 /// Id and secret; the secret needs form encoding.
 pub(crate) const CLIENT: (&str, &str) = ("trawl at work", "s:e/c%r+e t=&ö");
@@ -72,7 +72,7 @@ impl FakeIssuer {
     }
 
     /// Settings that trust it for people of `acme`.
-    pub(crate) fn trusted(&self) -> Issuer {
+    pub(crate) fn trusted(&self) -> IssuerSettings {
         serde_json::from_value(json!({
             "issuer": self.issuer, "audience": "https://trawl.example/", "tenant": "acme",
             "scopes": ["contents:read"], "algorithms": ["ES256"],

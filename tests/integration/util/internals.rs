@@ -4,7 +4,7 @@ pub(crate) use trawl::{
     app::App,
     auth::{
         applications::{Kind, find_callback_key},
-        caller::{Caller, Role},
+        caller::{Caller, SessionRole},
         sessions::SessionId,
         tokens::{Claims, Subject, Tokens, epoch_seconds},
     },
@@ -19,15 +19,15 @@ pub(crate) use trawl::{
         scanning::{Scanner, Verdict, clamd},
         signing::SignedPart,
     },
-    config::{self, Config, Issuer, Limits, S3, Storage, StorageKind},
-    error::{BusinessCode, Error, Kind as ErrorKind, Result},
-    identity::scopes::{Scope, Scopes},
+    config::{self, Config, IssuerSettings, Limits, S3Settings, Storage, StorageKind},
+    error::{BusinessCode, Error, ErrorKind, Result},
+    identity::scopes::{Scopes, TokenScope},
     platform::folders::removal::remove_portion,
     replicas::{Replicas, SharedSettings},
     server::{
         middleware::wrap,
         routes::rules,
-        rule::{Identity, Rule},
+        rule::{RequiredIdentity, Rule},
     },
     store::{
         Json, Store, now_millis,

@@ -3,7 +3,7 @@
 use reqwest::{Client, Response, header::LOCATION, redirect};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use trawl::{config::Issuer, identity::scopes::Scope};
+use trawl::{config::IssuerSettings, identity::scopes::TokenScope};
 use url::Url;
 
 use super::{
@@ -42,9 +42,9 @@ pub(crate) fn people(algorithm: &str) -> Value {
 }
 
 /// Issuers of trawl's access tokens and the portal's ID tokens.
-pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<Issuer> {
+pub(crate) fn trusted(provider: &Provider, tenant: &str) -> Vec<IssuerSettings> {
     let trust = |audience: &str| {
-        let scopes = [Scope::ContentsRead].map(Scope::as_str);
+        let scopes = [TokenScope::ContentsRead].map(TokenScope::as_str);
         serde_json::from_value(json!({
             "issuer": provider.issuer, "audience": audience, "tenant": tenant, "scopes": scopes,
         }))

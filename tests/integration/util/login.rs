@@ -7,7 +7,7 @@ use trawl::{
         applications::{Kind, LoginClient, NewApplication},
         login, secrets,
     },
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     platform::tenants::service::register_application,
     store::Store,
 };
@@ -90,12 +90,12 @@ impl TestApp {
     /// It signs people in and may only search.
     pub(crate) async fn portal(&self, redirect_uris: &[&str], is_public: bool) -> Application {
         // A public client cannot have this scope.
-        let more = (!is_public).then_some(Scope::ActAsUser);
+        let more = (!is_public).then_some(TokenScope::ActAsUser);
         let new = NewApplication {
             tenant: "acme".to_owned(),
             kind: Kind::Application,
             bound: Vec::new(),
-            scopes: Some([Scope::ContentsRead, Scope::Tasks].into_iter().chain(more).collect()),
+            scopes: Some([TokenScope::ContentsRead, TokenScope::Tasks].into_iter().chain(more).collect()),
             name: "The <Portal>".to_owned(),
             login: LoginClient {
                 redirect_uris: redirect_uris.iter().map(|uri| (*uri).to_owned()).collect(),

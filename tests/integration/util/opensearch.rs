@@ -7,7 +7,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use trawl::config::{Engine, EngineKind, OpenSearch};
+use trawl::config::{EngineKind, EngineSettings, OpenSearchSettings};
 
 /// Address of the node that `./tests/run` started.
 pub(crate) fn node() -> Option<String> {
@@ -21,7 +21,7 @@ pub(crate) fn is_engine() -> bool {
 /// Engine of a data directory's server, with indexes of its own.
 ///
 /// It is `None` for the embedded engine.
-pub(crate) fn engine_of(data: &Path) -> Option<Engine> {
+pub(crate) fn engine_of(data: &Path) -> Option<EngineSettings> {
     is_engine().then(|| on_node(data))
 }
 
@@ -30,8 +30,8 @@ pub(crate) fn environment(data: &Path) -> Vec<(&'static str, String)> {
     engine_of(data).map_or_else(Vec::new, |engine| environment_of(&engine))
 }
 
-pub(crate) fn environment_of(engine: &Engine) -> Vec<(&'static str, String)> {
-    let OpenSearch { urls, index_prefix, replicas, .. } = &engine.opensearch;
+pub(crate) fn environment_of(engine: &EngineSettings) -> Vec<(&'static str, String)> {
+    let OpenSearchSettings { urls, index_prefix, replicas, .. } = &engine.opensearch;
     let urls: Vec<String> = urls.iter().map(ToString::to_string).collect();
     vec![
         ("TRAWL_ENGINE__KIND", engine.kind.name().to_owned()),
@@ -42,15 +42,15 @@ pub(crate) fn environment_of(engine: &Engine) -> Vec<(&'static str, String)> {
 }
 
 /// Indexes of a data directory on the shared node.
-pub(crate) fn on_node(data: &Path) -> Engine {
+pub(crate) fn on_node(data: &Path) -> EngineSettings {
     let node = node().expect("TRAWL_TEST_OPENSEARCH is the address of a node");
     let mut hasher = DefaultHasher::new();
     data.hash(&mut hasher);
     let index_prefix = format!("test-{}-{:x}", std::process::id(), hasher.finish());
     remove_indexes_of_ended_servers(&node, data, &index_prefix);
     let urls = vec![node.parse().unwrap()];
-    let opensearch = OpenSearch { urls, index_prefix, replicas: 0, ..OpenSearch::default() };
-    Engine { kind: EngineKind::OpenSearch, opensearch }
+    let opensearch = OpenSearchSettings { urls, index_prefix, replicas: 0, ..OpenSearchSettings::default() };
+    EngineSettings { kind: EngineKind::OpenSearch, opensearch }
 }
 
 /// A node holds a thousand shards.

@@ -12,7 +12,7 @@ use futures::future::select_ok;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::time::timeout;
-use trawl::config::OpenSearch;
+use trawl::config::OpenSearchSettings;
 
 use super::program::{Process, own_address};
 
@@ -62,9 +62,9 @@ impl Nodes {
     }
 
     /// Settings of a server's engine, each shard with a copy.
-    pub(crate) fn settings(&self) -> OpenSearch {
+    pub(crate) fn settings(&self) -> OpenSearchSettings {
         let urls = self.addresses.iter().map(|address| format!("http://{address}").parse().unwrap());
-        OpenSearch { urls: urls.collect(), replicas: 1, ..OpenSearch::default() }
+        OpenSearchSettings { urls: urls.collect(), replicas: 1, ..OpenSearchSettings::default() }
     }
 
     /// Waits until every node sees all nodes and all copies.

@@ -13,7 +13,7 @@ use s3s::{auth::SimpleAuth, service::S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinSet};
-use trawl::config::S3;
+use trawl::config::S3Settings;
 
 use super::program::{Process, spawn_helper};
 
@@ -22,8 +22,8 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/s3");
 const BUCKET: &str = "harbour";
 const KEY: (&str, &str) = ("trawl-key", "secret-of-the-key");
 
-fn settings(endpoint: &str) -> S3 {
-    S3 {
+fn settings(endpoint: &str) -> S3Settings {
+    S3Settings {
         endpoint: Some(endpoint.parse().unwrap()),
         bucket: BUCKET.to_owned(),
         region: "eu-north-1".to_owned(),
@@ -34,7 +34,7 @@ fn settings(endpoint: &str) -> S3 {
 
 /// Its bucket is empty. Killed on drop and ended with this process.
 pub(crate) struct S3Server {
-    pub(crate) settings: S3,
+    pub(crate) settings: S3Settings,
     _process: Process,
     /// Closing it ends the server.
     _stdin: ChildStdin,
@@ -76,13 +76,13 @@ fn make_bucket(endpoint: &str, name: &str) {
 
 /// Over a directory, with signature checks.
 pub(crate) struct CheckingServer {
-    pub(crate) settings: S3,
+    pub(crate) settings: S3Settings,
     directory: TempDir,
     _serving: JoinSet<()>,
 }
 
 /// Settings of a bucket of this name, in a server for all tests of this process.
-pub(crate) fn shared_bucket(name: &str) -> S3 {
+pub(crate) fn shared_bucket(name: &str) -> S3Settings {
     static SERVER: LazyLock<(Child, ChildStdin, String)> = LazyLock::new(spawn);
     static MADE: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     let endpoint = &SERVER.2;
@@ -90,7 +90,7 @@ pub(crate) fn shared_bucket(name: &str) -> S3 {
     if made.get_or_insert_default().insert(name.to_owned()) {
         make_bucket(endpoint, name);
     }
-    S3 { bucket: name.to_owned(), ..settings(endpoint) }
+    S3Settings { bucket: name.to_owned(), ..settings(endpoint) }
 }
 
 impl CheckingServer {

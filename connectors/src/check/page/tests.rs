@@ -19,7 +19,7 @@ fn read(body: &[u8]) -> Assessment {
     assess(&Reply { status: 200, content_type, body: body.to_vec(), faults: Vec::new() }, Some(1), NOW)
 }
 
-fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<Clause> {
+fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<ContractClause> {
     let mut answer = good();
     change(&mut answer);
     read(answer.to_string().as_bytes()).broken.into_iter().map(|(clause, _)| clause).collect()
@@ -37,33 +37,37 @@ fn good_answer_keeps_every_clause() {
 #[test]
 fn each_slip_breaks_its_own_clause() {
     type Change = fn(&mut Value);
-    let cases: [(Clause, Change); 26] = [
-        (Clause::Code, |answer| answer["code"] = json!("200")),
-        (Clause::Code, |answer| answer["code"] = json!(500)),
-        (Clause::Message, |answer| answer["message"] = json!("OK")),
-        (Clause::Data, |answer| answer["data"] = json!(null)),
-        (Clause::Count, |answer| answer["count"] = json!(2)),
-        (Clause::Count, |answer| answer["count"] = json!(1.0)),
-        (Clause::Total, |answer| answer["total"] = json!(0)),
-        (Clause::Total, |answer| answer["total"] = json!("7")),
-        (Clause::Cursor, |answer| answer["cursor"] = json!(2)),
-        (Clause::Cursor, |answer| answer["cursor"] = json!("")),
-        (Clause::Cursor, |answer| answer["cursor"] = json!("c".repeat(5000))),
-        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!("")),
-        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!(5)),
-        (Clause::ItemId, |answer| answer["data"][0]["id"] = json!("a\u{7}")),
-        (Clause::ItemTitle, |answer| answer["data"][0]["title"] = json!(5)),
-        (Clause::ItemTitle, |answer| answer["data"][0]["title"] = json!("")),
-        (Clause::ItemText, |answer| answer["data"][0]["subTitle"] = json!({})),
-        (Clause::ItemBounds, |answer| answer["data"][0]["title"] = json!("x".repeat(100_000))),
-        (Clause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!("2026-01-01")),
-        (Clause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!(null)),
-        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(NOW / 1000)),
-        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(NOW * 1000)),
-        (Clause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(0)),
-        (Clause::ItemAction, |answer| answer["data"][0]["action"] = json!("https://example.com")),
-        (Clause::ItemAction, |answer| answer["data"][0]["action"] = json!({"web": "x"})),
-        (Clause::Envelope, |answer| *answer = json!([answer])),
+    let cases: [(ContractClause, Change); 26] = [
+        (ContractClause::Code, |answer| answer["code"] = json!("200")),
+        (ContractClause::Code, |answer| answer["code"] = json!(500)),
+        (ContractClause::Message, |answer| answer["message"] = json!("OK")),
+        (ContractClause::Data, |answer| answer["data"] = json!(null)),
+        (ContractClause::Count, |answer| answer["count"] = json!(2)),
+        (ContractClause::Count, |answer| answer["count"] = json!(1.0)),
+        (ContractClause::Total, |answer| answer["total"] = json!(0)),
+        (ContractClause::Total, |answer| answer["total"] = json!("7")),
+        (ContractClause::Cursor, |answer| answer["cursor"] = json!(2)),
+        (ContractClause::Cursor, |answer| answer["cursor"] = json!("")),
+        (ContractClause::Cursor, |answer| answer["cursor"] = json!("c".repeat(5000))),
+        (ContractClause::ItemId, |answer| answer["data"][0]["id"] = json!("")),
+        (ContractClause::ItemId, |answer| answer["data"][0]["id"] = json!(5)),
+        (ContractClause::ItemId, |answer| answer["data"][0]["id"] = json!("a\u{7}")),
+        (ContractClause::ItemTitle, |answer| answer["data"][0]["title"] = json!(5)),
+        (ContractClause::ItemTitle, |answer| answer["data"][0]["title"] = json!("")),
+        (ContractClause::ItemText, |answer| answer["data"][0]["subTitle"] = json!({})),
+        (ContractClause::ItemBounds, |answer| answer["data"][0]["title"] = json!("x".repeat(100_000))),
+        (ContractClause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!("2026-01-01")),
+        (ContractClause::ItemDisplayTime, |answer| answer["data"][0]["displayTime"] = json!(null)),
+        (ContractClause::ItemDisplayTimePlausible, |answer| {
+            answer["data"][0]["displayTime"] = json!(NOW / 1000);
+        }),
+        (ContractClause::ItemDisplayTimePlausible, |answer| {
+            answer["data"][0]["displayTime"] = json!(NOW * 1000);
+        }),
+        (ContractClause::ItemDisplayTimePlausible, |answer| answer["data"][0]["displayTime"] = json!(0)),
+        (ContractClause::ItemAction, |answer| answer["data"][0]["action"] = json!("https://example.com")),
+        (ContractClause::ItemAction, |answer| answer["data"][0]["action"] = json!({"web": "x"})),
+        (ContractClause::Envelope, |answer| *answer = json!([answer])),
     ];
     for (clause, change) in cases {
         assert_eq!(broken_by(change), [clause]);
@@ -77,7 +81,7 @@ fn old_dates_are_milliseconds_too() {
         assert_eq!(broken(time), [], "{time}");
     }
     for time in [0, -62_135_596_800_000, i64::MIN, 157_766_400, -1, NOW + FURTHEST_AHEAD + 1, i64::MAX] {
-        assert_eq!(broken(time), [Clause::ItemDisplayTimePlausible], "{time}");
+        assert_eq!(broken(time), [ContractClause::ItemDisplayTimePlausible], "{time}");
     }
 }
 
@@ -87,7 +91,7 @@ fn body_with_too_many_values_is_not_parsed() {
     let body = |times| format!("{{\"code\":200,\"data\":[{}]}}", rows(times)).into_bytes();
     assert_eq!(
         read(&body(200_000)).broken,
-        [(Clause::Size, "the body holds more than 100000 values".into())]
+        [(ContractClause::Size, "the body holds more than 100000 values".into())]
     );
     assert_eq!(read(&body(40_000)).page.unwrap().rows.len(), MAX_ROWS);
 }
@@ -99,19 +103,19 @@ fn repeated_and_surplus_rows_are_reported() {
         answer["data"] = json!([item, item]);
         answer["count"] = json!(2);
     });
-    assert_eq!(broken, [Clause::Limit, Clause::ItemIdUnique]);
+    assert_eq!(broken, [ContractClause::Limit, ContractClause::ItemIdUnique]);
 }
 
 #[test]
 fn invalid_json_breaks_the_right_clause() {
     let first = |body: &[u8]| read(body).broken.remove(0).0;
-    assert_eq!(first(b"{\"data\": [\"caf\xe9\"]}"), Clause::Utf8);
-    assert_eq!(first(b"{\"code\": 200,"), Clause::Json);
-    assert_eq!(first(b""), Clause::Json);
+    assert_eq!(first(b"{\"data\": [\"caf\xe9\"]}"), ContractClause::Utf8);
+    assert_eq!(first(b"{\"code\": 200,"), ContractClause::Json);
+    assert_eq!(first(b""), ContractClause::Json);
     let marked = [BYTE_ORDER_MARK, good().to_string().as_bytes()].concat();
     let assessment = read(&marked);
     assert_eq!(assessment.broken.len(), 1);
-    assert_eq!(assessment.broken[0].0, Clause::Utf8);
+    assert_eq!(assessment.broken[0].0, ContractClause::Utf8);
     assert!(assessment.page.is_some());
 }
 
@@ -124,8 +128,8 @@ fn content_types_are_read_part_by_part() {
         assess(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
     };
     assert_eq!(broken(Some("application/json; charset=\"utf-8\"")), []);
-    assert_eq!(broken(Some("application/json")), [Clause::Charset]);
-    assert_eq!(broken(Some("application/json;charset=GBK")), [Clause::Charset]);
-    assert_eq!(broken(Some("text/html;charset=UTF-8")), [Clause::ContentType]);
-    assert_eq!(broken(None), [Clause::ContentType]);
+    assert_eq!(broken(Some("application/json")), [ContractClause::Charset]);
+    assert_eq!(broken(Some("application/json;charset=GBK")), [ContractClause::Charset]);
+    assert_eq!(broken(Some("text/html;charset=UTF-8")), [ContractClause::ContentType]);
+    assert_eq!(broken(None), [ContractClause::ContentType]);
 }

@@ -4,7 +4,7 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use trawl_engine::{
-    Change, Engine, FacetFields, FieldCounts, Hit, Page, Request, Scope, View, correction::UnknownWords,
+    Change, Engine, FacetFields, FieldCounts, Hit, HitPage, Request, Scope, View, correction::UnknownWords,
 };
 use trawl_index::EmbeddedEngine;
 
@@ -104,7 +104,7 @@ impl Engine for SilentIndex {
 
 #[async_trait::async_trait]
 impl View for SilentIndex {
-    async fn search(&self, _: &Arc<Request>) -> Result<Page, trawl_engine::Failure> {
+    async fn search(&self, _: &Arc<Request>) -> Result<HitPage, trawl_engine::Failure> {
         std::future::pending().await
     }
 

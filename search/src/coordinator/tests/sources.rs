@@ -13,7 +13,7 @@ use std::{
 use proptest::{collection::vec, prelude::*};
 use tokio::time::timeout;
 use trawl_connectors::{self as connectors, ContentItem, DeclaredOrder};
-use trawl_engine::{Hit, Page, Start, TimePosition};
+use trawl_engine::{Hit, HitPage, Start, TimePosition};
 
 use crate::{
     request::{Filters, SearchOrder},
@@ -195,7 +195,7 @@ impl FakeSource {
             scope: 0,
             score: None,
         });
-        let page = Page { hits: hits.collect(), total, more, cut, ..Page::default() };
+        let page = HitPage { hits: hits.collect(), total, more, cut, ..HitPage::default() };
         match parameters.order {
             SearchOrder::Time => builtin::into_page(page, request),
             SearchOrder::Relevance => builtin::into_pages(page, &[builtin::skip(position)]).remove(0),

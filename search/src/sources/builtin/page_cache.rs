@@ -8,7 +8,7 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use moka::{ops::compute::Op, sync::Cache};
-use trawl_engine::{Failure, Page, Request, Start, TimePosition, View};
+use trawl_engine::{Failure, HitPage, Request, Start, TimePosition, View};
 
 use super::id_of;
 use crate::{
@@ -40,13 +40,13 @@ fn request_bytes(request: &Request) -> usize {
 #[derive(Clone)]
 pub struct IndexPageCache {
     pages: Cache<Arc<Request>, CachedIndexPage>,
-    in_flight: SingleFlight<(Arc<Request>, u64), Result<Arc<Page>, SourceFailure>>,
+    in_flight: SingleFlight<(Arc<Request>, u64), Result<Arc<HitPage>, SourceFailure>>,
     max_page_bytes: usize,
 }
 
 #[derive(Clone)]
 struct CachedIndexPage {
-    page: Arc<Page>,
+    page: Arc<HitPage>,
     generation: u64,
 }
 
@@ -71,7 +71,7 @@ impl IndexPageCache {
         request: Arc<Request>,
         view: Arc<dyn View>,
         on_failure: impl FnOnce(Failure) -> SourceFailure + Send + 'static,
-    ) -> Result<Arc<Page>, SourceFailure> {
+    ) -> Result<Arc<HitPage>, SourceFailure> {
         let generation = view.generation();
         if let Some(cached) = self.pages.get(&request).filter(|cached| cached.generation == generation) {
             count_page("builtin", "hit");
@@ -90,7 +90,7 @@ impl IndexPageCache {
     }
 
     /// Caches a page, unless a later generation is cached.
-    fn put(&self, request: Arc<Request>, generation: u64, page: &Arc<Page>) {
+    fn put(&self, request: Arc<Request>, generation: u64, page: &Arc<HitPage>) {
         if page_bytes(page) > self.max_page_bytes {
             return;
         }
@@ -102,7 +102,7 @@ impl IndexPageCache {
     }
 }
 
-fn page_bytes(page: &Page) -> usize {
+fn page_bytes(page: &HitPage) -> usize {
     const EACH: usize = 64;
     EACH + page.hits.iter().map(|hit| EACH + hit.id.len() + hit.item.len()).sum::<usize>()
 }

@@ -1,7 +1,7 @@
 //! Pages in relevance order: sources of the index are ranked as if they were one.
 
 use trawl_engine::relevance::MatchScore;
-use trawl_engine::{Hit, Page};
+use trawl_engine::{Hit, HitPage};
 
 use crate::{
     source::{Position, PositionedItem, ResultItem, SourcePage},
@@ -13,8 +13,8 @@ pub(crate) fn skip(position: &Position) -> usize {
 }
 
 /// Parts a page by its sources, of which these many items were skipped.
-pub(crate) fn into_pages(page: Page, skips: &[usize]) -> Vec<SourcePage> {
-    let Page { hits, total, totals_beside, statistics, .. } = page;
+pub(crate) fn into_pages(page: HitPage, skips: &[usize]) -> Vec<SourcePage> {
+    let HitPage { hits, total, totals_beside, statistics, .. } = page;
     let skipped: usize = skips.iter().sum();
     let relevance = |score: Option<MatchScore>, place: usize| match score {
         Some(score) => Relevance::Scored { score: score.total(), rank: skipped + place },

@@ -1,6 +1,6 @@
 //! Pages in time order.
 
-use trawl_engine::{Page, Start, TimePosition};
+use trawl_engine::{HitPage, Start, TimePosition};
 
 use crate::{
     source::{Position, PositionedItem, ResultItem, SourcePage, SourceRequest, TimeBound},
@@ -21,7 +21,7 @@ pub(crate) fn start(request: &SourceRequest, position: &Position) -> Option<Star
 }
 
 /// Page of a source from the hits of the engine.
-pub(crate) fn into_page(page: Page, request: &SourceRequest) -> SourcePage {
+pub(crate) fn into_page(page: HitPage, request: &SourceRequest) -> SourcePage {
     let items: Vec<PositionedItem> = page
         .hits
         .into_iter()

@@ -64,7 +64,7 @@ pub struct CodeUse<'a> {
 
 /// The result of a use.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum CodeOutcome {
     /// A token may be issued.
     CodeGrant {
         /// Grant.
@@ -96,12 +96,12 @@ struct StoredCode {
 
 impl StoredCode {
     /// The outcome of a further use.
-    fn used(self) -> Outcome {
+    fn used(self) -> CodeOutcome {
         let (Some(jti), Some(expires_at)) = (self.jti, self.token_expires_at) else {
-            return Outcome::Refused;
+            return CodeOutcome::Refused;
         };
         let expires_at = u64::try_from(expires_at).unwrap_or_default();
-        Outcome::UsedAgain { jti, expires_at, tenant_id: self.granted.tenant_id }
+        CodeOutcome::UsedAgain { jti, expires_at, tenant_id: self.granted.tenant_id }
     }
 }
 
@@ -129,12 +129,12 @@ pub async fn give(store: &Store, granted: CodeGrant, now: i64) -> Result<SecretS
 }
 
 /// Uses a code for a token of `token_seconds`. Failures spend it too.
-pub async fn take(store: &Store, code_use: CodeUse<'_>, token_seconds: u32, now: i64) -> Result<Outcome> {
+pub async fn take(store: &Store, code_use: CodeUse<'_>, token_seconds: u32, now: i64) -> Result<CodeOutcome> {
     let hash = hash(code_use.code);
     let code = find(store.reader(), &hash, now).await?;
     // Another application neither spends nor probes it.
     let Some(code) = code.filter(|code| code.granted.client_id == code_use.client_id) else {
-        return Ok(Outcome::Refused);
+        return Ok(CodeOutcome::Refused);
     };
     if code.jti.is_some() {
         return Ok(code.used());
@@ -158,9 +158,9 @@ pub async fn take(store: &Store, code_use: CodeUse<'_>, token_seconds: u32, now:
         })
     });
     Ok(match job.await? {
-        None if is_granted => Outcome::CodeGrant { granted: Box::new(code.granted.0), jti },
-        None => Outcome::Refused,
-        Some(winner) => winner.map_or(Outcome::Refused, StoredCode::used),
+        None if is_granted => CodeOutcome::CodeGrant { granted: Box::new(code.granted.0), jti },
+        None => CodeOutcome::Refused,
+        Some(winner) => winner.map_or(CodeOutcome::Refused, StoredCode::used),
     })
 }
 
@@ -240,9 +240,11 @@ mod tests {
         let (mut granted, mut again) = (Vec::new(), Vec::new());
         for outcome in futures::future::try_join_all(uses).await.unwrap() {
             match outcome {
-                Outcome::CodeGrant { granted: grant, jti } => granted.push((grant.user_id, jti)),
-                Outcome::UsedAgain { jti, expires_at, tenant_id } => again.push((jti, expires_at, tenant_id)),
-                Outcome::Refused => panic!("another use is not noticed"),
+                CodeOutcome::CodeGrant { granted: grant, jti } => granted.push((grant.user_id, jti)),
+                CodeOutcome::UsedAgain { jti, expires_at, tenant_id } => {
+                    again.push((jti, expires_at, tenant_id));
+                }
+                CodeOutcome::Refused => panic!("another use is not noticed"),
             }
         }
         assert_eq!(granted.len(), 1);
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(user_id, "mei");
         assert_eq!(again, vec![(jti, 1_700_000_120, 7); 7]);
         let later = take(&store, right(&code), 60, NOW + REMEMBERED_FOR).await.unwrap();
-        assert!(matches!(later, Outcome::Refused), "{later:?}");
+        assert!(matches!(later, CodeOutcome::Refused), "{later:?}");
         store.close().await.unwrap();
     }
 
@@ -260,7 +262,7 @@ mod tests {
         let code = give(&store, granted(), NOW).await.unwrap();
         for now in [NOW + LIFE, NOW] {
             let outcome = take(&store, right(&code), 60, now).await.unwrap();
-            assert!(matches!(outcome, Outcome::Refused), "{outcome:?}");
+            assert!(matches!(outcome, CodeOutcome::Refused), "{outcome:?}");
         }
         store.close().await.unwrap();
     }

@@ -10,7 +10,7 @@ use crate::{
     auth::{
         applications::Application,
         directory::{Person, SubjectKind},
-        oauth::authorization::codes::{self, CodeGrant, CodeUse, Outcome},
+        oauth::authorization::codes::{self, CodeGrant, CodeOutcome, CodeUse},
         revoked_tokens,
         sessions::SignedIn,
         tenants,
@@ -41,9 +41,9 @@ pub(super) async fn user_token(
     };
     let token_seconds = grants.authenticator.tokens().lifetime_seconds();
     let (granted, jti) = match codes::take(grants.store, code_use, token_seconds, now_millis()).await? {
-        Outcome::CodeGrant { granted, jti } => (granted, jti),
-        Outcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
-        Outcome::UsedAgain { jti, expires_at, tenant_id } => {
+        CodeOutcome::CodeGrant { granted, jti } => (granted, jti),
+        CodeOutcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
+        CodeOutcome::UsedAgain { jti, expires_at, tenant_id } => {
             take_back(grants, &application.client_id, jti, expires_at, tenant_id).await?;
             return Err(GrantError::InvalidGrant(REFUSED));
         }
@@ -65,7 +65,7 @@ pub(super) async fn signed_in(
     application: &Application,
     code_use: CodeUse<'_>,
 ) -> Result<SignedIn, GrantError> {
-    let Outcome::CodeGrant { granted, .. } = codes::take(grants.store, code_use, 0, now_millis()).await?
+    let CodeOutcome::CodeGrant { granted, .. } = codes::take(grants.store, code_use, 0, now_millis()).await?
     else {
         return Err(GrantError::InvalidGrant(REFUSED));
     };

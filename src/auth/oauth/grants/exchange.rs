@@ -6,9 +6,9 @@ use super::{
 use crate::{
     auth::{
         applications::Application,
-        directory::{Directory, SubjectKind},
+        directory::{PersonDirectory, SubjectKind},
     },
-    identity::scopes::Scope,
+    identity::scopes::TokenScope,
     store::Store,
 };
 
@@ -17,12 +17,12 @@ const USER_ID_TYPE: &str = "urn:trawl:params:oauth:token-type:user-id";
 
 pub(super) async fn user_token(
     store: &Store,
-    directory: &dyn Directory,
+    directory: &dyn PersonDirectory,
     application: Application,
     request: &TokenRequest,
 ) -> Result<GrantedToken, GrantError> {
-    if !application.scopes.allow(Scope::ActAsUser) {
-        let scope = Scope::ActAsUser;
+    if !application.scopes.allow(TokenScope::ActAsUser) {
+        let scope = TokenScope::ActAsUser;
         return Err(GrantError::UnauthorizedClient(format!("token exchange needs the scope {scope}")));
     }
     let kind = match request.subject_token_type.as_deref() {

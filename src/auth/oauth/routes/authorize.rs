@@ -17,7 +17,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use trawl_macros::operation;
 
-use super::page::{Form, Language, Message, render};
+use super::page::{Form, Language, LoginMessage, render};
 use crate::{
     auth::{
         AuthState,
@@ -28,10 +28,10 @@ use crate::{
             codes::{self, CodeGrant},
         },
         sessions::cookies::{browser_of, keep_browser, new_browser},
-        throttle::{Account, Throttled},
+        throttle::{Throttled, ThrottledAccount},
         tokens::epoch_seconds,
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::{
         client_address::client_address,
         extract::{check_content_type, read_body},
@@ -114,26 +114,33 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     let filled: LoginForm = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
     let opened = browser.as_deref().and_then(|browser| unseal(auth, browser, &filled.form));
     let (Some(sealed), Some(browser)) = (opened, browser) else {
-        return render(language, Some(Message::Foreign), None);
+        return render(language, Some(LoginMessage::Foreign), None);
     };
     let asking = match authorization::confirm(&auth.store, &auth.public_url, &sealed.request).await {
         Ok(asking) => asking,
         Err(refusal) => return Ok(refuse(language, refusal)),
     };
     if sealed.expires_at <= epoch_seconds() {
-        return open_form(auth, language, Some(Message::Expired), Some(browser), sealed.request, &asking);
+        return open_form(
+            auth,
+            language,
+            Some(LoginMessage::Expired),
+            Some(browser),
+            sealed.request,
+            &asking,
+        );
     }
     let shown = |message| {
         let (request, login) = (&sealed.request, filled.login.as_str());
         render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
     };
-    let account = Account::login(asking.tenant.id, &filled.login);
+    let account = ThrottledAccount::login(asking.tenant.id, &filled.login);
     let attempt = match auth.throttle.begin_login(address, account).await? {
         Ok(attempt) => attempt,
         Err(Throttled(wait)) => {
             // Debug, as throttled attempts are unbounded.
             tracing::debug!(target: "trawl::audit", %address, tenant = asking.tenant.code, "too many logins");
-            return shown(Message::Wait(wait.as_secs() + 1));
+            return shown(LoginMessage::Wait(wait.as_secs() + 1));
         }
     };
     let tenant_id = asking.tenant.id;
@@ -143,7 +150,7 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     log(address, &asking, &login);
     let Some(person) = login.person else {
         attempt.failed().await?;
-        return shown(Message::Wrong);
+        return shown(LoginMessage::Wrong);
     };
     attempt.succeeded().await?;
     send_back(auth, &sealed.request, tenant_id, person).await
@@ -186,7 +193,7 @@ fn log(address: IpAddr, asking: &RequestingApplication, login: &Login) {
 fn open_form(
     auth: &AuthState,
     language: Language,
-    message: Option<Message>,
+    message: Option<LoginMessage>,
     browser: Option<String>,
     request: AuthorizationRequest,
     asking: &RequestingApplication,
@@ -215,7 +222,7 @@ fn unseal(auth: &AuthState, browser: &str, text: &str) -> Option<Sealed> {
 fn refuse(language: Language, refusal: Refusal) -> Response {
     match refusal {
         Refusal::Told(url) => send_to(url.as_str()),
-        Refusal::Shown(shown) => page(language, Message::Refused(shown)),
+        Refusal::Shown(shown) => page(language, LoginMessage::Refused(shown)),
         Refusal::Failed(error) => failed(language, &error),
     }
 }
@@ -233,16 +240,18 @@ fn send_to(url: &str) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-fn page(language: Language, message: Message) -> Response {
+fn page(language: Language, message: LoginMessage) -> Response {
     render(language, Some(message), None).unwrap_or_else(IntoResponse::into_response)
 }
 
 fn failed(language: Language, error: &Error) -> Response {
     error.log();
     let message = match error.kind {
-        Kind::Unavailable => Message::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1))),
-        Kind::Internal => Message::Failed,
-        _ => Message::Foreign,
+        ErrorKind::Unavailable => {
+            LoginMessage::Busy(error.retry_after.map_or(1, |wait| wait.as_secs().max(1)))
+        }
+        ErrorKind::Internal => LoginMessage::Failed,
+        _ => LoginMessage::Foreign,
     };
     let mut response = page(language, message);
     if let Ok(status) = StatusCode::from_u16(error.kind.status()) {

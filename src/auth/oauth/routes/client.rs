@@ -13,8 +13,8 @@ use serde::de::DeserializeOwned;
 use crate::{
     auth::{
         AuthState,
-        oauth::grants::{ClientCredentials, GrantError},
-        throttle::{Account, Throttled},
+        oauth::grants::{ClientAuthentication, GrantError},
+        throttle::{Throttled, ThrottledAccount},
     },
     error::Error,
     http::{
@@ -48,10 +48,10 @@ impl ClientRequest {
         auth: &AuthState,
         client_id: Option<String>,
         client_secret: Option<SecretString>,
-        go_on: impl AsyncFnOnce(ClientCredentials) -> Result<T, GrantError>,
+        go_on: impl AsyncFnOnce(ClientAuthentication) -> Result<T, GrantError>,
     ) -> Result<T, GrantError> {
         let client = presented(&self.headers, client_id, client_secret);
-        let account = client.as_ref().ok().map(|client| Account::client(&client.client_id));
+        let account = client.as_ref().ok().map(|client| ThrottledAccount::client(&client.client_id));
         auth.throttle.check_client(self.address, account).map_err(|Throttled(wait)| {
             let refusal = "too many failed authentications of a client; try again later";
             GrantError::from(Error::too_many_requests(refusal, wait))
@@ -79,10 +79,10 @@ fn presented(
     headers: &HeaderMap,
     client_id: Option<String>,
     client_secret: Option<SecretString>,
-) -> Result<ClientCredentials, GrantError> {
+) -> Result<ClientAuthentication, GrantError> {
     let Some(value) = headers.get(header::AUTHORIZATION) else {
         let client_id = client_id.ok_or(GrantError::InvalidClient)?;
-        return Ok(ClientCredentials { client_id, client_secret });
+        return Ok(ClientAuthentication { client_id, client_secret });
     };
     if client_secret.is_some() {
         let twice = "the client authenticates in two ways at once";
@@ -97,7 +97,7 @@ fn presented(
     Ok(client)
 }
 
-fn basic(value: &HeaderValue) -> Option<ClientCredentials> {
+fn basic(value: &HeaderValue) -> Option<ClientAuthentication> {
     let (scheme, encoded) = value.to_str().ok()?.split_once(' ')?;
     if !scheme.eq_ignore_ascii_case("basic") {
         return None;
@@ -109,7 +109,7 @@ fn basic(value: &HeaderValue) -> Option<ClientCredentials> {
         let pair = format!("v={text}");
         url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
     };
-    Some(ClientCredentials {
+    Some(ClientAuthentication {
         client_id: form_decoded(client_id)?,
         client_secret: Some(SecretString::from(form_decoded(client_secret)?)),
     })

@@ -11,7 +11,7 @@ use axum::{
 use serde::Serialize;
 use trawl_macros::operation;
 
-use crate::{auth::AuthState, http::envelope::json, identity::scopes::Scope};
+use crate::{auth::AuthState, http::envelope::json, identity::scopes::TokenScope};
 
 /// Unknown keys are looked up by `kid`.
 const CACHE_CONTROL: HeaderValue = HeaderValue::from_static("public, max-age=300");
@@ -57,7 +57,7 @@ pub async fn show_metadata(State(auth): State<AuthState>) -> Response {
             token_endpoint: at("/oauth2/token"),
             revocation_endpoint: at("/oauth2/revoke"),
             jwks_uri: at("/oauth2/jwks"),
-            scopes_supported: Scope::ALL.map(Scope::as_str).to_vec(),
+            scopes_supported: TokenScope::ALL.map(TokenScope::as_str).to_vec(),
             response_types_supported: ["code"],
             response_modes_supported: ["query"],
             grant_types_supported: [

@@ -49,16 +49,16 @@ impl Language {
         }
     }
 
-    fn texts(self) -> Texts {
+    fn texts(self) -> LoginTexts {
         match self {
-            Self::English => Texts {
+            Self::English => LoginTexts {
                 title: "Sign in",
                 to: "to go on to",
                 login: "Login account",
                 password: "Password",
                 submit: "Sign in",
             },
-            Self::Chinese => Texts {
+            Self::Chinese => LoginTexts {
                 title: "登录",
                 to: "登录后将继续访问",
                 login: "登录账号",
@@ -70,7 +70,7 @@ impl Language {
 }
 
 #[derive(Serialize)]
-struct Texts {
+struct LoginTexts {
     title: &'static str,
     to: &'static str,
     login: &'static str,
@@ -79,7 +79,7 @@ struct Texts {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Message {
+pub(super) enum LoginMessage {
     Refused(Shown),
     /// Wrong login or password, or the person may not sign in.
     Wrong,
@@ -90,7 +90,7 @@ pub(super) enum Message {
     Failed,
 }
 
-impl Message {
+impl LoginMessage {
     fn in_language(self, language: Language) -> String {
         let (english, chinese) = match self {
             Self::Refused(Shown::UnknownApplication) => (
@@ -153,9 +153,9 @@ pub(super) struct Form<'a> {
 }
 
 #[derive(Serialize)]
-struct Page<'a> {
+struct LoginPage<'a> {
     language: &'static str,
-    texts: Texts,
+    texts: LoginTexts,
     style: minijinja::Value,
     message: Option<String>,
     form: Option<FormFields<'a>>,
@@ -171,7 +171,7 @@ struct FormFields<'a> {
 
 pub(super) fn render(
     language: Language,
-    message: Option<Message>,
+    message: Option<LoginMessage>,
     form: Option<&Form<'_>>,
 ) -> Result<Response> {
     let goes_to = form.map(|form| redirect::shown(&form.request.redirect_uri).unwrap_or_default());
@@ -180,7 +180,7 @@ pub(super) fn render(
         let application = if name.is_empty() { form.asking.tenant.name.as_str() } else { name };
         FormFields { sealed: form.sealed, application, goes_to, login: form.login }
     });
-    let page = Page {
+    let page = LoginPage {
         language: language.tag(),
         texts: language.texts(),
         style: minijinja::Value::from_safe_string(STYLE.to_owned()),
@@ -189,15 +189,15 @@ pub(super) fn render(
     };
     let text = fill_in(&page).map_err(Error::internal)?;
     let mut response = Response::new(Body::from(text));
-    *response.status_mut() = message.map_or(StatusCode::OK, Message::status);
+    *response.status_mut() = message.map_or(StatusCode::OK, LoginMessage::status);
     protect(response.headers_mut(), form.map(|form| form.request.redirect_uri.as_str()))?;
-    if let Some(Message::Wait(seconds) | Message::Busy(seconds)) = message {
+    if let Some(LoginMessage::Wait(seconds) | LoginMessage::Busy(seconds)) = message {
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     Ok(response)
 }
 
-fn fill_in(page: &Page<'_>) -> Result<String, minijinja::Error> {
+fn fill_in(page: &LoginPage<'_>) -> Result<String, minijinja::Error> {
     let mut environment = Environment::new();
     // The template's extension enables escaping.
     environment.add_template("page.html", TEMPLATE)?;

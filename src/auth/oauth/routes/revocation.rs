@@ -13,7 +13,7 @@ use super::{TokenFailure, client::ClientRequest, into_response, without_storing}
 use crate::auth::{
     AuthState, applications,
     oauth::{
-        grants::{ClientCredentials, GrantError},
+        grants::{ClientAuthentication, GrantError},
         revocations::Revocation,
     },
 };
@@ -54,10 +54,10 @@ async fn revoke(auth: &AuthState, request: Request) -> Result<(), GrantError> {
 
 async fn take_back(
     auth: &AuthState,
-    client: ClientCredentials,
+    client: ClientAuthentication,
     token: Option<String>,
 ) -> Result<(), GrantError> {
-    let ClientCredentials { client_id, client_secret } = client;
+    let ClientAuthentication { client_id, client_secret } = client;
     let (usage, checker) = (auth.authenticator.usage(), &auth.secret_checker);
     let application =
         applications::authenticate(&auth.store, usage, checker, &client_id, client_secret).await;

@@ -33,7 +33,7 @@ pub(super) struct DepartmentRow {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Details {
+pub(super) struct DepartmentDetails {
     pub(super) org_num: Option<String>,
     pub(super) full_name: Option<String>,
     pub(super) description: Option<String>,
@@ -51,10 +51,10 @@ pub(super) struct Above {
 
 impl DepartmentRow {
     /// One unreadable row must not stop indexing.
-    pub(super) fn details(&self) -> Details {
+    pub(super) fn details(&self) -> DepartmentDetails {
         serde_json::from_str(&self.details).unwrap_or_else(|error| {
             tracing::error!(%error, sequence = self.sequence, "fields of a department cannot be read");
-            Details::default()
+            DepartmentDetails::default()
         })
     }
 }

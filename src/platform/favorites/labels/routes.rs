@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     auth::extract::Identified,
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::{
         envelope::{Empty, Envelope},
         extract::{JsonObject, QueryParameters},
@@ -176,7 +176,7 @@ pub async fn set_label_limit(
     };
     // The tenant was removed after authentication.
     let settings = settings.map_err(|error| match error.kind {
-        Kind::NotFound => Error::unauthorized("the tenant no longer exists"),
+        ErrorKind::NotFound => Error::unauthorized("the tenant no longer exists"),
         _ => error,
     })?;
     Ok(Envelope::of(LabelCountLimit { count: settings.label_limit }))

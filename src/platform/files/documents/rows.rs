@@ -48,7 +48,7 @@ pub(super) struct Chain {
 }
 
 #[derive(Debug, FromRow)]
-struct Link {
+struct AncestorRow {
     of_directory: String,
     id: String,
     name: String,
@@ -70,12 +70,12 @@ pub(super) async fn chains(
          SELECT of_directory, id, name, subject FROM above ORDER BY of_directory, depth",
         [ids],
     );
-    let links = statement.fetch_all::<Link>(reader).await?;
-    let same = |left: &Link, right: &Link| left.of_directory == right.of_directory;
+    let links = statement.fetch_all::<AncestorRow>(reader).await?;
+    let same = |left: &AncestorRow, right: &AncestorRow| left.of_directory == right.of_directory;
     Ok(links.chunk_by(same).filter_map(chain).collect())
 }
 
-fn chain(links: &[Link]) -> Option<(String, Chain)> {
+fn chain(links: &[AncestorRow]) -> Option<(String, Chain)> {
     let (root, folders) = links.split_last()?;
     let subject = root.subject.clone()?;
     let names: Vec<&str> = folders.iter().rev().map(|link| link.name.as_str()).collect();

@@ -20,7 +20,7 @@ use crate::{
         shown,
         signing::{DownloadQuery, SignedFile},
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::extract::{PathParameter, QueryParameters},
     platform::files::{download, signed_urls::SignedUrlsState},
 };
@@ -75,7 +75,9 @@ pub async fn give_file(
     let is_given = status != StatusCode::NOT_MODIFIED && method != Method::HEAD;
     let body = if is_given {
         let pieces = match state.blobs.read(&stored.store_key, range.clone()).await {
-            Err(error) if error.kind == Kind::NotFound => return Err(missing(&state, &signed, error).await),
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                return Err(missing(&state, &signed, error).await);
+            }
             opened => opened?,
         };
         Body::from_stream(pieces)
@@ -118,7 +120,7 @@ fn beyond(size: u64) -> Result<Response> {
 async fn missing(state: &SignedUrlsState, signed: &SignedFile, error: Error) -> Error {
     match download::find(state.store.reader(), signed).await {
         Ok(stored) => Error::internal(format!("the content {} is not in the store", stored.sha256)),
-        Err(refusal) if refusal.kind == Kind::NotFound => refusal,
+        Err(refusal) if refusal.kind == ErrorKind::NotFound => refusal,
         Err(_) => error,
     }
 }

@@ -20,7 +20,7 @@ use crate::{
         reservations::{self, OpenUpload},
         signing::{SignedPart, UploadQuery},
     },
-    error::{Error, Kind, Result},
+    error::{Error, ErrorKind, Result},
     http::extract::{PathParameter, QueryParameters, drain},
     platform::files::signed_urls::SignedUrlsState,
 };
@@ -60,7 +60,7 @@ pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request
             let received = receive(&state, admitted, &mut chunks).await;
             if received
                 .as_ref()
-                .is_err_and(|error| !matches!(error.kind, Kind::RequestTimeout | Kind::BadRequest))
+                .is_err_and(|error| !matches!(error.kind, ErrorKind::RequestTimeout | ErrorKind::BadRequest))
             {
                 throw_away(&state, chunks).await;
             }
@@ -196,7 +196,7 @@ impl<'a> Watch<'a> {
         // Reserves as much again, so that a small content occupies little quota that it does not use.
         let more = self.come.saturating_add(self.step.min(self.come)).min(self.part.most_bytes);
         let counted = self.count(&upload, more).await;
-        if !matches!(&counted, Err(error) if error.kind == Kind::TooLarge) {
+        if !matches!(&counted, Err(error) if error.kind == ErrorKind::TooLarge) {
             return counted;
         }
         // Less than a step is left. Halving the step limits the number of reservations.

@@ -1,13 +1,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 
 fn taken(name: &str) -> Name {
     check_file(&Limits::default(), name).unwrap_or_else(|error| panic!("{name:?}: {error}"))
 }
 
-fn refused(name: &str) -> (Kind, String) {
+fn refused(name: &str) -> (ErrorKind, String) {
     let refusal = check_file(&Limits::default(), name).expect_err(name);
     (refusal.kind, refusal.message)
 }
@@ -104,7 +104,7 @@ fn invalid_name_is_refused_with_reason() {
         ("aux .txt", "Windows"),
     ] {
         let (kind, message) = refused(name);
-        assert_eq!(kind, Kind::Business(BusinessCode::General), "{name:?}");
+        assert_eq!(kind, ErrorKind::Business(BusinessCode::General), "{name:?}");
         assert!(message.starts_with("name: ") && message.contains(reason), "{name:?}: {message}");
     }
 }
@@ -143,8 +143,14 @@ fn length_limit_applies_to_nfc_form() {
     assert_eq!(check_file(&limits, "e\u{301}e\u{301}e\u{301}").unwrap().shown, "ééé");
     for long in ["1234567", "ééée", &"e\u{301}".repeat(100_000)] {
         let code = |refusal: Error| refusal.kind;
-        assert_eq!(code(check_file(&limits, long).unwrap_err()), Kind::Business(BusinessCode::NameTooLong));
-        assert_eq!(code(check_folder(&limits, long).unwrap_err()), Kind::Business(BusinessCode::General));
+        assert_eq!(
+            code(check_file(&limits, long).unwrap_err()),
+            ErrorKind::Business(BusinessCode::NameTooLong)
+        );
+        assert_eq!(
+            code(check_folder(&limits, long).unwrap_err()),
+            ErrorKind::Business(BusinessCode::General)
+        );
     }
 }
 

@@ -17,7 +17,7 @@ use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::time::timeout;
 use url::Url;
 
-use super::page::{Column, OWN_COLUMNS};
+use super::page::{OWN_COLUMNS, QueryColumn};
 use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
 
 /// Timeout of connecting, and of each statement.
@@ -70,11 +70,11 @@ impl Database {
     }
 
     /// The columns of a query.
-    pub(super) async fn columns(&mut self, query: &str) -> Result<Vec<Column>, String> {
+    pub(super) async fn columns(&mut self, query: &str) -> Result<Vec<QueryColumn>, String> {
         let text = format!("SELECT * FROM ({query}\n) AS subscribed");
         on_each!(self, connection => {
             let prepared = within(connection.prepare(AssertSqlSafe(text).into_sql_str())).await?;
-            let columns = prepared.columns().iter().map(|column| Column {
+            let columns = prepared.columns().iter().map(|column| QueryColumn {
                 name: column.name().to_owned(),
                 data_type: column.type_info().name().to_ascii_uppercase(),
             });

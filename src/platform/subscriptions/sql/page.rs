@@ -17,7 +17,7 @@ const FIELDS: [&str; 9] =
 
 /// A column of the query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Column {
+pub(super) struct QueryColumn {
     pub(super) name: String,
     /// The database's name of the type; in SQLite it may be any.
     pub(super) data_type: String,
@@ -27,9 +27,9 @@ pub(super) struct Column {
 #[derive(Clone, Debug)]
 pub(super) struct Columns {
     /// Fields and their columns.
-    pub(super) fields: Vec<(&'static str, Column)>,
-    id: Column,
-    cursor: Column,
+    pub(super) fields: Vec<(&'static str, QueryColumn)>,
+    id: QueryColumn,
+    cursor: QueryColumn,
 }
 
 /// The value of the cursor column in a row.
@@ -55,9 +55,9 @@ impl Columns {
     ///
     /// # Errors
     /// A column is missing, or unfit for a cursor.
-    pub(super) fn find(dialect: Dialect, columns: &[Column], cursor: &str) -> Result<Self, String> {
+    pub(super) fn find(dialect: Dialect, columns: &[QueryColumn], cursor: &str) -> Result<Self, String> {
         let find = |name: &str| {
-            let is_same = |column: &&Column| {
+            let is_same = |column: &&QueryColumn| {
                 let plain = column.name.replace('_', "");
                 column.name.eq_ignore_ascii_case(name) || plain.eq_ignore_ascii_case(name)
             };
@@ -68,7 +68,7 @@ impl Columns {
         if !fields.iter().any(|(field, _)| matches!(*field, "title" | "brief")) {
             return Err("sql.query: must give a column title or brief".to_owned());
         }
-        let is_cursor = |column: &&Column| column.name.eq_ignore_ascii_case(cursor);
+        let is_cursor = |column: &&QueryColumn| column.name.eq_ignore_ascii_case(cursor);
         let cursor = columns.iter().find(is_cursor).cloned();
         let cursor = cursor.ok_or("sql.cursorColumn: must name a column of the query")?;
         if !dialect.can_compare(&cursor.data_type) {
@@ -88,7 +88,7 @@ pub(super) fn statement(
     columns: &Columns,
     begin: Begin<'_>,
 ) -> (String, Vec<String>) {
-    let text = |column: &Column| dialect.as_text(&dialect.quoted(&column.name));
+    let text = |column: &QueryColumn| dialect.as_text(&dialect.quoted(&column.name));
     let cursor = dialect.quoted(&columns.cursor.name);
     let key = dialect.as_key(&dialect.quoted(&columns.id.name));
     let data_type = format!("'{}'", columns.cursor.data_type.replace('\'', ""));
@@ -124,8 +124,8 @@ pub(super) fn statement(
 mod tests {
     use super::*;
 
-    fn column(name: &str, data_type: &str) -> Column {
-        Column { name: name.to_owned(), data_type: data_type.to_owned() }
+    fn column(name: &str, data_type: &str) -> QueryColumn {
+        QueryColumn { name: name.to_owned(), data_type: data_type.to_owned() }
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::{
     platform::tasks::{
         forms::Task,
         repo::StoredTask,
-        service::{Actor, TaskRole, absent},
+        service::{TaskActor, TaskRole, absent},
         states::{TaskMove, TaskStatus, after},
     },
 };
@@ -24,7 +24,7 @@ pub(super) struct Handling {
 
 impl Handling {
     /// 404 if invisible, 403 if not theirs, 409 if status or application rule it out.
-    pub(super) fn of(row: &StoredTask, actor: &Actor) -> Result<Self> {
+    pub(super) fn of(row: &StoredTask, actor: &TaskActor) -> Result<Self> {
         match actor.role(row)? {
             None => return Err(absent()),
             Some(TaskRole::Assignee) => {}

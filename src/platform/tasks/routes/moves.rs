@@ -16,7 +16,7 @@ use crate::{
         tasks::{
             TasksState,
             forms::Ending,
-            service::{self, Actor},
+            service::{self, TaskActor},
             states::TaskMove,
         },
     },
@@ -140,7 +140,7 @@ async fn make(
 ) -> Result<Envelope<String>> {
     let id = id.unwrap_or_default();
     check_id_of("todoTaskId", &id).map_err(Error::bad_request)?;
-    let (tenant_id, actor) = (caller.tenant.id, Actor::of(caller));
+    let (tenant_id, actor) = (caller.tenant.id, TaskActor::of(caller));
     let job = state.store.write_for(tenant_id, move |transaction| {
         Box::pin(async move {
             service::make(transaction, tenant_id, &actor, &id, task_move, &ending).await?;

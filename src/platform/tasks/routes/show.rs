@@ -12,7 +12,7 @@ use crate::{
         tasks::{
             TasksState,
             forms::{TaskDetails, TaskForm},
-            service::{self, Actor},
+            service::{self, TaskActor},
         },
     },
 };
@@ -51,7 +51,7 @@ async fn show(
     absent: &str,
 ) -> Result<Envelope<TaskDetails>> {
     check_id(id).map_err(Error::bad_request)?;
-    let (reader, actor) = (state.store.reader(), Actor::of(caller));
+    let (reader, actor) = (state.store.reader(), TaskActor::of(caller));
     let details = service::show(reader, caller.tenant.id, &actor, id, form).await?;
     details.map(Envelope::of).ok_or_else(|| Error::not_found(absent))
 }

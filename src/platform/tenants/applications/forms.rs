@@ -3,7 +3,7 @@ use serde::Deserialize;
 use crate::{
     auth::applications::{Kind, LoginClient, check_bound, check_scopes},
     error::{Error, Result},
-    identity::scopes::{Scope, Scopes},
+    identity::scopes::{Scopes, TokenScope},
     platform::tenants::field_rules::{number, text},
 };
 
@@ -67,7 +67,7 @@ impl ApplicationForm {
             kind,
             name: String::new(),
             bound: Vec::new(),
-            scopes: kind.possible_scopes().without(Scope::ActAsUser),
+            scopes: kind.possible_scopes().without(TokenScope::ActAsUser),
             login: LoginClient { redirect_uris: Vec::new(), is_public: self.public == Some(true) },
             is_disabled: false,
         };
@@ -129,7 +129,7 @@ impl ValidatedApplication {
 
 fn read_scopes(names: &[String]) -> Result<Scopes> {
     let read = |(place, name): (usize, &String)| {
-        name.parse::<Scope>().map_err(|reason| Error::bad_request(format!("scopes[{place}]: {reason}")))
+        name.parse::<TokenScope>().map_err(|reason| Error::bad_request(format!("scopes[{place}]: {reason}")))
     };
     names.iter().enumerate().map(read).collect()
 }

@@ -3,7 +3,7 @@
 use crate::{
     platform::{
         shared::{directory_rows::DirectoryRow, patch::ChangesAfter},
-        users::{forms::UserRead, picture::public_address, rules::User},
+        users::{forms::UserRead, picture::public_address, rules::StoredUser},
     },
     store::{self, Connection, FromRow, sql},
 };
@@ -11,7 +11,7 @@ use crate::{
 #[derive(Debug, FromRow)]
 struct ListedUser {
     #[sqlx(flatten)]
-    user: User,
+    user: StoredUser,
     platform_org_id: Option<String>,
     work_status: Option<String>,
     updated_at: i64,
@@ -34,7 +34,7 @@ pub(crate) async fn changed_users(
 
 fn page_query(of_a_kind: bool) -> String {
     // Password hashes stay in the database.
-    let columns = User::COLUMNS.iter().map(|column| match *column {
+    let columns = StoredUser::COLUMNS.iter().map(|column| match *column {
         "password_hash" => "NULL AS password_hash".to_owned(),
         column => format!("users.{column}"),
     });

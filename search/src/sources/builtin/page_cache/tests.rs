@@ -28,15 +28,15 @@ fn request(keyword: &str) -> Arc<Request> {
     })
 }
 
-async fn get(cache: &IndexPageCache, index: &Index, request: &Arc<Request>) -> Arc<Page> {
+async fn get(cache: &IndexPageCache, index: &Index, request: &Arc<Request>) -> Arc<HitPage> {
     get_from(cache, EmbeddedEngine::from(index.clone()).view(), request).await
 }
 
-async fn get_from(cache: &IndexPageCache, view: Arc<dyn View>, request: &Arc<Request>) -> Arc<Page> {
+async fn get_from(cache: &IndexPageCache, view: Arc<dyn View>, request: &Arc<Request>) -> Arc<HitPage> {
     cache.get(Arc::clone(request), view, |failure| panic!("{failure}")).await.unwrap()
 }
 
-fn ids(page: &Page) -> Vec<&str> {
+fn ids(page: &HitPage) -> Vec<&str> {
     page.hits.iter().map(|hit| hit.id.as_str()).collect()
 }
 

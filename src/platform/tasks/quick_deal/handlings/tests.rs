@@ -4,7 +4,7 @@ use futures::FutureExt;
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::error::Kind;
+use crate::error::ErrorKind;
 
 fn handlings(most: usize, most_per_application: usize) -> Handlings<u32> {
     Handlings::new(&Tasks {
@@ -73,7 +73,7 @@ async fn permits_are_limited_in_total_and_per_application() {
     let (_end_second, handling) = held();
     let second = handlings.join("t2", "hangs", |_| handling).unwrap();
     let full = refusal(handlings.join("t3", "hangs", |_| held().1));
-    assert_eq!((full.kind, full.retry_after), (Kind::Unavailable, Some(FULL_FOR)));
+    assert_eq!((full.kind, full.retry_after), (ErrorKind::Unavailable, Some(FULL_FOR)));
     assert!(full.message.contains("of this task's application"), "{}", full.message);
     drop(handlings.join("t2", "hangs", |_| held().1).unwrap());
 
@@ -94,7 +94,7 @@ async fn panic_reaches_all_waiters_and_releases_permit() {
     let handlings = handlings(1, 1);
     let panics = async { panic!("a test's panic") };
     let failed = handlings.join("t1", "state", |_| panics).unwrap();
-    assert_eq!(failed.await.unwrap_err().kind, Kind::Internal);
+    assert_eq!(failed.await.unwrap_err().kind, ErrorKind::Internal);
     let (end, handling) = held();
     let next = handlings.join("t1", "state", |_| handling).unwrap();
     end.send(2).unwrap();
