@@ -243,7 +243,7 @@ impl Config {
     ///
     /// # Errors
     /// A message that names the setting and its origin.
-    pub fn load(file: Option<&Path>, flags: Flags) -> Result<Self, String> {
+    pub fn load(file: Option<&Path>, flags: &Flags) -> Result<Self, String> {
         if let Some(missing) = file.filter(|file| !file.is_file()) {
             return Err(format!("there is no settings file {}", missing.display()));
         }
@@ -252,7 +252,7 @@ impl Config {
             layers.push(Layer::of_file(&file)?);
         }
         layers.extend(environment::layers());
-        layers.push(Layer::of_values(&flags)?);
+        layers.push(Layer::of_values(flags)?);
         let mut config: Self = layers::read(&layers)?;
         config.master_key = environment::master_key().or(config.master_key);
         config.check()?;

@@ -22,7 +22,7 @@ impl DataDirectory {
     pub(super) fn load_config(self) -> Result<Config, ExitCode> {
         let flags = Flags { data: self.data, listen: None };
         let config =
-            Config::load(self.config.as_deref(), flags).map_err(|reason| fail(WRONG_USAGE, reason))?;
+            Config::load(self.config.as_deref(), &flags).map_err(|reason| fail(WRONG_USAGE, reason))?;
         config.check_shared_store().map_err(|reason| fail(1, reason))?;
         Ok(config)
     }

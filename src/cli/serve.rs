@@ -54,7 +54,7 @@ pub(super) struct ServeOptions {
 
 pub(super) async fn run(options: ServeOptions) -> ExitCode {
     let flags = Flags { listen: options.listen, data: options.data.clone() };
-    let mut config = match Config::load(options.config.as_deref(), flags) {
+    let mut config = match Config::load(options.config.as_deref(), &flags) {
         Ok(config) => config,
         Err(reason) => return fail(WRONG_USAGE, reason),
     };

@@ -55,7 +55,7 @@ impl HttpCaller {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
         let mut started = Self { running, client, token: String::new() };
         let token = started.token(&[]).await.unwrap();
-        started.token = token["access_token"].as_str().unwrap().to_owned();
+        token["access_token"].as_str().unwrap().clone_into(&mut started.token);
         started
     }
 

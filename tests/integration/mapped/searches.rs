@@ -116,7 +116,8 @@ async fn every_kind_of_paging_ends_with_nothing_lost() {
 
 #[tokio::test]
 async fn failure_of_the_system_is_the_status_of_its_source() {
-    let failures: [(fn(&ReceivedRequest) -> Response, &str, &str); 4] = [
+    type Respond = fn(&ReceivedRequest) -> Response;
+    let failures: [(Respond, &str, &str); 4] = [
         (|_| StatusCode::UNAUTHORIZED.into_response(), "unauthorized", "401"),
         (|_| json!({"error": "quota \u{1b}[31mexceeded"}).to_string().into_response(), "error", "quota"),
         (|_| "<html>".into_response(), "invalid", "answer: is not JSON"),

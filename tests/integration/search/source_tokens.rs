@@ -85,7 +85,8 @@ async fn concurrent_first_searches_cost_one_token_request() {
 
 #[tokio::test]
 async fn refusal_of_the_provider_is_unauthorized_and_says_what_to_check() {
-    let refused: [(fn(&mut ClientCredentials), &[&str], &str); 3] = [
+    type Change = fn(&mut ClientCredentials);
+    let refused: [(Change, &[&str], &str); 3] = [
         (
             |credentials| credentials.client_secret = "secret-of-nobody".into(),
             &["basic 401", "post 401"],

@@ -71,8 +71,8 @@ async fn concurrent_searches_stay_isolated() {
         .map(|(caller, finds)| Searcher { caller, finds: finds.to_vec() })
         .collect();
     // Concurrent equal searches come from different callers.
-    let searches = size(500, 2_500);
-    let in_turn = (0..searches).flat_map(|_| &searchers);
+    let rounds = size(500, 2_500);
+    let in_turn = (0..rounds).flat_map(|_| &searchers);
     stream::iter(in_turn)
         .for_each_concurrent(AT_ONCE, async |searcher| {
             let answer = searcher.caller.search(&[("keyword", "harbour"), ("moduleId", "all")]).await.ok();
@@ -81,7 +81,7 @@ async fn concurrent_searches_stay_isolated() {
         .await;
     for system in systems {
         let asked = system.requests().len();
-        assert!((1..searches * 2).contains(&asked), "{asked} calls: all shared or none");
+        assert!((1..rounds * 2).contains(&asked), "{asked} calls: all shared or none");
     }
 }
 
@@ -117,7 +117,7 @@ impl Reader<'_> {
 
 async fn people(app: &TestApp, code: &str) -> (Caller, [Caller; 2]) {
     let application = app.tenant(code).await;
-    let people = groups::people(&app, &application, ["mei", "omar"]).await;
+    let people = groups::people(app, &application, ["mei", "omar"]).await;
     (application.caller, people)
 }
 

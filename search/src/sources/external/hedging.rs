@@ -165,9 +165,13 @@ mod tests {
         ] {
             let state = state(MIN_CALLS, MIN_CALLS);
             assert_eq!(fetch(&state, true, ends), expected, "{ends:?}");
-            let Hedges { sent, won } = state.lock().hedges;
+            let hedges = state.lock().hedges;
             let (answered, _, requests) = expected;
-            assert_eq!((sent, won), (requests as u64 - 1, u64::from(answered == Some(1))), "{ends:?}");
+            assert_eq!(
+                (hedges.sent, hedges.won),
+                (requests as u64 - 1, u64::from(answered == Some(1))),
+                "{ends:?}"
+            );
         }
     }
 

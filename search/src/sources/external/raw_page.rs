@@ -95,6 +95,6 @@ impl RawItem {
     fn write(item: ContentItem) -> Result<Self, serde_json::Error> {
         let json = serde_json::to_string(&item)?;
         let (id, display_time) = (item.id, item.display_time);
-        Ok(Self { item: ResultItem { json, display_time, id, ..ResultItem::default() }, author: item.author })
+        Ok(Self { item: ResultItem { id, display_time, json, ..ResultItem::default() }, author: item.author })
     }
 }
