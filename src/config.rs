@@ -247,12 +247,12 @@ impl Config {
         if let Some(missing) = file.filter(|file| !file.is_file()) {
             return Err(format!("there is no settings file {}", missing.display()));
         }
-        let mut layers = vec![Layer::of_values(&Self::default())?];
+        let mut layers = vec![Layer::from_values(&Self::default())?];
         if let Some(file) = file.map(Path::to_owned).or_else(default_file) {
-            layers.push(Layer::of_file(&file)?);
+            layers.push(Layer::from_file(&file)?);
         }
         layers.extend(environment::layers());
-        layers.push(Layer::of_values(flags)?);
+        layers.push(Layer::from_values(flags)?);
         let mut config: Self = layers::read(&layers)?;
         config.master_key = environment::master_key().or(config.master_key);
         config.check()?;

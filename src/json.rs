@@ -153,14 +153,14 @@ fn at(path: &str, field: Option<&str>, reason: &str) -> String {
 }
 
 /// JSON's name of a type that serde expects.
-fn json_type(expected: &str) -> &str {
+pub(crate) fn json_type(expected: &str) -> &str {
     match expected {
         "i8" | "i16" | "i32" | "i64" | "i128" | "isize" | "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => {
             "an integer"
         }
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
-        "a borrowed string" => "a string",
+        "a borrowed string" | "string only" => "a string",
         "a sequence" => "an array",
         "a map" => "an object",
         "unit" => "null",

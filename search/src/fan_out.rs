@@ -141,7 +141,9 @@ async fn ask(
     };
     let result = match ended {
         Ok(Ok(result)) => result,
-        Ok(Err(payload)) => Err(SourceFailure::of_panic(&call.ids().join(","), &CaughtPanic::new(&*payload))),
+        Ok(Err(payload)) => {
+            Err(SourceFailure::from_panic(&call.ids().join(","), &CaughtPanic::new(&*payload)))
+        }
         Err(_elapsed) => Err(SourceFailure::timed_out(started.elapsed())),
     };
     let took = started.elapsed();

@@ -53,7 +53,7 @@ fn mark_all<'a>(items: impl IntoIterator<Item = &'a mut ResultItem>, query: &Que
     let highlighter = Highlighter::new(query);
     for item in items {
         // `ContentItem` writes the JSON, so it has no `highlight` yet.
-        let highlight = Highlight::of_shown(item, &highlighter, Extent::Passage);
+        let highlight = Highlight::from_item(item, &highlighter, Extent::Passage);
         if let Ok(highlight) = serde_json::to_string(&highlight) {
             item.add_field("highlight", &highlight);
         }
@@ -64,10 +64,10 @@ impl Highlight {
     /// Marks a whole item and its text.
     pub(crate) fn of(item: &ResultItem, text: &str, highlighter: &Highlighter) -> Self {
         let text = highlighter.mark(text, Extent::Unbounded);
-        Self { text, ..Self::of_shown(item, highlighter, Extent::Unbounded) }
+        Self { text, ..Self::from_item(item, highlighter, Extent::Unbounded) }
     }
 
-    fn of_shown(item: &ResultItem, highlighter: &Highlighter, brief: Extent) -> Self {
+    fn from_item(item: &ResultItem, highlighter: &Highlighter, brief: Extent) -> Self {
         let texts = Texts::read(&item.json);
         let html =
             |text: Option<Text<'_>>, extent| text.and_then(|Text(text)| highlighter.mark(&text, extent));

@@ -297,7 +297,7 @@ impl SourceFailure {
     }
 
     /// Logs the panic; callers learn no more than that there was one.
-    pub(crate) fn of_panic(source: &str, panic: &CaughtPanic) -> Self {
+    pub(crate) fn from_panic(source: &str, panic: &CaughtPanic) -> Self {
         tracing::error!(source, %panic, "a source panicked");
         Self::new(FailureKind::Error, "the source failed inside the server")
     }

@@ -65,7 +65,7 @@ pub(super) fn layers() -> impl Iterator<Item = Layer> {
         let name = name.into_string().ok()?;
         let path = name.to_ascii_lowercase().strip_prefix("trawl_")?.replace("__", ".");
         let is_setting = SETTINGS.contains(&path.split('.').next()?) && !path.split('.').any(str::is_empty);
-        is_setting.then(|| Layer::of_variable(&name, &path, decode(&path, &value.to_string_lossy())))
+        is_setting.then(|| Layer::from_variable(&name, &path, decode(&path, &value.to_string_lossy())))
     })
 }
 

@@ -1,12 +1,12 @@
 //! Settings of several origins, of which later ones win.
 
-use std::{borrow::Cow, path::Path};
+use std::path::Path;
 
 use serde::{Serialize, de::DeserializeOwned};
 use serde_path_to_error::Segment;
 use toml::{Table, Value};
 
-use crate::json::describe;
+use crate::json::{describe, json_type};
 
 /// The settings of one origin.
 pub(super) struct Layer {
@@ -17,13 +17,13 @@ pub(super) struct Layer {
 
 impl Layer {
     /// Defaults or flags.
-    pub(super) fn of_values(values: &impl Serialize) -> Result<Self, String> {
+    pub(super) fn from_values(values: &impl Serialize) -> Result<Self, String> {
         let settings = Table::try_from(values).map_err(|error| error.to_string())?;
         Ok(Self { origin: None, settings })
     }
 
     /// A settings file.
-    pub(super) fn of_file(file: &Path) -> Result<Self, String> {
+    pub(super) fn from_file(file: &Path) -> Result<Self, String> {
         let origin = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| format!("{origin}: {error}"))?;
         let settings = text.parse().map_err(|error: toml::de::Error| {
@@ -35,7 +35,7 @@ impl Layer {
     }
 
     /// A variable whose name stands for a path such as `search.slow_ms`.
-    pub(super) fn of_variable(name: &str, path: &str, value: Value) -> Self {
+    pub(super) fn from_variable(name: &str, path: &str, value: Value) -> Self {
         let mut keys = path.rsplit('.');
         let innermost = keys.next().map(|key| (key.to_owned(), value)).into_iter().collect();
         let settings =
@@ -69,7 +69,7 @@ pub(super) fn read<T: DeserializeOwned>(layers: &[Layer]) -> Result<T, String> {
                 _ => None,
             })
         };
-        let failure = describe(&error.path().to_string(), &without_fraction(error.inner().message()));
+        let failure = describe_failure(&error.path().to_string(), error.inner().message());
         match layers.iter().rfind(|layer| layer.contains(keys())).and_then(|layer| layer.origin.as_ref()) {
             Some(origin) => format!("{failure} (in {origin})"),
             None => failure,
@@ -77,12 +77,11 @@ pub(super) fn read<T: DeserializeOwned>(layers: &[Layer]) -> Result<T, String> {
     })
 }
 
-/// A failure without the fraction that was found, which `describe` would show.
-fn without_fraction(message: &str) -> Cow<'_, str> {
-    let found = "invalid type: floating point";
-    match message.strip_prefix(found).and_then(|rest| rest.split_once(", expected ")) {
-        Some((_, expected)) => format!("{found}, expected {expected}").into(),
-        None => message.into(),
+/// Names the type that is right, not what was found, which may be a secret.
+fn describe_failure(path: &str, message: &str) -> String {
+    match message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
+        Some((_, expected)) => format!("{path}: must be {}", json_type(expected)),
+        None => describe(path, message),
     }
 }
 
@@ -101,8 +100,8 @@ mod tests {
     use crate::config::Config;
 
     fn read_variables(variables: &[(&str, Value)]) -> Result<Config, String> {
-        let defaults = Layer::of_values(&Config::default()).unwrap();
-        let variable = |(path, value): &(&str, Value)| Layer::of_variable("TRAWL_X", path, value.clone());
+        let defaults = Layer::from_values(&Config::default()).unwrap();
+        let variable = |(path, value): &(&str, Value)| Layer::from_variable("TRAWL_X", path, value.clone());
         read(&[defaults].into_iter().chain(variables.iter().map(variable)).collect::<Vec<_>>())
     }
 
@@ -115,18 +114,11 @@ mod tests {
     #[test]
     fn wrong_setting_is_named_with_its_origin_and_without_its_value() {
         for (path, value, failure) in [
-            (
-                "search.slow_ms",
-                Value::from("hush"),
-                "search.slow_ms: must be an integer, not a string (in TRAWL_X)",
-            ),
-            (
-                "storage.kind",
-                12.5.into(),
-                "storage.kind: must be a string or an object, not a number (in TRAWL_X)",
-            ),
+            ("search.slow_ms", Value::from("hush"), "search.slow_ms: must be an integer (in TRAWL_X)"),
+            ("log.filter", 12.5.into(), "log.filter: must be a string (in TRAWL_X)"),
+            ("storage.kind", 12.5.into(), "storage.kind: must be a string (in TRAWL_X)"),
             ("search.slow", 1.into(), "search.slow: is unknown (in TRAWL_X)"),
-            ("search", 1.into(), "search: must be an object, not a number (in TRAWL_X)"),
+            ("search", 1.into(), "search: must be an object (in TRAWL_X)"),
             ("log.format", "xml".into(), "log.format: must be text or json, not xml (in TRAWL_X)"),
             ("listen", "nowhere".into(), "listen: invalid socket address syntax (in TRAWL_X)"),
         ] {
@@ -139,7 +131,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("trawl.toml");
         std::fs::write(&file, "[storage]\nsecret = hush\n").unwrap();
-        let failure = Layer::of_file(&file).map(drop).unwrap_err();
+        let failure = Layer::from_file(&file).map(drop).unwrap_err();
         assert!(failure.ends_with("trawl.toml, line 2)") && !failure.contains("hush"), "{failure}");
     }
 }

@@ -197,7 +197,7 @@ mod tests {
         let by_id = Area::ALL.map(Area::rows).into_iter().filter(|rows| rows.tenant.starts_with('+'));
         for rows in by_id {
             for count in [1, 2, 30, ROWS_PER_STATEMENT] {
-                let plan = plan_of_find(&rows.of_items(), &[1.into()], count).await;
+                let plan = plan_of_find(&rows.select_items(), &[1.into()], count).await;
                 let first = plan.first().unwrap();
                 let start = format!("SEARCH {} USING INDEX", rows.table);
                 assert!(first.starts_with(&start) && first.ends_with("(id=?)"), "{count}: {plan:?}");

@@ -63,7 +63,7 @@ impl RankedModule {
             typed.terms().flat_map(|word| [prefix.term(word), heading(&prefix, word)]).collect();
         let statistics = Statistics::read(indexes, &request, &body, &title);
         let (statistics, open_lengths) =
-            try_join(statistics, TextLengths::of_open(indexes, &request)).await?;
+            try_join(statistics, TextLengths::open_to_all(indexes, &request)).await?;
         let starting = match typed.prefix() {
             Some(WordPrefix { stem, .. }) => expansion(&statistics, &prefix, &starting, stem),
             None => BTreeSet::new(),

@@ -122,7 +122,10 @@ impl VisibleDocuments {
 
 impl TextLengths {
     /// Reads the lengths of a scope's open documents.
-    pub(super) async fn of_open(indexes: &ServedIndexes, request: &Request) -> Result<[Self; 2], Failure> {
+    pub(super) async fn open_to_all(
+        indexes: &ServedIndexes,
+        request: &Request,
+    ) -> Result<[Self; 2], Failure> {
         let search = json!({
             "query": term(OPEN.body, TermPrefix::new(&request.scope).marker()),
             "size": 0, "track_total_hits": false, "aggs": lengths(),

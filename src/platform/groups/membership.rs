@@ -102,7 +102,7 @@ pub(super) async fn check_blacklists(
     by: &User,
     added: &[NamedPerson],
 ) -> Result<()> {
-    let (by, colleagues) = (&by.person.user_id, of_tenant(added, tenant_id));
+    let (by, colleagues) = (&by.person.user_id, ids_in_tenant(added, tenant_id));
     let refusing = blacklist::listers_among(transaction, tenant_id, by, &colleagues).await?;
     if refusing.is_empty() {
         return Ok(());
@@ -136,7 +136,7 @@ fn names_of<'a>(people: &[NamedPerson], keys: impl Iterator<Item = (i64, &'a str
 }
 
 /// User ids of those who belong to this tenant.
-fn of_tenant(people: &[NamedPerson], tenant_id: i64) -> Vec<&str> {
+fn ids_in_tenant(people: &[NamedPerson], tenant_id: i64) -> Vec<&str> {
     let colleagues = people.iter().filter(|person| person.tenant_id == tenant_id);
     colleagues.map(|person| person.user_id.as_str()).collect()
 }
@@ -160,7 +160,7 @@ pub(super) async fn admit(
     check_room(transaction, tenant_id, people).await?;
     members::insert(transaction, (group_id, tenant_id), people, GroupRole::Member).await?;
     let by = &decided_by.person.user_id;
-    joining::accept_all(transaction, group_id, &of_tenant(people, tenant_id), by).await?;
+    joining::accept_all(transaction, group_id, &ids_in_tenant(people, tenant_id), by).await?;
     repo::touch(transaction, group_id).await?;
     let homes: BTreeSet<i64> = people.iter().map(|person| person.tenant_id).collect();
     let mut new = Vec::new();
@@ -282,17 +282,17 @@ async fn find(
         let found = members::find(transaction, &group.id, viewer, viewer.0, NamedBy::UserId, &own).await?;
         return Ok(selection.names().iter().cloned().zip(found).collect());
     }
-    let of_tenant = |tenant_id, by, names: Vec<String>| async move {
+    let ids_in_tenant = |tenant_id, by, names: Vec<String>| async move {
         members::find(transaction, &group.id, viewer, tenant_id, by, &names).await
     };
     let logins = match selection {
         MemberSelection::Users(ids) => {
-            let found = of_tenant(group.tenant_id, NamedBy::UserId, ids.clone()).await?;
+            let found = ids_in_tenant(group.tenant_id, NamedBy::UserId, ids.clone()).await?;
             return Ok(found.into_iter().map(|member| (member.user_id.clone(), member)).collect());
         }
         MemberSelection::Logins(logins) => logins,
     };
-    let own = of_tenant(group.tenant_id, NamedBy::LoginId, logins.clone()).await?;
+    let own = ids_in_tenant(group.tenant_id, NamedBy::LoginId, logins.clone()).await?;
     let mut found: HashMap<String, Member> =
         own.into_iter().map(|member| (member.login_id.clone(), member)).collect();
     let elsewhere: Vec<&String> = logins.iter().filter(|login| !found.contains_key(*login)).collect();
@@ -300,7 +300,7 @@ async fn find(
         // Even if it no longer allows outer members, or is the group's own tenant.
         let Some(tenant) = tenants::find_by_code(transaction, code).await? else { continue };
         let names = of_code.iter().map(|(_, login)| (*login).to_owned()).collect();
-        for member in of_tenant(tenant.id, NamedBy::LoginId, names).await? {
+        for member in ids_in_tenant(tenant.id, NamedBy::LoginId, names).await? {
             found.insert(format!("{}@{code}", member.login_id), member);
         }
     }

@@ -43,7 +43,7 @@ pub struct DocumentRows {
 
 impl DocumentRows {
     /// The text of [`find_in`].
-    pub(in crate::platform) fn of_items(&self) -> String {
+    pub(in crate::platform) fn select_items(&self) -> String {
         let Self { columns, from, tenant, id, .. } = self;
         format!("SELECT {columns} FROM {from} {tenant} = ? AND {id}")
     }
@@ -56,7 +56,7 @@ impl DocumentRows {
     ) -> store::Result<Vec<R>> {
         match selection {
             Selection::Items { tenant_id, ids, .. } => {
-                find_in(reader, &self.of_items(), &[tenant_id.into()], ids).await
+                find_in(reader, &self.select_items(), &[tenant_id.into()], ids).await
             }
             Selection::Sequences(after, last) => {
                 let Self { columns, from, sequence, .. } = self;

@@ -79,7 +79,7 @@ impl IndexPageCache {
         }
         let (cache, flight_key) = (self.clone(), (Arc::clone(&request), generation));
         let source = id_of(&request.scope.module);
-        let panicked = move |panic: &_| Err(SourceFailure::of_panic(&source, panic));
+        let panicked = move |panic: &_| Err(SourceFailure::from_panic(&source, panic));
         let (page, joined) = self.in_flight.join(flight_key, panicked, async move {
             let page = Arc::new(view.search(&request).await.map_err(on_failure)?);
             cache.put(request, generation, &page);

@@ -31,7 +31,7 @@ impl SourceState {
     }
 
     fn panicked(&self, payload: &(dyn Any + Send)) -> SourceFailure {
-        SourceFailure::of_panic(&self.source_id, &CaughtPanic::new(payload))
+        SourceFailure::from_panic(&self.source_id, &CaughtPanic::new(payload))
     }
 }
 

@@ -165,7 +165,7 @@ impl SourcePageCache {
         call: impl Future<Output = PageResult> + Send + 'static,
     ) -> SharedCall<PageResult> {
         // The layer below catches and logs panics of the source.
-        let panicked = |panic: &_| Err(SourceFailure::of_panic("external", panic));
+        let panicked = |panic: &_| Err(SourceFailure::from_panic("external", panic));
         let (call, joined) = self.in_flight.join(key, panicked, call);
         count_page("external", if joined { "coalesced" } else { "miss" });
         call

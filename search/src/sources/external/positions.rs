@@ -23,7 +23,7 @@ const MAX_PAGES: usize = 512;
 
 #[derive(Clone)]
 pub(super) struct TimePositions {
-    /// By the key of a query's first page.
+    /// Positions by the key of a query's first page.
     queries: Cache<SourcePageKey, Arc<Mutex<PagesByTime>>>,
 }
 
@@ -54,7 +54,7 @@ impl TimePositions {
     /// First pages need no position.
     pub(super) fn put(&self, key: &SourcePageKey, time: i64) {
         let Some(cursor) = &key.cursor else { return };
-        let query = key.of_first_page();
+        let query = key.first_page_key();
         let pages = self.queries.get(&query).unwrap_or_default();
         lock(&pages).put(time, cursor.clone());
         // Inserted again to be weighed again.
@@ -65,14 +65,14 @@ impl TimePositions {
     ///
     /// [`RawPage::newest`](super::raw_page::RawPage::newest) of that page verifies it.
     pub(super) fn find(&self, key: &SourcePageKey, time: i64) -> Option<String> {
-        let pages = self.queries.get(&key.of_first_page())?;
+        let pages = self.queries.get(&key.first_page_key())?;
         let pages = lock(&pages);
         let (_, page) = pages.by_time.range(time..).next()?;
         (page.since.elapsed() < LIFETIME).then(|| page.cursor.clone())
     }
 
     pub(super) fn forget(&self, key: &SourcePageKey) {
-        if let Some(pages) = self.queries.get(&key.of_first_page()) {
+        if let Some(pages) = self.queries.get(&key.first_page_key()) {
             lock(&pages).by_time.retain(|_, page| Some(&page.cursor) != key.cursor.as_ref());
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct SourcePageKey {
 }
 
 impl SourcePageKey {
-    pub(super) fn of_first_page(&self) -> Self {
+    pub(super) fn first_page_key(&self) -> Self {
         Self { cursor: None, ..self.clone() }
     }
 }
