@@ -18,7 +18,7 @@ ONLY_ALL = (
     "browser::accessibility::views_break_no_rule_in_chinese_and_dark", "chinese_news_is_ranked_equally_well",
     "engine::leaders::leader_that_wakes_up_late", "english_abstracts_are_ranked_equally_well", "mapped::systems::",
     "replicas::balancer::nothing_is_lost_when_replicas_die_behind_haproxy", "sampled_questions_are_answered_alike",
-    "scale::faulty_sources_under_load", "scale::relevance::chinese_news_reaches",
+    "scale::faulty_sources_under_load", "scale::relevance::chinese_news_reaches", "scale::relevance::english_abstracts_reach",
 )
 
 # Beginnings of the names of tests that are run once more over PostgreSQL, which also plans each statement that the others send to SQLite.

@@ -5,12 +5,8 @@ use serde_json::{Value, json};
 use crate::util::{
     cluster::{Cluster, at},
     program::Server,
+    sizes::size,
 };
-
-/// `TRAWL_TEST_ROUNDS` asks for more.
-fn rounds() -> usize {
-    std::env::var("TRAWL_TEST_ROUNDS").map_or(200, |rounds| rounds.parse().unwrap())
-}
 
 async fn revoke(server: &Server, application: &Value, token: &str) {
     let request = reqwest::Client::new()
@@ -25,7 +21,7 @@ async fn revoked_token_is_refused_by_the_other_replica_in_the_next_request() {
     let mut cluster = Cluster::new("revocation");
     let (one, other) = (cluster.add().await, cluster.add().await);
     let acme = cluster.application("acme", "application").await;
-    for round in 0..rounds() {
+    for round in 0..size(20, 200) {
         let (revoking, asked) = if round % 2 == 0 { (&one, &other) } else { (&other, &one) };
         let caller = revoking.caller(&acme).await;
         let elsewhere = at(asked, &caller);
