@@ -24,8 +24,8 @@ ONLY_ALL = (
 # Beginnings of the names of tests that are run once more over PostgreSQL, which also plans each statement that the others send to SQLite.
 POSTGRES = ("conformance::lifecycle", "crash::random_kills::", "property::", "store::check", "store::copy", "tasks::concurrent_")
 
-# Tests that see nothing of the database.
-NO_STORE = ("browser::", "documents::", "layers::", "mapped::systems::", "pages::", "scale::relevance::")
+# Tests that see nothing of the database, or that start programs over SQLite.
+NO_STORE = ("browser::", "documents::", "engine::", "layers::", "mapped::systems::", "pages::", "scale::relevance::")
 
 # Tests about SQLite's own disk, and about contents in a directory beside it.
 SQLITE_ALONE = (
