@@ -27,7 +27,8 @@ impl Layer {
         let origin = file.display().to_string();
         let text = std::fs::read_to_string(file).map_err(|error| format!("{origin}: {error}"))?;
         let settings = text.parse().map_err(|error: toml::de::Error| {
-            let line = text[..error.span().map_or(0, |span| span.start)].split('\n').count();
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
             // Without the line's text, which may hold a secret.
             format!("{} (in {origin}, line {line})", error.message())
         })?;

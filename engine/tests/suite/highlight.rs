@@ -19,7 +19,9 @@ const COMPOUNDS: &str = "ISO|27001|wi|Fi|getUserName|user|1,200|.50|138|0013|800
 const TYPED_COMPOUNDS: &str = "ISO27001|iso-27001 |wifi|username|userna|1200|1,200.50|138-0013-8000|13800138000 |\
     2026-03-15|20260315|7702|XK77|\"iso 27001\"|2.13|v2|wi.fi@iso.user ";
 
-/// `zhang` is apart: of the words that go on a prefix, only the 128 most frequent are found.
+/// `zhang` stands alone.
+///
+/// Only the 128 most frequent words that continue a prefix are found.
 const NAMES: &str = "张|張|三|丰|李|四|单|重庆|群|吕|乾|Ann| |·|（|々|カ|zhang |葛\u{e0100}";
 const TYPED_NAMES: &str = "zhang|zhang |zhangs|zhangsan|zs|zsf |s |san|sanli|lisi |ls|shan |dan|chongqingqun|zhongq|lv|\
     lu|lü |qian |gan |ge|\"zhang san\"|\"san feng li\"|张三|\"三丰\"|an|k";

@@ -27,7 +27,9 @@ const HOSTS: usize = 25;
 /// The limit `subscriptions.at_once`.
 const AT_ONCE: usize = 8;
 const PAUSE: Duration = Duration::from_secs(1);
-/// A pause that was answered this close to a kill may not have been written; the request may have been in flight.
+/// A pause answered this close to a kill may not have been written.
+///
+/// The killed server may have sent its request before, and the answer came after.
 const UNWRITTEN: Duration = Duration::from_secs(1);
 /// Clocks count milliseconds.
 const TICK: Duration = Duration::from_millis(2);
