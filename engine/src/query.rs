@@ -215,7 +215,7 @@ impl Query {
     }
 
     /// Finds the items whose author holds the words of a name.
-    pub fn of_author(name: &str) -> Self {
+    pub fn by_author(name: &str) -> Self {
         let mut query = Target::Author.query(author_pieces(name));
         query.clauses.retain(|clause| !clause.pieces.is_empty());
         query

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keyword_of_another_case_width_and_spacing_has_the_pinned_items() {
+    fn keyword_in_another_case_or_width_has_the_pinned_items() {
         let item = PinnedItem { module: "news".to_owned(), id: "1".to_owned() };
         let vocabulary = Vocabulary::new(&[], &[], &[], [(" Annual  Leave ".to_owned(), vec![item.clone()])]);
         for keyword in ["annual leave", "ANNUAL\u{3000}leave ", "ａｎｎｕａｌ leave"] {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn single_words_of_synonyms_are_known_and_parts_of_longer_terms_are_not() {
+    fn single_words_of_synonyms_are_known_parts_are_not() {
         let owned = |terms: &[&str]| terms.iter().map(|&term| term.to_owned()).collect::<Vec<String>>();
         let groups = [owned(&["Kombi", "station wagon"])];
         let one_way = [("Limo".to_owned(), owned(&["saloon"]))];

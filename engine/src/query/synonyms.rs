@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_exclusions_authors_and_parts_of_terms_have_no_synonyms() {
+    fn quoted_excluded_and_partial_terms_have_no_synonyms() {
         for keyword in
             ["\"annual leave\"", "-vacation", "author:vacation", "annual", "annual -x leave", "leave it"]
         {

@@ -31,7 +31,7 @@ fn texts_of(parts: &'static str, number: Range<usize>) -> impl Strategy<Value = 
 }
 
 fn keywords_of(words: &'static str) -> impl Strategy<Value = Vec<String>> {
-    prop::collection::vec(trawl_seeds::one_of(words), 1..10)
+    prop::collection::vec(trawl_seeds::word_of(words), 1..10)
 }
 
 /// A text matches if and only if it is marked.

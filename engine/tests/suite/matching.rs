@@ -152,7 +152,7 @@ proptest! {
 }
 
 #[test]
-fn item_is_found_by_its_whole_id_within_its_scope_audience_and_words() {
+fn item_is_found_by_its_whole_id_within_scope_and_audience() {
     let secret = restricted_to(&["u:1"], document("s", "harbour"));
     let elsewhere = Document { scope: Scope::new(7, "article"), ..document("x", "harbour") };
     let (index, mut writer) = index_of(vec![

@@ -106,7 +106,7 @@ fn words_of_a_family_find_each_other() {
 }
 
 #[test]
-fn parts_of_a_word_are_searched_where_the_viewer_lacks_the_whole() {
+fn parts_of_a_word_are_searched_where_the_whole_is_missing() {
     let many = (0..5).map(|number| with_brief(&format!("many{number}"), "", "人工智能"));
     let texts = [
         with_brief("parts", "", "联通与电信的合同"),

@@ -118,7 +118,7 @@ impl Coordinator {
         let _permit = self.permit()?;
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
-        let query = Arc::new(Query::of_author(author));
+        let query = Arc::new(Query::by_author(author));
         let Some(any) = sources.first().filter(|_| !query.is_empty()) else { return Ok(Vec::new()) };
         let request = |source: &&BuiltinSource| Request {
             limit: limit * NAMESAKES,

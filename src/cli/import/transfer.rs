@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn passing_failures_are_retried_for_a_minute_and_waits_for_a_quarter_of_an_hour() {
+    async fn transient_failures_are_retried_within_their_time() {
         let away = CallError::Unreachable("refused".to_owned());
         let broken = CallError::Server { status: 500, message: String::new() };
         let forbidden = CallError::Refused { status: 403, message: String::new() };

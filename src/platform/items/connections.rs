@@ -49,7 +49,7 @@ pub(super) async fn find(
     let people = people.into_iter().filter_map(|person| shown_person(person, &mut items)).collect();
     let mut related: Vec<RelatedItem> =
         related.into_iter().zip(items).filter_map(|(key, found)| Some(shown_item(key, found?))).collect();
-    related.extend(of_author(state, viewer, found, area, author).await?);
+    related.extend(items_by_author(state, viewer, found, area, author).await?);
     Ok((people, related))
 }
 
@@ -73,7 +73,7 @@ fn shown_item(
 }
 
 /// Other items by the author's name, or by that of the person.
-async fn of_author(
+async fn items_by_author(
     state: &ItemsState,
     viewer: &Viewer,
     found: &FoundItem,

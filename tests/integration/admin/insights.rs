@@ -57,7 +57,7 @@ fn keywords(insights: &Value, list: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn searches_are_counted_by_keyword_without_case_width_and_spacing() {
+async fn searches_are_counted_by_normalized_keyword() {
     let all = Counted::start().await;
     let article = json!({"module": "article", "id": "a"});
     all.report(PEOPLE, &finished("Annual  leave", true, &Value::Null)).await;
@@ -121,7 +121,7 @@ async fn counts_end_after_twelve_weeks_and_salts_after_one() {
 }
 
 #[tokio::test]
-async fn searches_of_a_tenant_that_disagrees_are_neither_counted_nor_kept() {
+async fn searches_of_a_disagreeing_tenant_are_not_kept() {
     let all = Counted::start().await;
     all.report(PEOPLE, &finished("canteen", true, &Value::Null)).await;
     all.operator.put(TENANT, &json!({"labelLimit": 3})).await.ok();

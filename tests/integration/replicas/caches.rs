@@ -17,7 +17,7 @@ async fn revoke(server: &Server, application: &Value, token: &str) {
 }
 
 #[tokio::test]
-async fn revoked_token_is_refused_by_the_other_replica_in_the_next_request() {
+async fn revoked_token_is_refused_by_the_other_replica_at_once() {
     let mut cluster = Cluster::new("revocation");
     let (one, other) = (cluster.add().await, cluster.add().await);
     let acme = cluster.application("acme", "application").await;
@@ -32,7 +32,7 @@ async fn revoked_token_is_refused_by_the_other_replica_in_the_next_request() {
 }
 
 #[tokio::test]
-async fn changed_module_is_searched_by_the_other_replica_in_the_next_request() {
+async fn changed_module_is_searched_by_the_other_replica_at_once() {
     let mut cluster = Cluster::new("modules");
     let (one, other) = (cluster.add().await, cluster.add().await);
     let operator = one.caller(&cluster.application("acme", "admin").await).await;

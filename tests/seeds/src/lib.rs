@@ -60,13 +60,13 @@ pub fn cases(cases: u32) -> Config {
 }
 
 /// Draws one of these words; a bar separates two.
-pub fn one_of(words: &'static str) -> impl Strategy<Value = String> {
+pub fn word_of(words: &'static str) -> impl Strategy<Value = String> {
     select(words.split('|').collect::<Vec<_>>()).prop_map(str::to_owned)
 }
 
 /// Draws a number of these parts, side by side; a bar separates two.
 pub fn concatenated(parts: &'static str, number: Range<usize>) -> impl Strategy<Value = String> {
-    vec(one_of(parts), number).prop_map(|drawn| drawn.concat())
+    vec(word_of(parts), number).prop_map(|drawn| drawn.concat())
 }
 
 #[cfg(test)]
