@@ -7,6 +7,7 @@ use serde::{
     de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
 };
 use serde_json::{Value, value::RawValue};
+use trawl_connectors::check_json_depth;
 use url::form_urlencoded;
 
 const SHOWN_CHARS: usize = 40;
@@ -16,6 +17,7 @@ const SHOWN_CHARS: usize = 40;
 /// # Errors
 /// `path: reason`, or `reason` for the whole text.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+    check_json_depth(text).map_err(|refusal| refusal.to_string())?;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut deserializer)
         .map_err(|error| json_failure(&error.path().to_string(), error.inner(), text))?;
@@ -94,13 +96,12 @@ fn json_failure(path: &str, error: &serde_json::Error, text: &[u8]) -> String {
     if !error.is_syntax() && !error.is_eof() {
         return describe(path, message);
     }
-    // serde_json reports large numbers, deep nesting and enums of another type as syntax errors.
+    // serde_json reports large numbers and enums of another type as syntax errors.
     if serde_json::from_slice::<IgnoredAny>(text).is_err() {
         return malformed(error);
     }
     let reason = match message {
         "number out of range" => "must be a smaller number",
-        "recursion limit exceeded" => "is nested too deeply",
         _ => "is of the wrong type",
     };
     at(path, None, reason)

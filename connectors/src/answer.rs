@@ -12,6 +12,7 @@ use crate::item::{ContentItem, read_item};
 use crate::lenient_json::{
     Integer, MAX_JSON_VALUES, ObjectFields, SlipCounter, holds_too_many_values, repair_surrogates,
 };
+use crate::nesting::read_json;
 use crate::redaction::redact;
 use crate::text::quote;
 
@@ -80,13 +81,13 @@ pub(crate) fn parse_page(
         return Err(SourceError::Invalid(format!("the answer holds more than {MAX_JSON_VALUES} values")));
     }
     let repaired: Vec<u8>;
-    let mut read = serde_json::from_slice(json);
+    let mut read = read_json(json);
     if read.is_err()
         && let Some(whole) = repair_surrogates(json)
     {
         notes.push("texts hold half characters (a surrogate without its pair)".to_owned());
         repaired = whole;
-        read = serde_json::from_slice(&repaired);
+        read = read_json(&repaired);
     }
     let mut envelope = match read {
         Ok(Value::Object(envelope)) => ObjectFields::from(envelope),
@@ -287,6 +288,8 @@ fn describe_unreadable(body: &[u8], content_type: Option<&str>, error: &serde_js
         "UTF-16, not UTF-8".to_owned()
     } else if std::str::from_utf8(body).is_err() {
         "not UTF-8 text".to_owned()
+    } else if error.is_data() {
+        return SourceError::Invalid(format!("the answer {error}"));
     } else if matches!(start.first(), Some(b'{' | b'[')) {
         let fault = if error.is_eof() { "cut off" } else { "faulty" };
         format!("JSON that is {fault} at line {} column {}", error.line(), error.column())

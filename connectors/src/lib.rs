@@ -24,6 +24,7 @@ mod identity;
 mod item;
 mod lenient_json;
 mod mapping;
+mod nesting;
 mod redaction;
 mod request;
 mod settings;
@@ -56,6 +57,7 @@ pub use mapping::{
     AnswerMapping, CONFINED_ENVIRONMENT, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError,
     Paging, RequestMapping, serve_interpreter,
 };
+pub use nesting::{MAX_DEPTH, TooDeep, check_json_depth, read_json};
 pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Grant, Method, SettingsError,
     SourceSettings,

@@ -1,16 +1,27 @@
 //! Converts RSS, Atom and JSON Feed to rows.
 
 use feed_rs::model::{Entry, Feed, Link, Person, Text};
-use feed_rs::parser::{self, ParseFeedError};
+use feed_rs::parser;
+use quick_xml::{Reader, encoding::DecodingReader, events::Event};
 use serde_json::{Map, Value};
-use trawl_connectors::html_to_text;
+use trawl_connectors::{MAX_DEPTH, TooDeep, check_json_depth, html_to_text};
 use url::{ParseError, Url};
 
 /// Inflated; a feed is parsed in memory.
 pub(crate) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
 
+/// The reason why a feed is refused.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FeedRefusal {
+    #[error("the feed {0}")]
+    TooDeep(#[from] TooDeep),
+    #[error("the feed is no whole RSS, Atom or JSON feed")]
+    Malformed,
+}
+
 /// `address` is where the feed was found; relative addresses begin there.
-pub(crate) fn rows(feed: &[u8], address: Option<&Url>) -> Result<Vec<Map<String, Value>>, ParseFeedError> {
+pub(crate) fn rows(feed: &[u8], address: Option<&Url>) -> Result<Vec<Map<String, Value>>, FeedRefusal> {
+    check_depth(feed)?;
     // A derived id lets a second import update the row; the default is random.
     let parser = parser::Builder::new()
         .id_generator(|links, title, _| match (links.first(), title) {
@@ -19,8 +30,30 @@ pub(crate) fn rows(feed: &[u8], address: Option<&Url>) -> Result<Vec<Map<String,
             (None, None) => String::new(),
         })
         .build();
-    let Feed { entries, authors, .. } = parser.parse(feed)?;
+    let Feed { entries, authors, .. } = parser.parse(feed).map_err(|_| FeedRefusal::Malformed)?;
     Ok(entries.into_iter().map(|entry| row(entry, &authors, address)).collect())
+}
+
+/// Checks how deep the feed nests, since its parser recurses.
+fn check_depth(feed: &[u8]) -> Result<(), FeedRefusal> {
+    if feed.iter().find(|byte| matches!(byte, b'<' | b'{')) == Some(&b'{') {
+        return Ok(check_json_depth(feed)?);
+    }
+    let mut reader = Reader::from_reader(DecodingReader::new(feed));
+    reader.config_mut().check_end_names = false;
+    reader.config_mut().allow_unmatched_ends = true;
+    let (mut depth, mut line, mut buffer) = (0_usize, 1, Vec::new());
+    loop {
+        match reader.read_event_into(&mut buffer).map_err(|_| FeedRefusal::Malformed)? {
+            Event::Start(_) if depth == MAX_DEPTH => return Err(TooDeep { line }.into()),
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth = depth.saturating_sub(1),
+            Event::Eof => return Ok(()),
+            _ => {}
+        }
+        line += buffer.iter().filter(|byte| **byte == b'\n').count();
+        buffer.clear();
+    }
 }
 
 fn row(entry: Entry, feed_authors: &[Person], address: Option<&Url>) -> Map<String, Value> {
@@ -121,6 +154,38 @@ mod tests {
             ["https://example.org/posts/1", "https://example.org/news/2", "https://elsewhere.example/"]
         );
         assert_eq!(links(None)[0], "/posts/1");
+    }
+
+    #[test]
+    fn feed_nested_too_deep_is_refused_by_its_line() {
+        let within = |depth: usize, close: &str| {
+            let groups = "<media:group>\n".repeat(depth);
+            format!("<rss version=\"2.0\"><channel><item><title>T</title>{groups}{}", close.repeat(depth))
+        };
+        let whole = |depth| within(depth, "</media:group>") + "</item></channel></rss>";
+        assert!(rows(whole(MAX_DEPTH - 3).as_bytes(), None).is_ok());
+        let atom = |depth: usize| {
+            let (open, close) = ("<m>".repeat(depth), "</m>".repeat(depth));
+            format!("<feed xmlns=\"http://www.w3.org/2005/Atom\"><entry>{open}{close}</entry></feed>")
+        };
+        let utf16 = |text: String| {
+            let units = text.encode_utf16().flat_map(u16::to_le_bytes);
+            [0xff, 0xfe].into_iter().chain(units).collect::<Vec<u8>>()
+        };
+        let json = format!("{{\"items\":{}{}}}", "[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));
+        for (feed, line) in [
+            (whole(900).into_bytes(), 62),
+            (within(900, "").into_bytes(), 62),
+            (atom(100_000).into_bytes(), 1),
+            (utf16(whole(900)), 62),
+            (json.into_bytes(), 1),
+        ] {
+            let refusal = rows(&feed, None).unwrap_err();
+            assert!(
+                matches!(refusal, FeedRefusal::TooDeep(TooDeep { line: found }) if found == line),
+                "{refusal}"
+            );
+        }
     }
 
     #[test]

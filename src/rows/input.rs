@@ -8,6 +8,7 @@ use std::vec::IntoIter;
 
 use flate2::bufread::MultiGzDecoder;
 use serde_json::{Map, Value};
+use trawl_connectors::read_json;
 
 use super::feed;
 use super::format::{self, Compression, InputFormat};
@@ -87,10 +88,11 @@ impl Iterator for RowReader {
 
 fn parse(number: u64, text: &[u8]) -> Result<Row, Rejection> {
     let reject = |reason: String| Err(Rejection::row(number, None, reason));
-    match serde_json::from_slice(text.trim_ascii()) {
+    match read_json(text.trim_ascii()) {
         Ok(Value::Object(fields)) => Ok(Row { number, fields }),
         Ok(_) => reject("must be a JSON object".to_owned()),
         // A line within the row would be mistaken for one of the file.
+        Err(error) if error.is_data() => reject(error.to_string()),
         Err(error) => reject(match error.line() {
             1 => format!("malformed JSON at column {}", error.column()),
             line => format!("malformed JSON at line {line} of the row, column {}", error.column()),
@@ -125,8 +127,7 @@ fn records(raw: impl Read + Send + 'static, limit: u64) -> Result<RecordSource, 
                 let most = feed::MAX_FEED_BYTES / (1024 * 1024);
                 return Err(Rejection::file(format!("a feed must be at most {most} MiB")));
             }
-            let rows = feed::rows(&text, None)
-                .map_err(|_| Rejection::file("must be a valid RSS, Atom or JSON feed"))?;
+            let rows = feed::rows(&text, None).map_err(|refusal| Rejection::file(refusal.to_string()))?;
             Ok(RecordSource::FeedEntries(rows.into_iter().enumerate()))
         }
     }

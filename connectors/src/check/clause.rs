@@ -60,7 +60,7 @@ clauses! {
         "every byte that was announced";
     Size "size" []
         "The body is not larger than trawl reads",
-        "at most the configured size (2 MiB unless set otherwise), decompressed, and 100,000 JSON values";
+        "at most the configured size (2 MiB unless set otherwise), decompressed; 100,000 JSON values, 64 levels deep";
     ContentType "content-type" []
         "The content type is JSON",
         "Content-Type: application/json;charset=UTF-8";

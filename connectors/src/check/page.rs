@@ -12,6 +12,7 @@ use crate::answer::{BYTE_ORDER_MARK, MAX_CURSOR_BYTES, name_kind};
 use crate::content_type::ContentType;
 use crate::item::bounds;
 use crate::lenient_json::{MAX_JSON_VALUES, holds_too_many_values};
+use crate::nesting::check_json_depth;
 use crate::text::quote;
 
 const SHOWN_CHARACTERS: usize = 80;
@@ -94,6 +95,10 @@ pub(super) fn assess(reply: &Reply, limit: Option<usize>, now: i64) -> Assessmen
     if holds_too_many_values(json) {
         let seen = format!("the body holds more than {MAX_JSON_VALUES} values");
         assessment.broken.push((ContractClause::Size, seen));
+        return assessment;
+    }
+    if let Err(refusal) = check_json_depth(json) {
+        assessment.broken.push((ContractClause::Size, format!("the body {refusal}")));
         return assessment;
     }
     match serde_json::from_str(text) {

@@ -17,6 +17,7 @@ use self::value::{as_count, as_text, count, is_nothing, kind, read_action, read_
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
 use super::{MAX_ROWS, Mapping, Paging, names_person};
 use crate::identity::KnownPerson;
+use crate::nesting::read_json;
 
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
 /// Between the number of a page and that of the rows before it, in a cursor. Systems may send less than `$limit`.
@@ -84,7 +85,7 @@ impl CompiledMapping {
     ) -> Result<ReadAnswer, MappingError> {
         let json = body.strip_prefix(crate::answer::BYTE_ORDER_MARK).unwrap_or(body);
         // Strict: jaq would accept comments, and any depth.
-        let strict = serde_json::from_slice::<serde_json_borrow::Value<'_>>(json);
+        let strict = read_json::<serde_json_borrow::Value<'_>>(json);
         strict.map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;
         let answer = read::parse_single(json)
             .map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;

@@ -20,6 +20,7 @@ use crate::document::read_oauth2_response;
 use crate::error::SourceError;
 use crate::identity::{Assertion, KnownPerson, SourceIdentity};
 use crate::lenient_json::Integer;
+use crate::nesting::read_json;
 use crate::settings::{ClientCredentials, Grant, SettingsError};
 use crate::text::{LineBreaks, clean};
 use crate::transport::{Http, TOKEN_ENDPOINT};
@@ -160,7 +161,7 @@ impl TokenEndpoint {
 }
 
 fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, SourceError> {
-    serde_json::from_slice(body).map_err(|_| {
+    read_json(body).map_err(|_| {
         let text = "the token endpoint's answer does not follow RFC 6749: check the token URL";
         SourceError::Invalid(text.to_owned())
     })

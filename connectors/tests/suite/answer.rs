@@ -115,6 +115,11 @@ fn invalid_json_is_reported_with_its_content_type() {
     assert!(
         invalid(br#"{"data":]}"#, CONTENT_TYPE).starts_with("the answer is JSON that is faulty at line 1")
     );
+    let nested = format!(r#"{{"data":{}{}}}"#, "[".repeat(64), "]".repeat(64));
+    assert_eq!(
+        invalid(nested.as_bytes(), CONTENT_TYPE),
+        "the answer must be nested at most 64 levels deep (line 1 is deeper)"
+    );
     assert!(invalid(b"{\"data\":\"\xff\"}", CONTENT_TYPE).starts_with("the answer is not UTF-8 text"));
     assert!(invalid(b"\xff\xfe{\0}\0", CONTENT_TYPE).starts_with("the answer is UTF-16"));
 }

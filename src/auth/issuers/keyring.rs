@@ -22,7 +22,7 @@ use jsonwebtoken::{
 };
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use trawl_connectors::{AddressRules, fetch_document};
+use trawl_connectors::{AddressRules, fetch_document, read_json};
 use url::Url;
 
 use crate::error::{Error, Result};
@@ -223,7 +223,7 @@ impl Inner {
 }
 
 fn read<'d, T: Deserialize<'d>>(document: &'d [u8], name: &str) -> std::result::Result<T, Arc<str>> {
-    serde_json::from_slice(document).map_err(|_| format!("its {name} is malformed").into())
+    read_json(document).map_err(|_| format!("its {name} is malformed").into())
 }
 
 /// A public signing key with an id. Shared secrets are rejected.

@@ -42,7 +42,7 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
     let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
     let read = spawn_blocking(move || match rows::feed::rows(&document, url.as_ref()) {
         Ok(rows) => Ok(read_entries(&id, rows)?),
-        Err(_) => Err(RunStop::failed("the feed is no whole RSS, Atom or JSON feed")),
+        Err(refusal) => Err(RunStop::failed(refusal.to_string())),
     });
     let items = run.take(read.await.map_err(Error::internal)??)?;
     let items = run.write_but_last(items).await?;

@@ -153,7 +153,14 @@ async fn unreadable_file_keeps_its_good_rows_and_tells_why_it_ended() {
     assert_eq!(report["error"], "the file ends before its array is closed");
     let report = written(&operator, "<html><body>no feed</body></html>").await;
     assert_eq!([&report["read"], &report["written"]], [&json!(0), &json!(0)]);
-    assert_eq!(report["error"], "must be a valid RSS, Atom or JSON feed");
+    assert_eq!(report["error"], "the feed is no whole RSS, Atom or JSON feed");
+    let nested = format!("<rss version=\"2.0\"><channel><item>{}", "<media:group>".repeat(900));
+    let report = written(&operator, nested).await;
+    assert_eq!(report["error"], "the feed must be nested at most 64 levels deep (line 1 is deeper)");
+    let row = format!("{{\"id\":\"1\",\"title\":{}{}}}", "[".repeat(900), "]".repeat(900));
+    let report = written(&operator, row).await;
+    assert_eq!(report["rejected"], 1, "{report}");
+    assert!(report.to_string().contains("must be nested at most 64 levels deep"), "{report}");
     let report = written(&operator, vec![0x1f, 0x8b, 1, 2, 3]).await;
     assert!(report["error"].as_str().unwrap().starts_with("reading stopped"), "{report}");
     app.wait_for_index().await;

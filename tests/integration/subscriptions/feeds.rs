@@ -253,6 +253,22 @@ async fn wrong_entries_are_counted_and_named() {
 }
 
 #[tokio::test]
+async fn feed_nested_too_deep_is_refused_and_the_server_goes_on() {
+    let (app, acme, operator, server) = start().await;
+    let nested = format!(
+        "<rss version=\"2.0\"><channel><title>F</title><item><title>T</title>{}",
+        "<media:group>".repeat(900)
+    );
+    server.reply_once("/deep", FeedReply::Body(nested));
+    let shown = operator.subscribe(&feed("deep", &server.url("127.0.0.1", "/deep"))).await;
+    assert_eq!(error(&shown), "the feed must be nested at most 64 levels deep (line 1 is deeper)");
+    server.set_entries("/deep", &[("r", "harbour rss")]);
+    let shown = operator.run_subscription("deep").await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour rss"]);
+}
+
+#[tokio::test]
 async fn larger_answer_than_permitted_is_refused() {
     let (_app, _, operator, server) = start().await;
     server.reply_once("/a", FeedReply::Body("x".repeat((8 << 20) + 1)));

@@ -1,0 +1,74 @@
+//! Limits how deep values and elements nest that others send.
+
+use serde::{Deserialize, de::Error as _};
+
+/// Maximum depth of JSON values and of XML elements.
+pub const MAX_DEPTH: usize = 64;
+
+/// A document that nests deeper than [`MAX_DEPTH`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be nested at most {MAX_DEPTH} levels deep (line {line} is deeper)")]
+pub struct TooDeep {
+    /// From 1.
+    pub line: usize,
+}
+
+/// Reads JSON that another system sent.
+///
+/// # Errors
+/// Malformed JSON, a value of another type, or one that is [`TooDeep`].
+pub fn read_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T> {
+    check_json_depth(json).map_err(serde_json::Error::custom)?;
+    serde_json::from_slice(json)
+}
+
+/// Checks how deep arrays and objects nest. Malformed JSON may pass.
+///
+/// # Errors
+/// The first value that is too deep.
+pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
+    let (mut depth, mut in_text) = (0_usize, false);
+    let mut bytes = json.iter().enumerate();
+    while let Some((place, byte)) = bytes.next() {
+        match byte {
+            b'"' => in_text = !in_text,
+            b'\\' if in_text => {
+                bytes.next();
+            }
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    let line = 1 + json[..place].iter().filter(|byte| **byte == b'\n').count();
+                    return Err(TooDeep { line });
+                }
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn json_nested_too_deep_is_refused_by_its_line() {
+        let nested = |depth| format!("{}\n{}", "[\n".repeat(depth), "]".repeat(depth));
+        assert!(read_json::<Value>(nested(MAX_DEPTH).as_bytes()).is_ok());
+        let refused = read_json::<Value>(nested(MAX_DEPTH + 1).as_bytes()).unwrap_err();
+        assert_eq!(refused.to_string(), "must be nested at most 64 levels deep (line 65 is deeper)");
+    }
+
+    #[test]
+    fn brackets_in_texts_and_in_a_row_are_not_nested() {
+        let texts = serde_json::json!({"a": "[".repeat(100), "\"{": "\\\"[[".repeat(100)}).to_string();
+        let row = format!("[{}{{}}]", "[{}],".repeat(100));
+        for json in [texts, row] {
+            assert_eq!(check_json_depth(json.as_bytes()), Ok(()), "{json}");
+        }
+    }
+}
