@@ -33,10 +33,10 @@ use crate::{
 /// A content as a stream of chunks.
 pub type Pieces = BoxStream<'static, Result<Bytes>>;
 
-/// Maximum parts per upload (specification, "Limits").
+/// Maximum parts per upload.
 pub const MAX_PARTS: u32 = 10_000;
 
-/// A signed upload URL (specification, "`UploadSignResult`").
+/// A signed upload URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedUpload {
     /// The URL.

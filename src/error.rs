@@ -47,7 +47,7 @@ pub enum ErrorKind {
     Business(BusinessCode),
 }
 
-/// Failure codes of folder and file operations (specification, "Errors" 4).
+/// Failure codes of folder and file operations (book: reference/errors.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BusinessCode {
     /// Any other failure; see the message.

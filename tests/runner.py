@@ -15,7 +15,7 @@ import xml.etree.ElementTree as xml
 
 # Tests whose promise a smaller one holds, or that take too long to be run for each change.
 ONLY_ALL = (
-    "browser::accessibility::views_break_no_rule_in_chinese_and_dark", "chinese_news_is_ranked_equally_well",
+    "browser::accessibility::views_break_no_rule_in_chinese_and_dark", "chinese_news_is_ranked_equally_well", "conformance::generators::",
     "engine::leaders::leader_that_wakes_up_late", "english_abstracts_are_ranked_equally_well", "mapped::systems::",
     "replicas::balancer::nothing_is_lost_when_replicas_die_behind_haproxy", "sampled_questions_are_answered_alike",
     "scale::faulty_sources_under_load", "scale::relevance::chinese_news_reaches", "scale::relevance::english_abstracts_reach",
@@ -25,7 +25,10 @@ ONLY_ALL = (
 POSTGRES = ("conformance::lifecycle", "crash::random_kills::", "property::", "store::check", "store::copy", "tasks::concurrent_")
 
 # Tests that see nothing of the database, or that start programs over SQLite.
-NO_STORE = ("browser::", "documents::", "engine::", "layers::", "mapped::systems::", "pages::", "scale::relevance::")
+NO_STORE = (
+    "browser::", "conformance::generators::", "conformance::openapi::", "documents::", "engine::", "layers::", "mapped::systems::", "pages::",
+    "scale::relevance::",
+)
 
 # Tests about SQLite's own disk, and about contents in a directory beside it.
 SQLITE_ALONE = (

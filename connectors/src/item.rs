@@ -32,8 +32,9 @@ pub mod bounds {
 }
 
 /// Search content item in camelCase JSON.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = SourceItem)]
 pub struct ContentItem {
     /// Unique within its source.
     pub id: String,

@@ -219,9 +219,6 @@ fn answer(returned: &Type) -> Option<TokenStream> {
         ("Envelope", Some(data)) if is_unit(data) => {
             Some(quote! { body = crate::http::envelope::Envelope<Option<String> > })
         }
-        ("Envelope", Some(data)) if named(data).is_some_and(|(name, _)| name == "Empty") => {
-            Some(quote! { body = crate::http::envelope::Envelope<::utoipa::openapi::Object> })
-        }
         _ => Some(quote! { body = #returned }),
     }
 }

@@ -80,6 +80,7 @@ impl Pinned {
             let mut item = ResultItem::from(hit);
             item.add_field("pinned", "true");
             item.is_pinned = true;
+            item.source = Some(source.id_as_json());
             pinned.items.push(item);
         }
         pinned

@@ -73,7 +73,8 @@ pub enum PageStart {
 }
 
 /// The order of an answer's items.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
 pub enum SearchOrder {
     /// `displayTime` descending.
     Time,

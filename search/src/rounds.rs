@@ -333,7 +333,8 @@ impl SearchRounds {
             return Err(SearchFailure::NoSource { all_timed_out, retry_after, sources: reports });
         }
         let MergedPage { items, lanes, tie_cut, seen } = merge.finish();
-        let items = items.into_iter().map(|released| into_item(released, &sources)).collect();
+        let ids: Vec<Arc<str>> = sources.iter().map(|source| source.planned.source.id_as_json()).collect();
+        let items = items.into_iter().map(|released| into_item(released, &sources, &ids)).collect();
         let partial = tie_cut
             || lanes.iter().any(|lane| lane.misses_items)
             || sources.iter().any(|source| source.incomplete.is_some());
@@ -367,9 +368,10 @@ impl SearchRounds {
     }
 }
 
-fn into_item(released: ReleasedItem, sources: &[SourceProgress]) -> ResultItem {
+fn into_item(released: ReleasedItem, sources: &[SourceProgress], ids: &[Arc<str>]) -> ResultItem {
     let ReleasedItem { mut item, also_in, place } = released;
     item.lane = Some(place);
+    item.source = ids.get(place).cloned();
     if !also_in.is_empty() {
         let ids: Vec<&str> = also_in.iter().map(|place| sources[*place].planned.source.id()).collect();
         note_also_in(&mut item, &ids);

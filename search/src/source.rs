@@ -1,6 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use trawl_engine::{
     Hit,
     relevance::{MatchScore, QueryStatistics, Recency},
@@ -19,6 +20,11 @@ use crate::{
 #[async_trait::async_trait]
 pub(crate) trait PagedSource: Send + Sync {
     fn id(&self) -> &str;
+
+    /// The id as the JSON of an item's `source`.
+    fn id_as_json(&self) -> Arc<str> {
+        Value::from(self.id()).to_string().into()
+    }
 
     fn name(&self) -> &str;
 
@@ -111,11 +117,21 @@ pub struct ResultItem {
     pub(crate) score: Option<MatchScore>,
     /// Place of its source among those of the page.
     pub(crate) lane: Option<usize>,
+    /// Id of its source, as JSON; set in a complete page.
+    pub(crate) source: Option<Arc<str>>,
     /// Whether it stands above the page, whatever the words.
     pub(crate) is_pinned: bool,
 }
 
 impl ResultItem {
+    /// The parts of its JSON, with `source` as the last field.
+    pub fn json_parts(&self) -> [&str; 4] {
+        match (self.json.strip_suffix('}'), &self.source) {
+            (Some(fields), Some(source)) => [fields, ",\"source\":", source, "}"],
+            _ => [&self.json, "", "", ""],
+        }
+    }
+
     /// Adds a field that the item does not have yet; `json` is its value.
     pub(crate) fn add_field(&mut self, name: &str, json: &str) {
         if self.json.ends_with('}') {
@@ -131,7 +147,7 @@ impl ResultItem {
 
 impl From<Hit> for ResultItem {
     fn from(Hit { id, display_time, item, title_is_name, score, .. }: Hit) -> Self {
-        Self { id, display_time, json: item, title_is_name, score, lane: None, is_pinned: false }
+        Self { id, display_time, json: item, title_is_name, score, ..Self::default() }
     }
 }
 

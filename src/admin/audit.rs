@@ -53,6 +53,7 @@ pub struct AuditQuery {
     /// Format of the answer; `json`, a page, by default.
     ///
     /// `csv` and `ndjson` are files of all entries that the filter finds, at most 100,000.
+    #[param(inline)]
     format: Option<Format>,
 }
 

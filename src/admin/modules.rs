@@ -17,7 +17,7 @@ use crate::{
 
 /// Lists the tenant's modules with their sources, by `orderNo`.
 #[operation(admin, 200 = "The modules")]
-pub async fn list_modules(
+pub async fn list_tenant_modules(
     State(state): State<AdminState>,
     Identified(caller): Identified,
 ) -> Result<Envelope<Vec<RegisteredModule>>> {

@@ -240,7 +240,7 @@ pub async fn sign_out(
     admin, user_id = "The person's synchronised id", id = "The session's id", 200 = "It has ended",
     404 = "The person has no such session",
 )]
-pub async fn end_session(
+pub async fn end_session_of_person(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
     PathParameter((user_id, id)): PathParameter<(String, String)>,

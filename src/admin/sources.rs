@@ -11,7 +11,7 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::{Instrument, Span};
 use trawl_connectors::{
     GalleryEntry,
-    check::{CLAUSES, Decided, Trial},
+    check::{CLAUSES, Decided, Report, Trial},
 };
 use trawl_macros::operation;
 use trawl_search::sources::external::health::SourceHealth;
@@ -152,11 +152,10 @@ pub struct CheckQuery {
 /// `Accept: text/event-stream` sends each clause as it completes.
 #[operation(
     admin, id = "The source's id",
-    (status = 200, description = "The report: `{url, method, passed, clauses: [{id, title, verdict, seen, expected, \
-        curl}], latencyMs: {p50, p90, p99}}`. As a stream: an event `clause` for each clause, once, when nothing that is \
+    (status = 200, description = "The report. As a stream: an event `clause` for each clause, once, when nothing that is \
         still to come can change it, its data the clause with its place in the report, `index`, and the number of \
         clauses, `count`; then an event `done` with the report. A stream without `done` broke off.",
-        content((Envelope<serde_json::Value> = "application/json"), (String = "text/event-stream"))),
+        content((Envelope<Report> = "application/json"), (String = "text/event-stream"))),
     404 = "There is no such source",
     503 = "Other checks are running",
 )]

@@ -1,4 +1,4 @@
-//! The badge envelope, with `date` as text (specification, "Badges").
+//! The badge envelope, with `date` as text (book: reference/favorites-and-badges.md).
 
 use axum::{
     http::StatusCode,

@@ -40,7 +40,7 @@ impl<T> Envelope<T> {
 }
 
 /// The data `{}`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, utoipa::ToSchema)]
 pub struct Empty {}
 
 impl Envelope<Empty> {

@@ -25,6 +25,10 @@ const RESERVED_BYTES: usize = 64 << 10;
 
 const FULL_FOR: Duration = Duration::from_secs(1);
 
+/// The query parameters of an operation in a JSON body, for its description.
+#[derive(utoipa::ToSchema)]
+pub struct QueryInBody {}
+
 /// The limits on a request's body.
 #[derive(Clone)]
 pub struct BodyRule {

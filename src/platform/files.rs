@@ -1,4 +1,4 @@
-//! Files (specification, "Files"; book: reference/files.md).
+//! Files (book: reference/files.md).
 //!
 //! Bytes never pass through here: clients use signed URLs and then report the result.
 

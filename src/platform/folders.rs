@@ -1,4 +1,4 @@
-//! Folders and permissions (specification, "Folders"; book: reference/files.md).
+//! Folders and permissions (book: reference/files.md).
 
 pub mod access;
 mod changes;

@@ -104,7 +104,7 @@ impl RowFields {
 
     /// Takes `action`, or makes one that opens `url` or `link`.
     ///
-    /// Actions that run a script are refused (open-interface "Task").
+    /// Actions that run a script are refused (book: reference/tasks.md).
     pub(crate) fn take_action(&mut self) -> Result<Option<String>, String> {
         let action = self.take_any_action()?;
         match action.as_deref().map(check_action) {

@@ -1,19 +1,35 @@
 //! The interface description `/openapi.json` and its offline page.
 
+mod simplification;
+
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{
+    Router,
+    body::Bytes,
+    http::{HeaderValue, header::CONTENT_TYPE},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use tokio::sync::OnceCell;
+use url::Url;
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        ObjectBuilder, OpenApi as Document, RefOr,
+        ObjectBuilder, OpenApi as Document, RefOr, Server,
         schema::{OneOfBuilder, Schema, Type},
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::app::App;
+use self::simplification::simplify;
+use crate::{
+    app::App,
+    error::{Error, Result},
+};
+
+const PATH: &str = "/openapi.json";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -70,9 +86,23 @@ fn let_data_be_null(description: &mut Document) {
     }
 }
 
-pub(super) fn pages(mut description: Document) -> Router<Arc<App>> {
+pub(super) fn pages(mut description: Document, public_url: Option<&Url>) -> Router<Arc<App>> {
     let_data_be_null(&mut description);
+    let path = public_url.map_or("", |url| url.path().trim_end_matches('/'));
+    description.servers = Some(vec![Server::new(if path.is_empty() { "/" } else { path })]);
+    let (description, text) = (Arc::new(description), Arc::new(OnceCell::new()));
+    let show = async move || -> Result<Response> {
+        let text: &Bytes = text.get_or_try_init(async || write(&description)).await?;
+        let content_type = HeaderValue::from_static("application/json");
+        Ok(([(CONTENT_TYPE, content_type)], text.clone()).into_response())
+    };
     // Swagger UI would send the address to an external validator.
-    let config = Config::default().validator_url("none");
-    SwaggerUi::new("/docs").config(config).url("/openapi.json", description).into()
+    let pages = SwaggerUi::new("/docs").config(Config::new([PATH]).validator_url("none"));
+    Router::from(pages).route(PATH, get(show))
+}
+
+fn write(description: &Document) -> Result<Bytes> {
+    let mut document = serde_json::to_value(description).map_err(Error::internal)?;
+    simplify(&mut document);
+    Ok(serde_json::to_vec(&document).map_err(Error::internal)?.into())
 }

@@ -152,7 +152,7 @@ static OPERATIONS: &[Route] = table! {
     DELETE "/v1/groups/{groupId}/members/outer" person(Collab).writes() => groups::routes::members::remove_outer_members;
     PUT "/v1/groups/{groupId}/members/{userId}/role" person(Collab).writes() => groups::routes::members::change_role;
     POST "/v1/groups/{groupId}/apply" person(Collab).writes() => groups::routes::joining::apply;
-    GET "/v1/groups/{groupId}/applications" person(Collab) => groups::routes::joining::list_applications;
+    GET "/v1/groups/{groupId}/applications" person(Collab) => groups::routes::joining::list_group_applications;
     POST "/v1/groups/{groupId}/applications/{applicationId}/accept" person(Collab).writes() => groups::routes::joining::accept_application;
     POST "/v1/groups/{groupId}/applications/{applicationId}/refuse" person(Collab).writes() => groups::routes::joining::refuse_application;
 
@@ -187,7 +187,7 @@ static OPERATIONS: &[Route] = table! {
     POST "/v1/enterprises/unfreeze" application(Tenants).writes().for_operators() => tenants::routes::unfreeze_enterprise;
 
     // Operators
-    GET "/admin/v1/modules" application(Admin) => admin::modules::list_modules;
+    GET "/admin/v1/modules" application(Admin) => admin::modules::list_tenant_modules;
     POST "/admin/v1/modules" application(Admin).writes() => admin::modules::create_module;
     GET "/admin/v1/modules/{id}" application(Admin) => admin::modules::find_module;
     PUT "/admin/v1/modules/{id}" application(Admin).writes() => admin::modules::replace_module;
@@ -220,7 +220,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/admin/v1/people" application(Admin) => admin::people::list_people;
     GET "/admin/v1/people/{userId}" application(Admin) => admin::people::find_person;
     POST "/admin/v1/people/{userId}/sign_out" application(Admin).writes() => admin::people::sign_out;
-    DELETE "/admin/v1/people/{userId}/sessions/{id}" application(Admin).writes() => admin::people::end_session;
+    DELETE "/admin/v1/people/{userId}/sessions/{id}" application(Admin).writes() => admin::people::end_session_of_person;
     GET "/admin/v1/applications" application(Admin).for_operators() => admin::applications::list_applications;
     POST "/admin/v1/applications" application(Admin).writes().for_operators() => admin::applications::create_application;
     GET "/admin/v1/applications/{clientId}" application(Admin).for_operators() => admin::applications::find_application;

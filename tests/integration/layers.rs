@@ -76,7 +76,7 @@ fn folder_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_owned()
 }
 
-fn rust_files(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn rust_files(root: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in fs::read_dir(root).unwrap().map(Result::unwrap) {
         let path = entry.path();

@@ -49,6 +49,7 @@ mod cli {
 mod conformance {
     mod error_envelopes;
     mod faulty_sources;
+    mod generators;
     mod lifecycle;
     mod openapi;
     mod schemathesis;
@@ -246,6 +247,7 @@ mod search {
     mod facets;
     mod hedging;
     mod highlight;
+    mod item_sources;
     mod late_sources;
     mod limits;
     mod merge;

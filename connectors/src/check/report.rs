@@ -3,8 +3,9 @@ use std::time::Duration;
 use serde::Serialize;
 
 /// Result of a check.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
+#[schema(as = CheckReport)]
 pub struct Report {
     /// Source's address.
     pub url: String,
@@ -19,7 +20,7 @@ pub struct Report {
 }
 
 /// Verdict on one clause.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct Finding {
     /// Clause's stable name.
     pub id: &'static str,
@@ -36,7 +37,7 @@ pub struct Finding {
 }
 
 /// Verdict on a clause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ClauseVerdict {
     /// Kept in every call.
@@ -48,7 +49,7 @@ pub enum ClauseVerdict {
 }
 
 /// Percentiles in milliseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, utoipa::ToSchema)]
 pub struct LatencyPercentiles {
     /// Median.
     pub p50: Option<f64>,

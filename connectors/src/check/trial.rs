@@ -30,7 +30,6 @@ pub struct Trial {
     /// From the request to the end of the answer, in milliseconds.
     pub took_ms: u64,
     /// The rows.
-    #[schema(value_type = Vec<Object>)]
     pub rows: Vec<ContentItem>,
     /// The number of all matches.
     pub total: Option<u64>,

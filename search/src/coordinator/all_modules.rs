@@ -371,7 +371,8 @@ fn size(result: &Result<SearchPage, SearchFailure>) -> usize {
     let reports = |sources: &[SourceReport]| -> usize { sources.iter().map(report_size).sum() };
     match result {
         Ok(page) => {
-            let items: usize = page.shown().map(|item| item.json.len() + 1).sum();
+            let parts = page.shown().flat_map(|item| item.json_parts().into_iter().chain([","]));
+            let items: usize = parts.map(str::len).sum();
             items + page.cursor.as_ref().map_or(0, String::len) + reports(&page.sources)
         }
         Err(SearchFailure::NoSource { sources, .. }) => reports(sources),

@@ -30,27 +30,31 @@ const ACCESS_TOKEN_TYPE: &str = "urn:ietf:params:oauth:token-type:access_token";
 const AUTHORIZATION_CODE: &str = "authorization_code";
 
 /// The form of a token request; repeated fields are refused.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
 pub struct TokenRequest {
-    /// Grant type.
+    /// `client_credentials`, `authorization_code` or `urn:ietf:params:oauth:grant-type:token-exchange`.
+    #[schema(value_type = String)]
     pub grant_type: Option<String>,
     /// Requested scopes, space-separated; all by default.
     pub scope: Option<String>,
-    /// `client_secret_post`.
+    /// The client, unless it authenticates by HTTP Basic.
     pub client_id: Option<String>,
-    /// `client_secret_post`.
+    /// The client's secret, unless it authenticates by HTTP Basic or can keep none.
+    #[schema(value_type = Option<String>)]
     pub client_secret: Option<SecretString>,
     /// Token exchange: the person.
     pub subject_token: Option<String>,
-    /// Token exchange: the type of `subject_token`.
+    /// Token exchange: `urn:trawl:params:oauth:token-type:login-id` or `urn:trawl:params:oauth:token-type:user-id`.
     pub subject_token_type: Option<String>,
     /// Token exchange: the wanted type; only access tokens.
     pub requested_token_type: Option<String>,
     /// Authorization code: the code.
+    #[schema(value_type = Option<String>)]
     pub code: Option<SecretString>,
     /// Authorization code: its redirect URI.
     pub redirect_uri: Option<String>,
     /// Authorization code: the PKCE verifier (RFC 7636).
+    #[schema(value_type = Option<String>)]
     pub code_verifier: Option<SecretString>,
     /// Token exchange: the person's device; unbinding revokes the token.
     pub device_id: Option<String>,

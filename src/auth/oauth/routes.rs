@@ -38,11 +38,10 @@ pub struct TokenFailure {
 #[operation(
     identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", description =
-        "`grant_type=client_credentials`, or `grant_type=urn:ietf:params:oauth:grant-type:token-exchange` with \
-         `subject_token` and `subject_token_type=urn:trawl:params:oauth:token-type:login-id` (or `…:user-id`), or \
-         `grant_type=authorization_code` with `code`, `redirect_uri` and `code_verifier`. The client authenticates by \
-         HTTP Basic, or by `client_id` and `client_secret` in the form; one that can keep no secret gives its \
-         `client_id` alone.", content = String),
+        "`grant_type` says which fields are needed: none for `client_credentials`; `subject_token` and \
+         `subject_token_type` for a token exchange; `code`, `redirect_uri` and `code_verifier` for `authorization_code`. The client \
+         authenticates by HTTP Basic, or by `client_id` and `client_secret` in the form; one that can keep no secret gives its \
+         `client_id` alone.", content = TokenRequest),
     200 = "The token": TokenAnswer,
     400 = "RFC 6749 §5.2": TokenFailure,
     401 = "The client is not known or its secret is wrong": TokenFailure,

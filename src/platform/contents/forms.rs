@@ -87,13 +87,14 @@ impl Visibility {
 #[serde(rename_all = "camelCase", default)]
 pub struct Content {
     /// Content id, unique in the module.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "json::is_in_a_column")]
+    #[schema(required)]
     pub id: String,
     /// Epoch milliseconds; the creation time if absent.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "json::is_in_a_column")]
     pub display_time: Option<i64>,
     /// Viewers; the whole tenant if absent.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "json::is_in_a_column")]
     pub visibility: Option<Visibility>,
     /// Title; may be empty beside a `brief`.
     pub title: Option<String>,

@@ -1,4 +1,4 @@
-//! Forms of a department (specification, "Department").
+//! Forms of a department (book: reference/directory.md).
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;

@@ -121,17 +121,6 @@ pub struct Unbinding {
     pub reason: Option<Reason>,
 }
 
-/// One or several unbind requests.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "describes the body, which is read by its first character")]
-pub enum Unbindings {
-    /// One.
-    One(Unbinding),
-    /// Several.
-    Many(Vec<Unbinding>),
-}
-
 /// Reads a request or a list.
 pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, String> {
     let is_list = body.get().starts_with('[');

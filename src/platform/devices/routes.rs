@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
-    forms::{Device, DeviceForm, DeviceOwner, IdType, MAX_DEVICES, Unbinding, Unbindings, read_unbindings},
+    forms::{Device, DeviceForm, DeviceOwner, IdType, MAX_DEVICES, Unbinding, read_unbindings},
     repo,
 };
 use crate::{
@@ -69,8 +69,8 @@ pub async fn list_devices(
 ///
 /// Takes one request or a list, all or nothing.
 #[operation(
-    directory, request_body(content = Unbindings),
-    200 = "The named devices are no longer bound": Envelope<Option<Object>>,
+    directory, request_body(content = Vec<Unbinding>, description = "One request without the array is read, too"),
+    200 = "The named devices are no longer bound",
     404 = "There is no such user",
 )]
 pub async fn unbind_devices(

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
-    labels::forms::{LabelList, read_label_list},
+    labels::forms::{LabelListForm, read_label_list},
     list::{self, FavoriteListQuery},
     repo,
     rules::{Favorite, FavoriteForm, LabelledFavorite, Owner},
@@ -82,7 +82,7 @@ pub async fn show_favorite(
 
 /// Replaces the labels of a favorite, if given. Takes a list of ids, or an object with `labelList`.
 #[operation(
-    favorites, request_body(content = Option<LabelList>), 200 = "The labels were replaced",
+    favorites, request_body(content = Option<LabelListForm>, description = "An array of the ids alone is read, too"), 200 = "The labels were replaced",
     404 = "Not a favorite of the caller",
     BodyRefusals,
 )]

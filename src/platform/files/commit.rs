@@ -97,7 +97,7 @@ impl FileCommits {
     }
 }
 
-/// Continues if the client disconnects. Fails with the business failures of a commit (specification, "Errors" 4).
+/// Continues if the client disconnects. Fails with the business failures of a commit (book: reference/errors.md).
 pub(super) async fn commit(
     state: &FilesState,
     caller: Arc<Caller>,

@@ -254,7 +254,7 @@ pub(super) fn general(message: impl Into<String>) -> Error {
     Error::business(BusinessCode::General, message)
 }
 
-/// A signed upload URL (specification, "`UploadSignResult`").
+/// A signed upload URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UploadSign {

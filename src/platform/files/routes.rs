@@ -75,7 +75,7 @@ pub async fn start_multipart(
     start(&state, caller, form, request).await
 }
 
-/// Begins a multipart upload under the path of the specification's example.
+/// Begins a multipart upload by GET.
 #[operation(files, 200 = "The id of the upload", BodyRefusals)]
 pub async fn start_multipart_by_get(
     State(state): State<FilesState>,

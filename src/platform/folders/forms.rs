@@ -14,7 +14,7 @@ use crate::{
 /// Maximum targets of a grant request.
 pub const MAX_TARGETS: usize = 100;
 
-/// Folder as the caller sees it (specification, "`DirectoryResponse`").
+/// Folder as the caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Directory {

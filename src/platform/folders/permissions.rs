@@ -56,7 +56,7 @@ pub struct Locks {
     pub by_another: bool,
 }
 
-/// Permissions on a folder or its files (specification, "Permissions object").
+/// Permissions on a folder or its files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 #[allow(clippy::struct_excessive_bools, reason = "the specification's object")]

@@ -12,7 +12,7 @@ use crate::{
     store::{self, Connection, FromRow, Transaction, Value, now_millis, sql},
 };
 
-/// Listed file (specification, "Directory file list item").
+/// Listed file.
 #[derive(Clone, Debug, PartialEq, Eq, FromRow, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ListedFile {

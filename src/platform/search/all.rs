@@ -23,7 +23,10 @@ use super::{
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::{Error, Result},
-    http::envelope::{BodyRefusals, json_text},
+    http::{
+        envelope::{BodyRefusals, json_text},
+        extract::QueryInBody,
+    },
     platform::search::SearchState,
 };
 
@@ -99,7 +102,7 @@ struct ModulePage {
 /// Searches all modules of the caller; `Accept: text/event-stream` sends each module when ready.
 #[operation(
     search, params(TermParameters, TopParameter),
-    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    request_body(content = QueryInBody, description = "The same names as the query parameters, which prevail"),
     (status = 200, description = "At least one module answered, or there is none. As a stream: an event `module` for \
         each module as it gets ready, its data one element of the envelope's `data` in one line; with `top` one event `top` \
         among them, its data as in the envelope; then an event `done` \
@@ -178,7 +181,7 @@ async fn answer_whole(mut entries: Vec<AnswerEntry>, mut search: TimedModules) -
     let counts = FacetCounts::from(search.facets().await);
     let account =
         AllAccount { total: count, count, partial: entries.iter().any(|entry| entry.partial), top, counts };
-    let body = write_envelope("{", entries, |entry| &entry.text, &account)?;
+    let body = write_envelope("{", entries, |entry| [&*entry.text], &account)?;
     Ok(json_text(StatusCode::OK, body))
 }
 

@@ -21,7 +21,7 @@ use crate::{
         extract::Identified,
     },
     error::{Error, Result},
-    http::envelope::BodyRefusals,
+    http::{envelope::BodyRefusals, extract::QueryInBody},
     platform::directory::AreaDirectory,
 };
 
@@ -30,7 +30,7 @@ use crate::{
 /// The audit log records each search as a person, without its keyword.
 #[operation(
     admin, params(TermParameters, PlaceParameters, PersonParameter),
-    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    request_body(content = QueryInBody, description = "The same names as the query parameters, which prevail"),
     200 = "A page of items": SearchEnvelope,
     404 = "There is no such module or person",
     502 = "No source answered": NoSourceEnvelope,

@@ -8,7 +8,9 @@ use axum::{
 };
 use serde::Serialize;
 use trawl_engine::correction::{CorrectedWord, Correction};
-use trawl_search::{Explanation, Facets, Highlight, Relaxed, SearchPage, SourceCounts, SourceReport};
+use trawl_search::{
+    Explanation, Facets, Highlight, Relaxed, ResultItem, SearchPage, SourceCounts, SourceReport,
+};
 
 use crate::{
     error::{Error, Result},
@@ -105,8 +107,10 @@ pub(super) struct NoSourceEnvelope {
 #[schema(as = ContentItem)]
 #[expect(dead_code, reason = "only described")]
 pub(in crate::platform) struct ContentItemSchema {
-    /// Content id.
+    /// Content id, unique in its source.
     id: String,
+    /// Id of its source, as in `sources`.
+    source: String,
     /// Title.
     title: String,
     /// Subtitle.
@@ -150,19 +154,19 @@ pub(super) fn write_page(head: &str, page: SearchPage) -> Result<String> {
     let count = items.len();
     let account =
         PageAccount { total, count, cursor, partial, corrected, corrections, relaxed, counts, sources };
-    write_envelope(head, items, |item| &item.json, &account)
+    write_envelope(head, items, ResultItem::json_parts, &account)
 }
 
-/// Copies the JSON elements of `data`. `head` opens the object.
-pub(super) fn write_envelope<T>(
+/// Copies the JSON elements of `data`, each in parts. `head` opens the object.
+pub(super) fn write_envelope<T, const PARTS: usize>(
     head: &str,
     data: Vec<T>,
-    json: impl Fn(&T) -> &str,
+    json: impl Fn(&T) -> [&str; PARTS],
     account: &impl Serialize,
 ) -> Result<String> {
     const START: &str = r#""code":200,"message":null,"data":["#;
     let account = serde_json::to_string(account).map_err(Error::internal)?;
-    let length: usize = data.iter().map(|element| json(element).len() + 1).sum();
+    let length = data.len() + data.iter().flat_map(&json).map(str::len).sum::<usize>();
     let mut text = String::with_capacity(head.len() + START.len() + length + account.len() + 2);
     text.push_str(head);
     text.push_str(START);
@@ -170,7 +174,7 @@ pub(super) fn write_envelope<T>(
         if place > 0 {
             text.push(',');
         }
-        text.push_str(json(&element));
+        text.extend(json(&element));
     }
     text.push_str("],");
     text.push_str(account.trim_start_matches('{'));

@@ -35,11 +35,15 @@ pub(super) struct TermParameters {
     #[param(required = true)]
     keyword: Option<String>,
     /// Items per page.
+    ///
+    /// By time, a page also holds all further items with the `displayTime` of its last one, so that this time as `cursor` loses
+    /// none; only more than 10,000 of one time are cut, and the answer is `partial`. With `paging=cursor`, by relevance and after
+    /// an opaque `cursor` a page holds `limit` items exactly. Pinned items come on top.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u16>, minimum = 1, maximum = 1000, default = 10)]
     limit: Option<String>,
-    /// `time` (the default) or `relevance`.
-    #[param(value_type = Option<String>, example = "time")]
+    /// The order: `time` is `displayTime` descending, then the source's place in the module, then `id`.
+    #[param(inline, value_type = Option<SearchOrder>, default = "time")]
     sort: Option<String>,
     /// Earliest `displayTime`, inclusive, epoch milliseconds.
     #[serde(deserialize_with = "number_or_text")]
@@ -66,9 +70,14 @@ pub(super) struct TermParameters {
     #[param(value_type = Option<bool>, default = false)]
     explain: Option<String>,
     /// Counts of all matches (`facets`): some of `module`, `source`, `author` and `time`, separated by commas.
+    ///
+    /// Each has at most 20 values; times by day, week, month or year, as they spread. External sources count only by what they
+    /// state, and `facetsPartial` says so.
     #[param(example = "author,time")]
     facets: Option<String>,
-    /// The `x-trawl-position` of a write. The search waits until it finds what was written, at most until its deadline.
+    /// The `x-trawl-position` of a write. The search waits until it finds what was written, at most nine tenths of `timeout`.
+    ///
+    /// If the index does not hold it by then, the answer is `partial`.
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<i64>, minimum = 0)]
     after: Option<String>,
@@ -76,6 +85,14 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "number_or_text")]
     #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
     timeout: Option<String>,
+}
+
+/// How pages are cut.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "only described")]
+enum PagingParameter {
+    Cursor,
 }
 
 /// The searched module and page.
@@ -86,11 +103,13 @@ pub(super) struct PlaceParameters {
     /// The module's id or code. Required.
     #[param(required = true)]
     module_id: Option<String>,
-    /// The `cursor` of a response; digits select items with an earlier `displayTime`, in epoch milliseconds.
+    /// The `cursor` of the previous answer, with the same `keyword`, `moduleId`, `sort` and filters.
+    ///
+    /// Digits select items with an earlier `displayTime`, in epoch milliseconds, by time alone.
     #[serde(deserialize_with = "number_or_text")]
     cursor: Option<String>,
-    /// `cursor`: every page holds exactly `limit` items.
-    #[param(inline, value_type = Option<String>, example = "cursor")]
+    /// `cursor`: every page holds exactly `limit` items, from the first one on.
+    #[param(inline, value_type = Option<PagingParameter>)]
     paging: Option<String>,
     /// Only this source's items, by its id or name.
     source: Option<String>,

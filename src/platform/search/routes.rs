@@ -13,7 +13,10 @@ use trawl_search::{
 use crate::{
     auth::{caller::Caller, extract::Identified},
     error::Result,
-    http::envelope::{BodyRefusals, Envelope, json_text},
+    http::{
+        envelope::{BodyRefusals, Envelope, json_text},
+        extract::QueryInBody,
+    },
     platform::search::{
         SearchState,
         page::{NoSourceEnvelope, SearchEnvelope, no_source, write_page},
@@ -34,7 +37,7 @@ pub async fn list_modules(
 /// Searches all sources of one module.
 #[operation(
     search, params(TermParameters, PlaceParameters),
-    request_body(content = Option<Object>, description = "The same names as the query parameters"),
+    request_body(content = QueryInBody, description = "The same names as the query parameters, which prevail"),
     200 = "A page of items": SearchEnvelope,
     404 = "There is no such module",
     502 = "No source answered": NoSourceEnvelope,

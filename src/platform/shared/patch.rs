@@ -25,7 +25,7 @@ pub fn check_id_of(field: &str, id: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Failure of one row (specification, "sync failure entry").
+/// Failure of one row.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 pub struct SyncFailure {
     /// Source id of the row, or empty.

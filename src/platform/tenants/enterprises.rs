@@ -14,6 +14,7 @@ use crate::{
     },
     error::{Error, Result},
     identity::tenant::check_code,
+    json,
     platform::{groups, tenants::TenantsState},
     registry,
     store::{Cached, Transaction},
@@ -54,12 +55,12 @@ pub struct EnterpriseForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contact_phone: Option<String>,
     /// Whether other domain applications may manage it; default true.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "json::is_in_a_column")]
     pub is_allow_manage: Option<bool>,
     /// The operator's choice of the code; generated if absent.
     ///
     /// 1 to 64 letters, digits, `-`, `_` or `.`.
-    #[serde(skip_serializing)]
+    #[serde(skip_serializing_if = "json::is_in_a_column")]
     pub e_code: Option<String>,
 }
 

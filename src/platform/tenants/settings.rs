@@ -39,7 +39,7 @@ pub struct TenantSettings {
     /// Whether other domain applications may manage it.
     pub is_allow_manage: bool,
     /// Nonempty fields of the registration.
-    #[schema(value_type = Object)]
+    #[schema(value_type = std::collections::BTreeMap<String, String>)]
     pub profile: Map<String, Value>,
     /// Suffix of new logins; null if none.
     pub login_suffix: Option<String>,

@@ -1,4 +1,4 @@
-//! Forms of a user (specification, "User").
+//! Forms of a user (book: reference/directory.md).
 
 use std::collections::HashSet;
 

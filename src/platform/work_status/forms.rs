@@ -6,7 +6,7 @@ use crate::platform::shared::patch::{SyncFailure, TextRule, check_id_of};
 
 const CODE_BYTES: usize = 64;
 
-/// Work status change (specification, "user work status item").
+/// Work status change.
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkStatus {

@@ -45,7 +45,8 @@ async fn item_is_returned_as_sent() {
     });
     app.put_contents(&acme.caller, "news", &[whole.clone(), item("bare", "harbour", 0)]).await;
     let answer = acme.caller.search(&[("moduleId", "news"), ("keyword", "harbour")]).await.ok();
-    assert_eq!(answer.items(), [whole, json!({"id": "bare", "title": "harbour", "displayTime": 0})]);
+    let bare = json!({"id": "bare", "title": "harbour", "displayTime": 0});
+    assert_eq!(answer.items(), [whole, bare].map(|item| with(item, "source", "builtin:news")));
     let by_brief = json!({"id": "b", "title": "", "brief": "only a breakwater"});
     app.put_contents(&acme.caller, "news", &[by_brief]).await;
     assert_eq!(acme.caller.find("news", "breakwater").await, ["b"]);

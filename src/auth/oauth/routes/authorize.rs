@@ -48,10 +48,15 @@ struct Sealed {
     expires_at: u64,
 }
 
-#[derive(Deserialize)]
+/// The filled login page.
+#[derive(Deserialize, utoipa::ToSchema)]
 struct LoginForm {
+    /// The hidden field of the page.
     form: String,
+    /// Login account.
     login: String,
+    /// Password.
+    #[schema(value_type = String)]
     password: SecretString,
 }
 
@@ -70,7 +75,7 @@ struct LoginForm {
         ("login_hint" = Option<String>, Query, description = "Login account that the application expects"),
         ("device_id" = Option<String>, Query, description = "The person's device; unbinding it revokes the token"),
     ),
-    (status = 200, description = "The login page", content_type = "text/html"),
+    (status = 200, description = "The login page", content_type = "text/html", body = String),
     303 = "Back to the application with `error`, `state` and `iss`",
     (status = 400, description = "A page: the application or its redirect URI is not known", content_type = "text/html"),
 )]
@@ -90,7 +95,7 @@ pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Resp
 /// Checks the login and redirects to the application with a code.
 #[operation(
     identity, security(()),
-    request_body(content_type = "application/x-www-form-urlencoded", content = String, description = "The login page's form"),
+    request_body(content_type = "application/x-www-form-urlencoded", content = LoginForm, description = "The login page's form"),
     303 = "Back to the application with `code`, or with `error`; with `state` and `iss`",
     (status = 400, description = "The login page: the form has expired, or is of another browser", content_type = "text/html"),
     (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),

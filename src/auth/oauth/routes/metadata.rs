@@ -74,8 +74,36 @@ pub async fn show_metadata(State(auth): State<AuthState>) -> Response {
     ))
 }
 
+/// Public keys (RFC 7517 §5).
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described")]
+struct KeySet {
+    /// The keys that verify tokens.
+    keys: Vec<PublicKey>,
+}
+
+/// A public key on a curve (RFC 7517, RFC 7518 §6.2).
+#[derive(utoipa::ToSchema)]
+#[expect(dead_code, reason = "only described")]
+struct PublicKey {
+    /// Key type, such as `EC`.
+    kty: String,
+    /// Curve.
+    crv: String,
+    /// Coordinate.
+    x: String,
+    /// Coordinate; absent where the curve needs one alone.
+    y: Option<String>,
+    /// Id, as in the header of tokens.
+    kid: String,
+    /// `sig`.
+    r#use: String,
+    /// Algorithm, such as `ES256`.
+    alg: String,
+}
+
 /// Returns the keys that verify tokens, by `kid`.
-#[operation(identity, security(()), 200 = "`{keys: [{kty, crv, x, y, kid, use, alg}]}`": serde_json::Value)]
+#[operation(identity, security(()), 200 = "The keys": KeySet)]
 pub async fn show_keys(State(auth): State<AuthState>) -> crate::error::Result<Response> {
     let keys = auth.authenticator.tokens().public_keys().await?;
     Ok(cacheable(json(StatusCode::OK, &serde_json::json!({ "keys": keys }))))

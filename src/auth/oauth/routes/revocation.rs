@@ -19,10 +19,15 @@ use crate::auth::{
 };
 
 /// The form of a revocation; `token_type_hint` is ignored.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
 struct RevocationRequest {
+    /// The token.
+    #[schema(value_type = String)]
     token: Option<String>,
+    /// The client, unless it authenticates by HTTP Basic.
     client_id: Option<String>,
+    /// The client's secret, unless it authenticates by HTTP Basic or can keep none.
+    #[schema(value_type = Option<String>)]
     client_secret: Option<SecretString>,
 }
 
@@ -30,7 +35,7 @@ struct RevocationRequest {
 #[operation(
     identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", description =
-        "`token`. The client authenticates as at the token endpoint; a public one gives its `client_id`.", content = String),
+        "The client authenticates as at the token endpoint; a public one gives its `client_id`.", content = RevocationRequest),
     200 = "The token is revoked; the body is empty": (),
     400 = "RFC 6749 §5.2: `token` is missing, or it was issued to another client": TokenFailure,
     401 = "The client is not known or its secret is wrong": TokenFailure,

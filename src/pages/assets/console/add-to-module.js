@@ -6,7 +6,7 @@ import { formOf, moduleLabel, nextOrder, suggestCode } from "./module-forms.js";
 /** Stands for a new module; no id contains it. */
 const NEW = "+";
 
-/** The type of a module of external sources (decisions 4.2). */
+/** The type of a module of external sources. */
 const EXTERNAL = 100;
 
 /**

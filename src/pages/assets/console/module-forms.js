@@ -1,4 +1,4 @@
-/** Codes of the built-in modules of every tenant (decisions 4.2). */
+/** Codes of the built-in modules of every tenant. */
 export const BUILT_IN = ["article", "news", "todo", "done", "feed", "people", "department", "group", "file", "favorite", "message"];
 
 export const TYPES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101];

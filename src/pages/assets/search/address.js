@@ -15,7 +15,7 @@
 
 export const START = Object.freeze({ q: "", module: "", sort: "relevance", from: "", to: "", author: "", source: "", exact: "", item: "" });
 
-/** Longest keyword (decisions 6), in UTF-16 units as an input counts them. */
+/** Longest keyword, in UTF-16 units as an input counts them. */
 export const LONGEST = 256;
 
 export const FILTERS = Object.freeze(["from", "to", "author", "source"]);

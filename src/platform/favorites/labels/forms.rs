@@ -76,17 +76,6 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
     TextRule::Line(NAME_BYTES).check("name", name)
 }
 
-/// Labels of a favorite: ids, or an object with them.
-#[derive(Deserialize, utoipa::ToSchema)]
-#[serde(untagged)]
-#[allow(dead_code, reason = "describes the body, which is read by its first character")]
-pub enum LabelList {
-    /// Plain list of ids.
-    Ids(Vec<String>),
-    /// Object with the ids.
-    Object(LabelListForm),
-}
-
 /// The labels of a favorite.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]

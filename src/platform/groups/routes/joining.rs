@@ -90,7 +90,7 @@ pub async fn apply(
 
 /// Lists open applications, oldest first; for the group's owner and administrators.
 #[operation(groups, 200 = "The open applications", 404 = "There is no such group")]
-pub async fn list_applications(
+pub async fn list_group_applications(
     State(state): State<GroupsState>,
     Identified(caller): Identified,
     PathParameter(group_id): PathParameter,

@@ -14,7 +14,7 @@ const LASTING = { signal: undefined };
 
 const KINDS = ["application", "domain", "admin"];
 
-/** Every scope (decisions 3.3), with the kinds that may have it. */
+/** Every scope, with the kinds that may have it. */
 const SCOPES = {
     "directory:read": KINDS, "directory:write": KINDS, "tenants": ["domain", "admin"], "tasks": KINDS, "contents:read": KINDS,
     "contents:write": KINDS, "collab": KINDS, "files": KINDS, "act-as-user": KINDS, "admin": ["admin"],
