@@ -1,14 +1,15 @@
 //! Conditional requests for feeds (RFC 9110 §13), one connection each.
 
 use reqwest::header::{
-    ACCEPT, ACCEPT_ENCODING, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE, IF_NONE_MATCH,
-    LAST_MODIFIED, LOCATION,
+    ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
+    IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
 };
 use reqwest::{Response, StatusCode};
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::addresses::AddressRules;
+use crate::content_type::ContentType;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
 use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, read_body, read_retry_after};
@@ -34,8 +35,15 @@ pub struct Validators {
 /// The answer to one request for a feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FeedAnswer {
-    /// A document and its validators.
-    Document(Vec<u8>, Validators),
+    /// A document.
+    Document {
+        /// Its bytes.
+        bytes: Vec<u8>,
+        /// The `charset` of its content type.
+        charset: Option<String>,
+        /// Its validators.
+        validators: Validators,
+    },
     /// HTTP 304.
     Unchanged,
     /// A redirect to an address that may be called.
@@ -77,8 +85,10 @@ impl FeedClient {
         let response = exchange.await.map_err(failed)?;
         match response.status() {
             StatusCode::OK => {
-                let validators = read_validators(response.headers());
-                Ok(FeedAnswer::Document(read_body(response, max_bytes).await.map_err(failed)?, validators))
+                let (charset, validators) =
+                    (read_charset(response.headers()), read_validators(response.headers()));
+                let bytes = read_body(response, max_bytes).await.map_err(failed)?;
+                Ok(FeedAnswer::Document { bytes, charset, validators })
             }
             StatusCode::NOT_MODIFIED => Ok(FeedAnswer::Unchanged),
             StatusCode::GONE => Ok(FeedAnswer::Gone),
@@ -110,6 +120,11 @@ impl FeedClient {
             Err(refusal) => Err(refused(format!("its address {refusal}"))),
         }
     }
+}
+
+fn read_charset(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    ContentType::read(value).charset.map(str::to_owned)
 }
 
 fn read_validators(headers: &HeaderMap) -> Validators {

@@ -1,11 +1,22 @@
 //! Plain text of HTML: pages, excerpts with marked matches, entries of feeds.
 
+use std::borrow::Cow;
+
 /// Tags that begin a line or a cell.
 const BREAKING: &str = "address article aside blockquote body br caption dd details div dl dt figcaption \
     figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table \
     td th title tr ul";
+/// Other tags of HTML.
+const INLINE: &str = "a abbr acronym area audio b base bdi bdo big button canvas center cite code col colgroup data \
+    datalist del dfn em embed fieldset font head html i iframe img input ins kbd label link map mark marquee menu meta \
+    meter nobr noscript object optgroup output param picture progress q rp rt ruby s samp script select small source \
+    span strike strong style sub sup svg tbody template textarea tfoot thead time track tt u var video wbr";
 /// Elements whose content is no text.
 const HIDDEN: &str = "script style";
+/// The characters of windows-1252 from 128 on.
+const C1: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
+/// The longest name of a reference, and its `;`.
+const MAX_NAME_BYTES: usize = 34;
 
 /// Makes plain text of HTML.
 ///
@@ -13,6 +24,71 @@ const HIDDEN: &str = "script style";
 ///
 /// Linear in time and memory: HTML of feeds is read in the server itself.
 pub fn html_to_text(html: &str) -> String {
+    to_text(html, |_| true)
+}
+
+/// Makes plain text of what may be HTML or text.
+///
+/// As [`html_to_text`], but what is no tag of HTML stays, such as `<stdio.h>` or `<ann@example.org>`.
+pub fn escaped_to_text(text: &str) -> String {
+    to_text(text, |tag| {
+        let name = tag.trim_start_matches(['<', '/']);
+        let end = name.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(name.len());
+        let (name, rest) = name.split_at(end);
+        let is_html = is_one_of(BREAKING, name) || is_one_of(INLINE, name);
+        // `o:p` of Office and custom elements have a mark in their names.
+        let is_other = !name.is_empty() && rest.starts_with([':', '-']) && !rest.starts_with("://");
+        tag.starts_with("<!") || (is_html && !rest.starts_with(['.', '@'])) || is_other
+    })
+}
+
+fn is_one_of(names: &str, name: &str) -> bool {
+    names.split_ascii_whitespace().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// Makes characters of the references of HTML: `&amp;`, `&eacute;`, `&#8217;`, `&#X26;`.
+///
+/// What is none stays, such as a bare `&`. A number of a control character is none of the text; those from 128 on are of
+/// windows-1252, as in browsers.
+pub fn decode_references(text: &str) -> Cow<'_, str> {
+    if !text.contains('&') {
+        return text.into();
+    }
+    let (mut decoded, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((before, behind)) = rest.split_once('&') {
+        decoded.push_str(before);
+        rest = behind;
+        let end = behind.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b';');
+        match end.and_then(|end| Some((decode_reference(&behind[..end])?, end))) {
+            Some((character, end)) => {
+                decoded.push_str(&character);
+                rest = &behind[end + 1..];
+            }
+            None => decoded.push('&'),
+        }
+    }
+    decoded.push_str(rest);
+    decoded.into()
+}
+
+fn decode_reference(name: &str) -> Option<String> {
+    let Some(number) = name.strip_prefix('#') else {
+        return match html_escape::decode_html_entities(&format!("&{name};")) {
+            Cow::Owned(character) => Some(character),
+            Cow::Borrowed(_) => None,
+        };
+    };
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
+        None => number.parse().ok()?,
+    };
+    let in_c1 = code.checked_sub(0x80).and_then(|place| C1.chars().nth(usize::try_from(place).ok()?));
+    let character = in_c1.or_else(|| char::from_u32(code)).unwrap_or(char::REPLACEMENT_CHARACTER);
+    let is_text = !character.is_control() || matches!(character, '\t' | '\n' | '\r');
+    Some(if is_text { character.into() } else { String::new() })
+}
+
+fn to_text(html: &str, is_tag: impl Fn(&str) -> bool) -> String {
     let mut text = String::with_capacity(html.len());
     let mut rest = html;
     while let Some(start) = rest.find('<') {
@@ -22,7 +98,7 @@ pub fn html_to_text(html: &str) -> String {
             rest = rest.split_once("-->").map_or("", |(_, behind)| behind);
             continue;
         }
-        if !begins_tag(rest) {
+        if !begins_tag(rest) || !is_tag(rest) {
             text.push('<');
             rest = &rest[1..];
             continue;
@@ -33,17 +109,15 @@ pub fn html_to_text(html: &str) -> String {
         let name = tag[1..].trim_start_matches('/');
         let name =
             name.split(|character: char| !character.is_ascii_alphanumeric()).next().unwrap_or_default();
-        let is_one_of = |names: &str| names.split(' ').any(|other| name.eq_ignore_ascii_case(other));
-        if is_one_of(BREAKING) {
+        if is_one_of(BREAKING, name) {
             text.push(' ');
         }
-        if is_one_of(HIDDEN) && !tag.starts_with("</") {
+        if is_one_of(HIDDEN, name) && !tag.starts_with("</") {
             rest = find_end(rest, name);
         }
     }
     text.push_str(rest);
-    let decoded = html_escape::decode_html_entities(&text);
-    decoded.split_whitespace().collect::<Vec<_>>().join(" ")
+    decode_references(&text).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn begins_tag(html: &str) -> bool {
@@ -96,9 +170,31 @@ mod tests {
                 "<h4>Setup</h4><pre>apt install</pre><tr><th>Name</th><th>Age</th></tr>",
                 "Setup apt install Name Age",
             ),
+            (
+                "&#X41;&#150;&#0;&#11;&#x110000; &bogus; &; &eacute &#; R&D;",
+                "A–\u{fffd} &bogus; &; &eacute &#; R&D;",
+            ),
             ("a<img alt=\"A -> B\" title = '>'>b<i class=it's>c", "abc"),
         ] {
             assert_eq!(html_to_text(html), text, "{html}");
+        }
+    }
+
+    #[test]
+    fn text_with_brackets_keeps_what_is_no_tag() {
+        for (text, expected) in [
+            ("use of <stdio.h> at quay", "use of <stdio.h> at quay"),
+            ("<em>Quay</em> one<br/>two", "Quay one two"),
+            ("Vec<T> and Map<Key, Value>", "Vec<T> and Map<Key, Value>"),
+            (
+                "Ann <ann@example.org>, <https://example.org/a>",
+                "Ann <ann@example.org>, <https://example.org/a>",
+            ),
+            ("a < b, x<y and z>w &amp;lt; <!-- gone -->", "a < b, x<y and z>w &lt;"),
+            ("<o:p>Office</o:p> <my-tag>own</my-tag>", "Office own"),
+            ("Quay &amp; pier&#8217;s &lt;b&gt; caf&eacute;", "Quay & pier’s <b> café"),
+        ] {
+            assert_eq!(escaped_to_text(text), expected, "{text}");
         }
     }
 
@@ -107,6 +203,7 @@ mod tests {
 
         #[test]
         fn any_html_is_read(html in "([<>/a-c! &;#0-9搜\n-]|<script>|</script|<!--){0,40}") {
+            escaped_to_text(&html);
             let text = html_to_text(&html);
             prop_assert!(!text.contains(['\n', '\t']) && text.trim() == text);
         }

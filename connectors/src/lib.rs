@@ -30,6 +30,7 @@ mod request;
 mod settings;
 mod templates;
 mod text;
+pub mod times;
 mod token;
 mod trace;
 mod transport;
@@ -47,7 +48,7 @@ pub use document::{exchange_document, fetch_document};
 pub use error::SourceError;
 pub use feed::{FeedAnswer, FeedClient, Validators};
 pub use gallery::{GalleryAuth, GalleryEntry, GalleryPerson, gallery, gallery_file, read_entry};
-pub use html::html_to_text;
+pub use html::{decode_references, escaped_to_text, html_to_text};
 pub use identity::{
     Assertion, AssertionClaims, AssertionHeader, AssertionIssuer, AssertionSubject, DEFAULT_ASSERTION_HEADER,
     KnownPerson, SourceIdentity,

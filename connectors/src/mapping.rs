@@ -4,7 +4,6 @@
 //! there on a mapped source is like any other. `program` runs the filters in a process of their own (`interpreter`), which may be killed;
 //! `pool` keeps these processes. `source` puts both between the client, or the check, and the transport.
 
-mod display_time;
 mod interpreter;
 mod message;
 mod pool;

@@ -10,7 +10,7 @@ pub const MAX_DEPTH: usize = 64;
 #[error("must be nested at most {MAX_DEPTH} levels deep (line {line} is deeper)")]
 pub struct TooDeep {
     /// From 1.
-    pub line: usize,
+    pub line: u64,
 }
 
 /// Reads JSON that another system sent.
@@ -38,8 +38,8 @@ pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
             b'{' | b'[' if !in_text => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    let line = 1 + json[..place].iter().filter(|byte| **byte == b'\n').count();
-                    return Err(TooDeep { line });
+                    let breaks = json[..place].iter().filter(|byte| **byte == b'\n').count();
+                    return Err(TooDeep { line: breaks as u64 + 1 });
                 }
             }
             b'}' | b']' if !in_text => depth = depth.saturating_sub(1),

@@ -24,10 +24,12 @@ Formats, detected by content: JSON Lines, one JSON array, RSS, Atom, JSON Feed; 
 A row is a content item: id, title, subTitle, brief, image, author, displayTime, action, attachInfo,
 attachDescription, visibility. id, and title or brief, are required. Substitutes for absent fields:
   brief        text, content, summary or description; cut to 65,536 bytes
-  displayTime  date, published, updated, createdAt or timestamp: epoch milliseconds or seconds (below
-               100,000,000,000), RFC 3339, or an ISO date, UTC without a zone
+  displayTime  date, published, updated, createdAt or timestamp: an epoch number in seconds, milliseconds,
+               microseconds or nanoseconds, told apart by its size, or a date as mails and feeds write it,
+               UTC without a zone
   action       url or link, which it opens
-Other fields are not sent. A feed entry has id, title, text, author, time and link.
+Other fields are not sent. A feed entry has id, title, text, author, time and link. One whose time cannot be read
+stands as of 1970.
 
 With --module todo a row is a to-do (appTaskId, title, assigneeLoginId, …). Substitutes for absent fields:
   appTaskId        id

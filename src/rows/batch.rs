@@ -26,6 +26,7 @@ pub(crate) struct RowBatch {
 pub(crate) struct BatchOutcome {
     pub(crate) accepted: usize,
     pub(crate) truncated: u64,
+    pub(crate) undated: u64,
     /// Refused rows in file order.
     pub(crate) rejections: Vec<Rejection>,
     /// The reason for which reading ended early.
@@ -67,12 +68,13 @@ impl RowBatch {
         let refused: Vec<_> = self.rows.iter().filter_map(refusal).collect();
         let accepted = self.rows.len() - refused.len();
         let truncated = self.rows.iter().filter(|row| row.truncated).count() as u64;
+        let undated = self.rows.iter().filter(|row| row.undated).count() as u64;
         let (endings, mut rejections): (Vec<_>, Vec<_>) =
             self.rejections.into_iter().partition(|rejection| rejection.number.is_none());
         rejections.extend(refused);
         rejections.sort_by_key(|rejection| rejection.number);
         let ending = endings.into_iter().next();
-        BatchOutcome { accepted, truncated, rejections, ending, position: self.position }
+        BatchOutcome { accepted, truncated, undated, rejections, ending, position: self.position }
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
 
     fn prepared(number: u64, id: &str, filler: usize) -> PreparedRow {
         let json = serde_json::json!({ "id": id, "title": "x".repeat(filler) }).to_string();
-        PreparedRow { number, id: id.to_owned(), json: json.into_bytes(), truncated: false }
+        PreparedRow { number, id: id.to_owned(), json: json.into_bytes(), truncated: false, undated: false }
     }
 
     fn ids_in(body: &Bytes) -> Vec<String> {

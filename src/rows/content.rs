@@ -12,9 +12,10 @@ pub(crate) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary"
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
 pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
-    let number = row.number;
-    let id = visible_id(&row.fields, &["id"]);
-    map(number, RowFields(row.fields)).map_err(|reason| Rejection::row(number, id, reason))
+    let Row { number, fields, undated } = row;
+    let id = visible_id(&fields, &["id"]);
+    let prepared = map(number, RowFields(fields)).map_err(|reason| Rejection::row(number, id, reason))?;
+    Ok(PreparedRow { undated, ..prepared })
 }
 
 fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
@@ -35,12 +36,18 @@ fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
     set(&mut item, "displayTime", take_time(&mut fields)?);
     set(&mut item, "action", fields.take_action()?);
     set(&mut item, "visibility", take_visibility(&mut fields)?);
-    Ok(PreparedRow { number, id, json: Value::from(item).to_string().into_bytes(), truncated })
+    Ok(PreparedRow {
+        number,
+        id,
+        json: Value::from(item).to_string().into_bytes(),
+        truncated,
+        undated: false,
+    })
 }
 
 fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {
     let unreadable = |name: &str, value: &Value| {
-        format!("{name}: must be epoch milliseconds, RFC 3339 or an ISO date, not {value}")
+        format!("{name}: must be epoch milliseconds or a date such as 2024-05-01T09:30:00Z, not {value}")
     };
     match fields.0.remove("displayTime") {
         None | Some(Value::Null) => {}
@@ -75,7 +82,7 @@ mod tests {
 
     fn prepared(fields: Value) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
-        prepare(Row { number: 7, fields })
+        prepare(Row { number: 7, fields, undated: false })
     }
 
     fn item(fields: Value) -> Value {

@@ -34,6 +34,9 @@ pub(crate) fn compression(magic: &[u8]) -> Compression {
 
 /// Detects the format of an inflated input without byte order mark.
 pub(crate) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
+    if let [0xff, 0xfe, b'<', 0, ..] | [0xfe, 0xff, 0, b'<', ..] | [b'<', 0, ..] | [0, b'<', ..] = head {
+        return Ok(InputFormat::Feed);
+    }
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return Err("the encoding must be UTF-8, not UTF-16");
     }
@@ -70,7 +73,7 @@ impl<'de> Visitor<'de> for &mut JsonFeedVisitor {
             if key == "version" {
                 let version = map.next_value::<Value>()?;
                 let address = version.as_str().unwrap_or_default();
-                self.is_feed = Some(address.starts_with("https://jsonfeed.org/version/"));
+                self.is_feed = Some(address.contains("://jsonfeed.org/version/"));
             } else {
                 self.items |= key == "items";
                 map.next_value::<IgnoredAny>()?;
@@ -101,6 +104,8 @@ mod tests {
         assert_eq!(format(b""), Ok(InputFormat::Lines));
         assert_eq!(format(b"no JSON at all"), Ok(InputFormat::Lines));
         assert!(format(b"\xff\xfe{\0").is_err());
+        assert_eq!(format(b"\xff\xfe<\0r\0"), Ok(InputFormat::Feed));
+        assert_eq!(format(b"\0<\0r"), Ok(InputFormat::Feed));
     }
 
     #[test]

@@ -1,16 +1,14 @@
 //! Reads the rows of an input in bounded memory.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
-use std::iter::Enumerate;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::vec::IntoIter;
+use std::sync::{Arc, OnceLock};
 
 use flate2::bufread::MultiGzDecoder;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use trawl_connectors::read_json;
 
-use super::feed;
+use super::feed::{self, FeedEnd, FeedRows};
 use super::format::{self, Compression, InputFormat};
 use super::json_records::{Elements, Lines, MAX_RECORD_BYTES, RecordOutcome};
 use super::row::{PreparedRow, Rejection, Row};
@@ -23,12 +21,13 @@ pub(crate) struct RowReader {
     buffer: Vec<u8>,
     ended: bool,
     position: Arc<AtomicU64>,
+    notes: Arc<OnceLock<Vec<String>>>,
 }
 
 enum RecordSource {
     Lines(Lines<Input>),
     Elements(Elements<Input>),
-    FeedEntries(Enumerate<IntoIter<Map<String, Value>>>),
+    Feed(Box<FeedRows>),
     Unreadable(Option<Rejection>),
 }
 
@@ -39,7 +38,12 @@ impl RowReader {
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
         let records =
             records(counted, limit).unwrap_or_else(|rejection| RecordSource::Unreadable(Some(rejection)));
-        Self { records, buffer: Vec::new(), ended: false, position }
+        Self { records, buffer: Vec::new(), ended: false, position, notes: Arc::default() }
+    }
+
+    /// What was guessed or not understood in a feed, once all rows are read.
+    pub(crate) fn notes(&self) -> Arc<OnceLock<Vec<String>>> {
+        Arc::clone(&self.notes)
     }
 
     /// Converts rows; each has the bytes of input read so far.
@@ -64,9 +68,17 @@ impl Iterator for RowReader {
         let (found, number) = match &mut self.records {
             RecordSource::Lines(lines) => (lines.next_record(&mut self.buffer), lines.number()),
             RecordSource::Elements(elements) => (elements.next_record(&mut self.buffer), elements.number()),
-            RecordSource::FeedEntries(entries) => {
-                let (index, fields) = entries.next()?;
-                return Some(Ok(Row { number: index as u64 + 1, fields }));
+            RecordSource::Feed(rows) => {
+                if let Some(row) = rows.next() {
+                    let (number, fields, undated) = (row.number, row.fields, row.undated.is_some());
+                    return Some(Ok(Row { number, fields, undated }));
+                }
+                self.ended = true;
+                self.notes.get_or_init(|| rows.notes());
+                return match rows.end() {
+                    FeedEnd::Whole => None,
+                    FeedEnd::Cut(reason) | FeedEnd::Refused(reason) => Some(Err(Rejection::file(reason))),
+                };
             }
             RecordSource::Unreadable(rejection) => return rejection.take().map(Err),
         };
@@ -89,7 +101,7 @@ impl Iterator for RowReader {
 fn parse(number: u64, text: &[u8]) -> Result<Row, Rejection> {
     let reject = |reason: String| Err(Rejection::row(number, None, reason));
     match read_json(text.trim_ascii()) {
-        Ok(Value::Object(fields)) => Ok(Row { number, fields }),
+        Ok(Value::Object(fields)) => Ok(Row { number, fields, undated: false }),
         Ok(_) => reject("must be a JSON object".to_owned()),
         // A line within the row would be mistaken for one of the file.
         Err(error) if error.is_data() => reject(error.to_string()),
@@ -127,8 +139,9 @@ fn records(raw: impl Read + Send + 'static, limit: u64) -> Result<RecordSource, 
                 let most = feed::MAX_FEED_BYTES / (1024 * 1024);
                 return Err(Rejection::file(format!("a feed must be at most {most} MiB")));
             }
-            let rows = feed::rows(&text, None).map_err(|refusal| Rejection::file(refusal.to_string()))?;
-            Ok(RecordSource::FeedEntries(rows.into_iter().enumerate()))
+            let rows = FeedRows::open(&text, None, None)
+                .map_err(|reason| Rejection::file(format!("must be an RSS, Atom or JSON feed: {reason}")))?;
+            Ok(RecordSource::Feed(Box::new(rows)))
         }
     }
 }

@@ -9,6 +9,8 @@ pub(crate) struct Row {
     /// Line, or index in an array or feed, from 1.
     pub(crate) number: u64,
     pub(crate) fields: Map<String, Value>,
+    /// Whether its time cannot be read, and it stands as of 1970.
+    pub(crate) undated: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -38,6 +40,7 @@ pub(crate) struct PreparedRow {
     pub(crate) id: String,
     pub(crate) json: Vec<u8>,
     pub(crate) truncated: bool,
+    pub(crate) undated: bool,
 }
 
 pub(crate) struct RowFields(pub(crate) Map<String, Value>);

@@ -45,7 +45,13 @@ fn map(number: u64, mut fields: RowFields, assignee: Option<&str>) -> Result<Pre
     set(&mut item, "assigneeLoginId", Some(take_assignee(&mut fields, assignee)?));
     set(&mut item, "action", fields.take_action()?);
     set(&mut item, "status", take_status(&mut fields)?);
-    Ok(PreparedRow { number, id, json: Value::from(item).to_string().into_bytes(), truncated })
+    Ok(PreparedRow {
+        number,
+        id,
+        json: Value::from(item).to_string().into_bytes(),
+        truncated,
+        undated: false,
+    })
 }
 
 /// Takes the title, else the text's first line; whether it was cut.
@@ -93,7 +99,7 @@ mod tests {
 
     fn prepared(fields: Value, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
-        prepare(Row { number: 7, fields }, assignee)
+        prepare(Row { number: 7, fields, undated: false }, assignee)
     }
 
     fn task(fields: Value) -> Value {

@@ -1,40 +1,27 @@
-//! Parses times as epoch milliseconds.
+//! Parses times of rows as epoch milliseconds.
 
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, civil};
 use serde_json::Value;
-
-/// Smaller integers are seconds (up to the year 5138).
-const FIRST_MILLISECONDS: u64 = 100_000_000_000;
+use trawl_connectors::times;
 
 /// Parses a `displayTime`: any integer is epoch milliseconds.
 pub(crate) fn display_time(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| from_text(value.as_str()?))
+    value.as_i64().or_else(|| times::from_text(value.as_str()?))
 }
 
-/// Parses epoch seconds or milliseconds, RFC 3339, or an ISO date or date-time.
+/// Parses an epoch number, told apart by its size, or a date as systems and people write it.
 ///
 /// Times without a zone are UTC.
 pub(crate) fn any_time(value: &Value) -> Option<i64> {
-    match value.as_i64() {
-        Some(number) if number.unsigned_abs() < FIRST_MILLISECONDS => Some(number * 1000),
-        Some(number) => Some(number),
-        None => from_text(value.as_str()?),
+    match value.as_f64() {
+        Some(number) => times::from_number(number),
+        None => times::from_text(value.as_str()?),
     }
-}
-
-fn from_text(text: &str) -> Option<i64> {
-    let text = text.trim();
-    if let Ok(time) = text.parse::<Timestamp>() {
-        return Some(time.as_millisecond());
-    }
-    let time: civil::DateTime = text.parse().ok()?;
-    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp().as_millisecond())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -48,6 +35,9 @@ mod tests {
             json!("2026-08-20 07:10:30"),
             json!(1_787_209_830),
             json!(1_787_209_830_000_i64),
+            json!(1_787_209_830.0001),
+            json!(1_787_209_830_000_000_i64),
+            json!("Thu, 20 Aug 2026 09:10:30 CEST"),
         ] {
             assert_eq!(any_time(&value), expected, "{value}");
         }
@@ -56,8 +46,7 @@ mod tests {
 
     #[test]
     fn other_values_are_no_time() {
-        for value in [json!("yesterday"), json!("2026-13-01"), json!(""), json!(true), json!(1.5), json!([1])]
-        {
+        for value in [json!("yesterday"), json!("2026-13-01"), json!(""), json!(true), json!([1])] {
             assert_eq!(any_time(&value), None, "{value}");
         }
     }

@@ -24,6 +24,7 @@ struct RowCounts {
     sent: usize,
     rejected: usize,
     truncated: u64,
+    undated: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -50,6 +51,7 @@ pub(super) struct ImportReport {
     seconds: f64,
     rows_per_second: u64,
     rejections: Vec<ListedRejection>,
+    notes: Vec<String>,
     pub(super) error: Option<String>,
     #[serde(skip)]
     bar: ProgressBar,
@@ -65,6 +67,7 @@ impl RowCounts {
         self.rejected += outcome.rejections.len();
         self.read = self.sent + self.rejected;
         self.truncated += outcome.truncated;
+        self.undated += outcome.undated;
     }
 }
 
@@ -77,6 +80,7 @@ impl ImportReport {
             seconds: 0.0,
             rows_per_second: 0,
             rejections: Vec::new(),
+            notes: Vec::new(),
             error: None,
             bar,
             started: Instant::now(),
@@ -116,6 +120,14 @@ impl ImportReport {
         self.show_progress(rows, position);
     }
 
+    /// Tells what was guessed or not understood in the file that began last.
+    pub(super) fn note(&mut self, notes: &[String]) {
+        let Some(FileReport { file, .. }) = self.files.last() else { return };
+        let notes: Vec<_> = notes.iter().map(|note| format!("{file}: {note}")).collect();
+        notes.iter().for_each(|note| notice(&self.bar, note));
+        self.notes.extend(notes);
+    }
+
     fn show_progress(&mut self, rows: usize, position: u64) {
         let bar = &self.bar;
         bar.set_position(position);
@@ -150,15 +162,19 @@ impl ImportReport {
     }
 
     pub(super) fn summary(&self) -> String {
-        let RowCounts { read, sent, rejected, truncated } = self.counts;
+        let RowCounts { read, sent, rejected, truncated, undated } = self.counts;
         let [read, sent, rejected] = [read, sent, rejected].map(|rows| HumanCount(rows as u64));
         let (seconds, rate) = (self.seconds, HumanCount(self.rows_per_second));
         let truncated = match truncated {
             0 => String::new(),
             rows => format!("; {} with their text cut", HumanCount(rows)),
         };
+        let undated = match undated {
+            0 => String::new(),
+            rows => format!("; {} as of 1970, since their time cannot be read", HumanCount(rows)),
+        };
         format!(
-            "{read} rows read, {sent} sent, {rejected} rejected in {seconds:.1} s ({rate} rows/s){truncated}"
+            "{read} rows read, {sent} sent, {rejected} rejected in {seconds:.1} s ({rate} rows/s){truncated}{undated}"
         )
     }
 }

@@ -79,10 +79,12 @@ impl ImportSender {
         // Not of the runtime's pool: a pipe may never be opened, and a read of it never return.
         let reader = thread::spawn(move || {
             let input = open(&path).map_err(|error| format!("cannot open: {error}"))?;
-            let rows = RowReader::new(input, u64::MAX).prepared(|row| this.destination.prepare(row));
+            let reader = RowReader::new(input, u64::MAX);
+            let notes = reader.notes();
+            let rows = reader.prepared(|row| this.destination.prepare(row));
             // The receiver is gone once the import has stopped.
             let _ = batches(rows, max_rows, MAX_BODY_BYTES).try_for_each(|batch| sender.blocking_send(batch));
-            Ok(())
+            Ok(notes.get().cloned().unwrap_or_default())
         });
         let mut in_flight: VecDeque<SentBatch> = VecDeque::new();
         let (mut next, mut has_more): (Option<RowBatch>, _) = (None, true);
@@ -107,7 +109,10 @@ impl ImportSender {
                 else => break,
             }
         }
-        reader.join().map_err(|_| "reading failed unexpectedly".to_owned())?
+        let notes: Result<Vec<String>, String> =
+            reader.join().map_err(|_| "its reader failed; this is a fault of trawl".to_owned())?;
+        report.note(&notes?);
+        Ok(())
     }
 
     fn start(self: &Arc<Self>, mut batch: RowBatch) -> SentBatch {

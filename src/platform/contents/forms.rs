@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use trawl_connectors::times;
 
 use crate::{
     identity::principals::{department_principal, group_principal, user_principal},
@@ -15,7 +16,6 @@ const TITLE_BYTES: usize = 4 << 10;
 const BRIEF_BYTES: usize = 64 << 10;
 const OTHER_BYTES: usize = 8 << 10;
 const VISIBILITY_IDS: usize = 10_000;
-const LATEST_TIME: i64 = 253_402_300_799_999;
 
 /// Modules and the endpoints they have of their own.
 const OWNED_MODULES: [(&str, &str); 8] = [
@@ -160,8 +160,9 @@ fn read_item(raw: &RawValue) -> Result<Content, String> {
 /// Refuses what no item may hold.
 pub(in crate::platform) fn check(item: &Content) -> Result<(), String> {
     check_id(&item.id)?;
-    if item.display_time.is_some_and(|time| !(0..=LATEST_TIME).contains(&time)) {
-        return Err(format!("displayTime: must be epoch milliseconds, 0 to {LATEST_TIME}"));
+    if item.display_time.is_some_and(|time| !times::BOUNDS.contains(&time)) {
+        let (first, last) = times::BOUNDS.into_inner();
+        return Err(format!("displayTime: must be epoch milliseconds, {first} to {last}"));
     }
     item.visibility.as_ref().map_or(Ok(()), Visibility::check)?;
     let bounded = [

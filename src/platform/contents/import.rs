@@ -18,7 +18,7 @@ use crate::{
     error::{Error, Result},
     rows::{
         batch::{BatchOutcome, RowBatch, batches, body},
-        content,
+        catch, content,
         input::RowReader,
         row::Rejection,
     },
@@ -40,6 +40,10 @@ pub struct ContentImport {
     rejected: usize,
     /// Rows whose `brief` was cut.
     truncated: u64,
+    /// Entries of a feed whose time cannot be read, and stands as of 1970.
+    undated: u64,
+    /// What was guessed or not understood in a feed.
+    notes: Vec<String>,
     /// The first 1,000 rejected rows.
     rejections: Vec<Rejection>,
     /// The reason for which reading ended early.
@@ -51,7 +55,8 @@ pub struct ContentImport {
 /// Each batch is written at once; an import whose caller leaves ends after the present one.
 ///
 /// # Errors
-/// 400 and 404 for the module; failures of the store at the first batch.
+/// 400 and 404 for the module; 400 for a file of which nothing can be read; failures of the store at the first batch; 500 where
+/// reading fails inside the server, with the number of rows that are in.
 pub async fn import_contents(
     state: &ContentsState,
     caller: &Caller,
@@ -61,10 +66,15 @@ pub async fn import_contents(
     service::check_module(state, caller.tenant.id, module).await?;
     let (sender, mut received) = mpsc::channel(1);
     let (max_rows, max_bytes) = (state.limits.batch_items, state.limits.body_bytes);
-    tokio::task::spawn_blocking(move || {
-        let rows = RowReader::new(file.reader(), MAX_FILE_BYTES).prepared(content::prepare);
-        // Ends with the receiver.
-        batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch))
+    let reading = tokio::task::spawn_blocking(move || {
+        catch(move || {
+            let reader = RowReader::new(file.reader(), MAX_FILE_BYTES);
+            let notes = reader.notes();
+            // Ends with the receiver.
+            let rows = reader.prepared(content::prepare);
+            let _ = batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch));
+            notes.get().cloned().unwrap_or_default()
+        })
     });
     let mut import = ContentImport::default();
     let mut event = Some(AuditEvent::new("import", "content", module));
@@ -79,7 +89,8 @@ pub async fn import_contents(
             Err(error) => return Err(error),
         }
     }
-    Ok(import)
+    drop(received);
+    import.finish(reading.await.map_err(Error::internal)?)
 }
 
 /// Writes a batch, with the event of the first one; returns the refused ids with reasons.
@@ -110,11 +121,24 @@ async fn write(
 }
 
 impl ContentImport {
+    /// Ends with the notes of the reader, or why it failed.
+    fn finish(self, notes: Result<Vec<String>, String>) -> Result<Self> {
+        match (notes, &self.error) {
+            (Err(reason), _) => {
+                let message = format!("file: {reason}; {} rows were written before", self.written);
+                Err(Error::internal(reason).with_message(message))
+            }
+            (Ok(_), Some(reason)) if self.read == 0 => Err(Error::bad_request(format!("file: {reason}"))),
+            (Ok(notes), _) => Ok(Self { notes, ..self }),
+        }
+    }
+
     fn add(&mut self, outcome: BatchOutcome) {
         self.written += outcome.accepted;
         self.rejected += outcome.rejections.len();
         self.read = self.written + self.rejected;
         self.truncated += outcome.truncated;
+        self.undated += outcome.undated;
         let room = MAX_LISTED_REJECTIONS.saturating_sub(self.rejections.len());
         self.rejections.extend(outcome.rejections.into_iter().take(room));
         self.error = outcome.ending.map(|ending| ending.reason);

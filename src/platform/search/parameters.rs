@@ -388,10 +388,10 @@ impl PlaceParameters {
 
 /// Reads where a page starts (book: explanation/cursors.md).
 ///
-/// Digits are a time, other texts opaque cursors.
+/// Digits are a time, before 1970 with a minus; other texts are opaque cursors.
 fn start(cursor: Option<String>, order: SearchOrder) -> Result<PageStart> {
     let Some(cursor) = cursor.filter(|cursor| !cursor.is_empty()) else { return Ok(PageStart::Beginning) };
-    if !cursor.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !cursor.strip_prefix('-').unwrap_or(&cursor).bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(PageStart::Cursor(cursor));
     }
     if order == SearchOrder::Relevance {

@@ -1,5 +1,7 @@
 //! Entries of a source as items: ids, hashes and problems.
 
+use std::collections::HashMap;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, value::RawValue};
 
@@ -21,37 +23,77 @@ const HASHED: &str = "sha256-";
 const HASH_BYTES: usize = 16;
 /// Maximum bytes of an id that is shown.
 const SHOWN_BYTES: usize = 200;
+/// Entry problems that are listed.
+pub(super) const LISTED_PROBLEMS: usize = 10;
 
 /// Entries of a document or page: items, and those that cannot be.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) received: u64,
     pub(super) items: Vec<Content>,
+    pub(super) refused: u64,
+    /// The first refused ones.
     pub(super) problems: Vec<EntryProblem>,
+    pub(super) truncated: u64,
+    pub(super) undated: u64,
+}
+
+/// A row of a source, and where it stands there.
+pub(super) struct EntryRow {
+    pub(super) fields: Map<String, Value>,
+    pub(super) line: Option<u64>,
+    pub(super) undated: bool,
+}
+
+impl From<Map<String, Value>> for EntryRow {
+    fn from(fields: Map<String, Value>) -> Self {
+        Self { fields, line: None, undated: false }
+    }
 }
 
 /// Reads rows as items; the last of the same id wins.
 pub(super) fn read_entries(
     subscription_id: &str,
-    rows: impl IntoIterator<Item = Map<String, Value>>,
+    rows: impl IntoIterator<Item: Into<EntryRow>>,
 ) -> Result<Entries> {
     let mut entries = Entries::default();
     let mut bodies = Vec::new();
-    for fields in rows {
+    let mut places = HashMap::new();
+    for row in rows {
+        let EntryRow { fields, line, undated } = row.into();
         entries.received += 1;
-        match content::prepare(Row { number: entries.received, fields }) {
-            Ok(row) => bodies.push(item_json(subscription_id, &row.id, &row.json)?),
-            Err(rejection) => entries.problems.push(problem(rejection.id, rejection.reason)),
+        let number = entries.received;
+        let place = line.map(|line| format!("entry {number} (line {line}): ")).unwrap_or_default();
+        match content::prepare(Row { number, fields, undated }) {
+            Ok(row) => {
+                entries.truncated += u64::from(row.truncated);
+                entries.undated += u64::from(row.undated);
+                bodies.push(item_json(subscription_id, &row.id, &row.json)?);
+                if !place.is_empty() {
+                    places.insert(row.id, place);
+                }
+            }
+            Err(rejection) => entries.refuse(rejection.id, format!("{place}{}", rejection.reason)),
         }
     }
     let (items, failures) = read_batch(&bodies);
     entries.items = items;
     let prefix = format!("{subscription_id}:");
-    entries.problems.extend(failures.into_iter().map(|failure| {
+    for failure in failures {
         let id = failure.id.strip_prefix(&prefix).map(str::to_owned);
-        problem(id, failure.message)
-    }));
+        let place = id.as_ref().and_then(|id| places.remove(id)).unwrap_or_default();
+        entries.refuse(id, format!("{place}{}", failure.message));
+    }
     Ok(entries)
+}
+
+impl Entries {
+    fn refuse(&mut self, id: Option<String>, reason: String) {
+        self.refused += 1;
+        if self.problems.len() < LISTED_PROBLEMS {
+            self.problems.push(problem(id, reason));
+        }
+    }
 }
 
 /// Refuses what no item may hold.

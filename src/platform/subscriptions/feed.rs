@@ -8,13 +8,19 @@ use trawl_connectors::{FeedAnswer, SourceError, Validators};
 use url::Url;
 
 use super::{
-    batch::ItemBatch,
-    entries::read_entries,
+    batch::{ItemBatch, RunProgress},
+    entries::{Entries, EntryRow, read_entries},
     forms::Feed,
     report::RunOutcome,
     run::{FinishedRun, Run, RunFailure, RunStop},
 };
-use crate::{error::Error, rows};
+use crate::{
+    error::Error,
+    rows::{
+        catch,
+        feed::{FeedEnd, FeedRow, FeedRows},
+    },
+};
 
 /// Timeout of one request and its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -40,12 +46,16 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
         return Ok(FinishedRun { outcome, position: None, batch: ItemBatch::default(), is_whole: false });
     };
     let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
-    let read = spawn_blocking(move || match rows::feed::rows(&document, url.as_ref()) {
-        Ok(rows) => Ok(read_entries(&id, rows)?),
-        Err(refusal) => Err(RunStop::failed(refusal.to_string())),
-    });
-    let items = run.take(read.await.map_err(Error::internal)??)?;
+    let read = spawn_blocking(move || catch(|| read_document(&id, &document, url)));
+    let ReadFeed { entries, notes, cut } =
+        read.await.map_err(Error::internal)?.map_err(RunStop::failed)??;
+    run.note(notes);
+    let items = run.take(entries)?;
     let items = run.write_but_last(items).await?;
+    if let Some(cut) = cut {
+        run.write(ItemBatch { items, gone: Vec::new() }, RunProgress::Stay).await?;
+        return Err(RunStop::failed(cut));
+    }
     Ok(FinishedRun {
         outcome: RunOutcome::Read,
         position: Some(serde_json::to_string(&position).map_err(Error::internal)?),
@@ -54,19 +64,48 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
     })
 }
 
+/// The entries of a document.
+struct ReadFeed {
+    entries: Entries,
+    notes: Vec<String>,
+    /// Where it breaks off.
+    cut: Option<String>,
+}
+
+fn read_document(id: &str, document: &Document, url: Option<Url>) -> Result<ReadFeed, RunStop> {
+    let refused = |reason: String| RunStop::failed(format!("the feed cannot be read: {reason}"));
+    let mut rows = FeedRows::open(&document.bytes, document.charset.as_deref(), url).map_err(refused)?;
+    let entry =
+        |row: FeedRow| EntryRow { fields: row.fields, line: Some(row.line), undated: row.undated.is_some() };
+    let entries = read_entries(id, rows.by_ref().map(entry))?;
+    let cut = match rows.end() {
+        FeedEnd::Whole => None,
+        FeedEnd::Cut(place) => Some(place),
+        FeedEnd::Refused(reason) => return Err(refused(reason)),
+    };
+    Ok(ReadFeed { entries, notes: rows.notes(), cut })
+}
+
+/// A document, as HTTP delivers it.
+struct Document {
+    bytes: Vec<u8>,
+    charset: Option<String>,
+}
+
 /// The document, and its place; `None` if it is unchanged.
 async fn fetch(
     run: &Run<'_>,
     feed: &Feed,
     last: &FeedPosition,
-) -> Result<Option<(Vec<u8>, FeedPosition)>, RunStop> {
+) -> Result<Option<(Document, FeedPosition)>, RunStop> {
     let mut url = feed.url.clone();
     for _ in 0..=MAX_REDIRECTS {
         let none = Validators::default();
         let validators = if last.url.as_ref() == Some(&url) { &last.validators } else { &none };
         match request(run, &url, validators).await? {
-            FeedAnswer::Document(document, validators) => {
-                return Ok(Some((document, FeedPosition { url: Some(url), validators })));
+            FeedAnswer::Document { bytes, charset, validators } => {
+                let position = FeedPosition { url: Some(url), validators };
+                return Ok(Some((Document { bytes, charset }, position)));
             }
             FeedAnswer::Unchanged => return Ok(None),
             FeedAnswer::Moved(target) => url = target,

@@ -48,6 +48,12 @@ pub struct LastRun {
     pub refused: u64,
     /// The first refused entries.
     pub problems: Vec<EntryProblem>,
+    /// Items whose text was cut.
+    pub truncated: u64,
+    /// Items whose time cannot be read, and stands as of 1970.
+    pub undated: u64,
+    /// What was guessed or not understood, with its place.
+    pub notes: Vec<String>,
     /// Why it failed; null if it did not.
     pub error: Option<String>,
 }
@@ -57,6 +63,6 @@ pub struct LastRun {
 pub struct EntryProblem {
     /// The entry's id at the source; null if it has none.
     pub id: Option<String>,
-    /// The wrong field and the expected value.
+    /// The place in a feed, the wrong field and the expected value.
     pub reason: String,
 }

@@ -7,7 +7,7 @@ use trawl_connectors::FeedClient;
 use super::{
     SubscriptionsState,
     batch::{self, ChangeCounts, ItemBatch, NewItem, RunProgress},
-    entries::{self, Entries},
+    entries::{self, Entries, LISTED_PROBLEMS},
     hosts::Hosts,
     repo::{RunEnd, SubscriptionRow},
     report::{EntryProblem, LastRun, RunOutcome},
@@ -21,8 +21,6 @@ use crate::{
 
 /// Items of one transaction.
 pub(super) const BATCH: usize = 250;
-/// Entry problems that are listed.
-const LISTED_PROBLEMS: usize = 10;
 
 /// The parts that runs share.
 pub(super) struct Runner {
@@ -95,11 +93,18 @@ impl<'a> Run<'a> {
     /// Counts what was read; returns the items.
     pub(super) fn take(&mut self, entries: Entries) -> Result<Vec<NewItem>> {
         self.receive(entries.received);
-        for problem in entries.problems {
-            self.refuse(problem);
-        }
+        self.report.refused += entries.refused;
+        let room = LISTED_PROBLEMS.saturating_sub(self.report.problems.len());
+        self.report.problems.extend(entries.problems.into_iter().take(room));
+        self.report.truncated += entries.truncated;
+        self.report.undated += entries.undated;
         let items = entries.items.into_iter();
         items.map(|content| Ok(NewItem { hash: entries::hash(&content)?, content })).collect()
+    }
+
+    /// Notes what was guessed, cut or not understood.
+    pub(super) fn note(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.report.notes.extend(notes);
     }
 
     /// Counts entries.

@@ -151,20 +151,41 @@ async fn unreadable_file_keeps_its_good_rows_and_tells_why_it_ended() {
     let report = written(&operator, "[{\"id\":\"1\",\"title\":\"harbour\"},{\"id\":\"2\",").await;
     assert_eq!(report["written"], 1);
     assert_eq!(report["error"], "the file ends before its array is closed");
-    let report = written(&operator, "<html><body>no feed</body></html>").await;
-    assert_eq!([&report["read"], &report["written"]], [&json!(0), &json!(0)]);
-    assert_eq!(report["error"], "the feed is no whole RSS, Atom or JSON feed");
-    let nested = format!("<rss version=\"2.0\"><channel><item>{}", "<media:group>".repeat(900));
-    let report = written(&operator, nested).await;
-    assert_eq!(report["error"], "the feed must be nested at most 64 levels deep (line 1 is deeper)");
+    let cut = "<rss><channel><item><guid>2</guid><title>harbour</title></item>\n<item><title>cut";
+    let report = written(&operator, cut).await;
+    assert_eq!([&report["read"], &report["written"]], [&json!(1), &json!(1)]);
+    assert_eq!(report["error"], "the feed breaks off in line 2; 1 entries before that are whole");
+    let page = import(&operator, "article", "<html><body>no feed</body></html>").await;
+    page.fails(400, "HTML page");
+    import(&operator, "article", vec![0x1f, 0x8b, 1, 2, 3]).await.fails(400, "reading stopped");
+    let deep = format!("<rss><channel><item>{}", "<media:group>".repeat(900));
+    import(&operator, "article", deep).await.fails(400, "at most 64 levels");
     let row = format!("{{\"id\":\"1\",\"title\":{}{}}}", "[".repeat(900), "]".repeat(900));
     let report = written(&operator, row).await;
     assert_eq!(report["rejected"], 1, "{report}");
     assert!(report.to_string().contains("must be nested at most 64 levels deep"), "{report}");
-    let report = written(&operator, vec![0x1f, 0x8b, 1, 2, 3]).await;
-    assert!(report["error"].as_str().unwrap().starts_with("reading stopped"), "{report}");
+    app.wait_for_index().await;
+    assert_eq!(acme.caller.find("article", "harbour").await.len(), 2);
+}
+
+#[tokio::test]
+async fn imported_feed_tells_what_it_did_not_understand() {
+    let (app, acme, operator) = start().await;
+    let feed = "<rss><channel>\n<item><guid>1</guid><title>harbour</title><author>lin@harbour.example（林）</author>\
+        <pubDate>last spring</pubDate></item>\n</channel></rss>";
+    let report = written(&operator, feed).await;
+    assert_eq!(
+        [&report["written"], &report["undated"], &report["error"]],
+        [&json!(1), &json!(1), &Value::Null]
+    );
+    assert!(report["notes"][0].as_str().unwrap().contains("line 2"), "{report}");
+    let stored = operator.get(&format!("{ARTICLES}/1")).await.ok();
+    let (author, time) = (&stored.data()["author"], &stored.data()["displayTime"]);
+    assert_eq!([author, time], [&json!("lin@harbour.example（林）"), &json!(0)]);
     app.wait_for_index().await;
     assert_eq!(acme.caller.find("article", "harbour").await, ["1"]);
+    let empty = written(&operator, "<rss><channel></channel></rss>").await;
+    assert_eq!([&empty["read"], &empty["notes"]], [&json!(0), &json!(["the feed has no entry"])]);
 }
 
 #[tokio::test]

@@ -82,7 +82,7 @@ async fn invalid_items_fail_alone_and_name_their_field() {
         item("good-1", "harbour", 1),
         {"id": "no-text"},
         {"id": "title", "title": 5},
-        {"id": "past", "title": "x", "displayTime": -1},
+        {"id": "past", "title": "x", "displayTime": -62_135_596_800_000_i64},
         {"id": "list", "title": "x", "action": "[]"},
         {"title": "no id"},
         {"id": 7, "title": "x"},

@@ -244,28 +244,70 @@ async fn wrong_entries_are_counted_and_named() {
     );
     server.reply_once("/a", FeedReply::Body(document));
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
-    assert_eq!(counts(&shown), json!(["read", 4, 1, 0, 0, 2]), "{shown}");
+    assert_eq!(counts(&shown), json!(["read", 4, 2, 0, 0, 2]), "{shown}");
     let problems = shown["lastRun"]["problems"].as_array().unwrap();
     let ids: Vec<_> = problems.iter().map(|problem| problem["id"].as_str().unwrap()).collect();
     assert_eq!(ids, ["empty", "long"]);
-    assert!(problems.iter().all(|problem| problem["reason"].as_str().unwrap().contains("title")));
-    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour new"]);
+    let reasons: Vec<_> = problems.iter().map(|problem| problem["reason"].as_str().unwrap()).collect();
+    assert!(reasons.iter().all(|reason| reason.contains("title")), "{reasons:?}");
+    assert!(reasons[0].starts_with("entry 2 (line 1): ") && reasons[1].starts_with("entry 1 (line 1): "));
+    // Two entries of one id that say different things are two.
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour new", "harbour old"]);
 }
 
 #[tokio::test]
-async fn feed_nested_too_deep_is_refused_and_the_server_goes_on() {
+async fn charset_of_http_is_used_and_authors_are_whole() {
     let (app, acme, operator, server) = start().await;
-    let nested = format!(
-        "<rss version=\"2.0\"><channel><title>F</title><item><title>T</title>{}",
-        "<media:group>".repeat(900)
+    let feed_in_gbk = "<rss><channel><item><guid>1</guid><title>harbour 港口 R & D</title>\
+        <author>lin@harbour.example（林）</author></item></channel></rss>";
+    let gbk = encoding_rs::GBK.encode(feed_in_gbk).0.into_owned();
+    server.reply_once("/a", FeedReply::Typed("text/xml; charset=GBK", gbk));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!((counts(&shown), &shown["lastRun"]["notes"]), (json!(["read", 1, 1, 0, 0, 0]), &json!([])));
+    let item = operator.get("/admin/v1/contents/article/a:1").await.ok();
+    assert_eq!(item.data()["author"], "lin@harbour.example（林）");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour 港口 R & D"]);
+}
+
+#[tokio::test]
+async fn feed_that_breaks_off_gives_its_entries_and_the_line() {
+    let (app, acme, operator, server) = start().await;
+    let item = |number: u32| format!("<item><guid>{number}</guid><title>harbour {number}</title></item>\n");
+    let items: String = (1..=14).map(item).collect();
+    server.reply_once("/a", FeedReply::Body(format!("<rss><channel>\n{items}<item><guid>15</guid><tit")));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(error(&shown), "the feed breaks off in line 16; 14 entries before that are whole");
+    assert_eq!((counts(&shown), &shown["items"]), (json!(["failed", 14, 14, 0, 0, 0]), &json!(14)));
+    assert_eq!(app.titles(&acme.caller, "harbour").await.len(), 14);
+    let deep = format!("<rss><channel>\n<item><title>harbour</title>{}", "<media:group>".repeat(900));
+    server.reply_once("/a", FeedReply::Body(deep));
+    let shown = operator.run_subscription("a").await;
+    assert_eq!(
+        error(&shown),
+        "the feed cannot be read: it must be nested at most 64 levels deep (line 2 is deeper)"
     );
-    server.reply_once("/deep", FeedReply::Body(nested));
-    let shown = operator.subscribe(&feed("deep", &server.url("127.0.0.1", "/deep"))).await;
-    assert_eq!(error(&shown), "the feed must be nested at most 64 levels deep (line 1 is deeper)");
-    server.set_entries("/deep", &[("r", "harbour rss")]);
-    let shown = operator.run_subscription("deep").await;
-    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
-    assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour rss"]);
+}
+
+#[tokio::test]
+async fn entries_of_unreadable_times_are_counted_and_are_no_news() {
+    let (_app, _, operator, server) = start().await;
+    let dates = ["Mo, 25 Jun 2018", "Jun 25, 2018", "2018-6-25", "25.06.2018 00:00", "in spring"];
+    let items = dates.iter().enumerate().map(|(number, date)| {
+        format!("<item><guid>{number}</guid><title>harbour</title><pubDate>{date}</pubDate></item>\n")
+    });
+    server.reply_once(
+        "/a",
+        FeedReply::Body(format!("<rss><channel>\n{}</channel></rss>", items.collect::<String>())),
+    );
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    let run = &shown["lastRun"];
+    assert_eq!((counts(&shown), &run["undated"]), (json!(["read", 5, 5, 0, 0, 0]), &json!(1)));
+    let note = "entry 5 (line 6) stands as of 1970, as \"in spring\" is no time that can be read";
+    assert_eq!(run["notes"], json!([note]));
+    for (number, time) in [1_529_884_800_000_i64; 4].into_iter().chain([0]).enumerate() {
+        let item = operator.get(&format!("/admin/v1/contents/article/a:{number}")).await.ok();
+        assert_eq!(item.data()["displayTime"], json!(time), "{}", dates[number]);
+    }
 }
 
 #[tokio::test]

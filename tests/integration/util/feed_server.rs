@@ -31,6 +31,8 @@ pub(crate) enum FeedReply {
     Slow(Duration),
     Redirect(String),
     Body(String),
+    /// A content type, and a body.
+    Typed(&'static str, Vec<u8>),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -162,7 +164,10 @@ async fn answer(State(server): State<FeedServer>, request: Request) -> Response 
             || headers.contains_key(header::IF_MODIFIED_SINCE),
         user_agent: text(header::USER_AGENT),
         status: response.status().as_u16(),
-        is_faulty: matches!(reply, FeedReply::Truncated | FeedReply::Gzip | FeedReply::Body(_)),
+        is_faulty: matches!(
+            reply,
+            FeedReply::Truncated | FeedReply::Gzip | FeedReply::Body(_) | FeedReply::Typed(..)
+        ),
         retry_after: match reply {
             FeedReply::Pause(_, after) => after.parse().ok(),
             _ => None,
@@ -184,6 +189,7 @@ fn respond(feed: &ServedFeed, reply: &FeedReply, headers: &HeaderMap) -> Respons
             ([(header::ETAG, "\"cut\"")], document[..cut].to_owned()).into_response()
         }
         FeedReply::Body(body) => body.clone().into_response(),
+        FeedReply::Typed(kind, body) => ([(header::CONTENT_TYPE, *kind)], body.clone()).into_response(),
         FeedReply::Gzip => {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
             encoder.write_all(document.as_bytes()).unwrap();

@@ -4,8 +4,8 @@ use jaq_json::Val;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::mapping::display_time;
 use crate::mapping::message::MappingError;
+use crate::times;
 
 const SHOWN_BYTES: usize = 200;
 
@@ -62,8 +62,8 @@ pub(super) fn as_count(value: &Val) -> Option<u64> {
 
 pub(super) fn read_time(value: &Val) -> Result<Value, String> {
     let read = match value {
-        Val::Num(_) => value.to_string().parse().ok().and_then(display_time::from_number),
-        value => as_text(value).and_then(|text| display_time::from_text(&text)),
+        Val::Num(_) => value.to_string().parse().ok().and_then(times::from_number),
+        value => as_text(value).and_then(|text| times::from_text(&text)),
     };
     let shown = || shorten(value.to_string());
     read.map(Value::from).ok_or_else(|| format!("yields {}, which is no time", shown()))

@@ -6,9 +6,10 @@ import { table } from "./table.js";
 /**
  * What an import left out or cut, and why it broke off.
  *
- * @param {{truncated: number, rejected: number, rejections: object[], error: string | null}} imported as the server tells it
+ * @param {{truncated: number, undated: number, notes: string[], rejected: number, rejections: object[], error: string | null}} imported
+ * as the server tells it
  */
-export function outcome({ truncated, rejected, rejections, error }) {
+export function outcome({ truncated, undated, notes, rejected, rejections, error }) {
     const caption = t("import.rejected", { count: rejected });
     const rows = rejections.map(({ line, id, reason }, place) => ({ key: `${place}`, cells: [
         line === null ? "–" : `${line}`, id === null ? "–" : element("code", {}, isolate(id)), element("span", { lang: "en" }, isolate(reason)),
@@ -18,6 +19,8 @@ export function outcome({ truncated, rejected, rejections, error }) {
             "p", {}, t("import.broke-off"), " ", element("span", { lang: "en" }, isolate(error)),
         )),
         truncated > 0 && element("p", {}, t("import.truncated", { count: truncated })),
+        undated > 0 && element("p", {}, t("import.undated", { count: undated })),
+        ...notes.map((note) => element("p", { lang: "en", dir: "auto" }, isolate(note))),
         rejected > 0 && element("p", {}, icon("warning"), ` ${caption}`),
         rows.length > 0 && element(
             "div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": caption },

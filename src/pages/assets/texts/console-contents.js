@@ -53,6 +53,7 @@ export default {
     "import.cancelled": ["Cancelled. Rows that were written already stay.", "已取消。已写入的行会保留。"],
     "import.failed": ["{name} was not imported.", "“{name}”未能导入。"],
     "import.broke-off": ["The import broke off. Rows that were written already stay.", "导入中断。已写入的行会保留。"],
+    "import.undated": ["{count} time cannot be read and stands as of 1970.|{count} times cannot be read and stand as of 1970.", "{count} 个时间无法识别，按 1970 年处理。"],
     "import.rejected": ["{count} row was rejected|{count} rows were rejected", "{count} 行被拒绝"],
     "import.line": ["Line", "行"],
     "import.reason": ["Reason", "原因"],

@@ -17,6 +17,10 @@ export default {
     "subscriptions.is-unchanged": ["unchanged", "无变化"],
     "subscriptions.is-disabled": ["disabled", "已停用"],
     "subscriptions.refused": ["{said} entry was refused|{said} entries were refused", "{said} 个条目被拒绝"],
+    "subscriptions.truncated": ["{said} text was too long and is cut|{said} texts were too long and are cut", "{said} 条文本过长，已被截断"],
+    "subscriptions.undated": [
+        "{said} time cannot be read and stands as of 1970|{said} times cannot be read and stand as of 1970", "{said} 个时间无法识别，按 1970 年处理",
+    ],
     "subscriptions.on-request": ["on request", "仅手动运行"],
     "subscriptions.due": ["due now", "即将运行"],
     "subscription.run": ["Run now", "立即运行"],

@@ -1,0 +1,113 @@
+//! Times as other systems write them, as epoch milliseconds.
+
+mod loose;
+
+use std::ops::RangeInclusive;
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// Longer texts are no times.
+const MAX_BYTES: usize = 120;
+/// Shorter texts of digits are dates without separators.
+const MIN_DIGITS: usize = 9;
+/// The years 1000 to 9999: systems write earlier ones for a time that was never set.
+pub const BOUNDS: RangeInclusive<i64> = -30_610_224_000_000..=253_402_300_799_999;
+
+/// Reads an epoch number: seconds, milliseconds, microseconds or nanoseconds.
+///
+/// Its size tells the unit: each is good from 1973 to the year 5138.
+pub fn from_number(number: f64) -> Option<i64> {
+    let millis = match number.abs() {
+        size if size < 1e11 => number * 1e3,
+        size if size < 1e14 => number,
+        size if size < 1e17 => number / 1e3,
+        _ => number / 1e6,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
+    (millis.abs() < 9e15).then_some(millis.round() as i64).filter(|millis| BOUNDS.contains(millis))
+}
+
+/// Reads a date with or without a time, or an epoch number of nine digits or more.
+///
+/// ISO 8601, RFC 2822 and RFC 850, and what people and programs make of them: wrong or foreign weekdays, names of months in
+/// other languages, zones by letters, AM and PM. A time without a zone is in UTC. A date that could be two, such as
+/// `01/02/2024`, is none.
+pub fn from_text(text: &str) -> Option<i64> {
+    let text = text.trim();
+    if text.len() > MAX_BYTES {
+        return None;
+    }
+    let digits = text.trim_start_matches('-').bytes().take_while(u8::is_ascii_digit).count();
+    if digits >= MIN_DIGITS
+        && let Ok(number) = text.parse()
+    {
+        return from_number(number);
+    }
+    let in_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
+    from_json_date(text)
+        .or_else(|| text.parse::<Timestamp>().ok())
+        .or_else(|| in_utc(text.parse().ok()?))
+        .or_else(|| loose::read(text))
+        .map(Timestamp::as_millisecond)
+        .filter(|millis| BOUNDS.contains(millis))
+}
+
+/// `/Date(1704067200000+0100)/` of .NET: milliseconds, whatever the offset.
+fn from_json_date(text: &str) -> Option<Timestamp> {
+    let inner = text.trim_matches(['/', '\\']).strip_prefix("Date(")?.strip_suffix(')')?;
+    let end = inner.rfind(['+', '-']).filter(|place| *place > 0).unwrap_or(inner.len());
+    Timestamp::from_millisecond(inner[..end].parse().ok()?).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One time a line: a text, a tab, and the time in RFC 3339 or `-`.
+    const TIMES: &str = include_str!("../../tests/wild/times/times.tsv");
+
+    #[test]
+    fn written_times_are_read_as_the_table_says() {
+        let rows: Vec<_> = TIMES.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
+        assert!(rows.len() > 100, "the table is cut off");
+        for row in rows {
+            let (text, expected) = row.split_once('\t').unwrap();
+            let expected = (expected != "-").then(|| expected.parse::<Timestamp>().unwrap().as_millisecond());
+            assert_eq!(from_text(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn epoch_numbers_are_told_apart_by_size() {
+        for number in [1_704_067_200.0, 1.704_067_2e12, 1.704_067_2e15, 1.704_067_2e18, 1_704_067_200.0004] {
+            assert_eq!(from_number(number), Some(1_704_067_200_000), "{number}");
+        }
+        assert_eq!(from_number(-86_400.0), Some(-86_400_000));
+        for number in [f64::NAN, f64::INFINITY, 1e30, -62_135_596_800.0] {
+            assert_eq!(from_number(number), None, "{number}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "([0-9]{1,4}|[-:/., +(]|[A-Za-z年月日é]{1,5}){0,14}") {
+            from_text(&text);
+        }
+
+        #[test]
+        fn time_of_each_notation_reads_back(seconds in -1_000_000_000_i64..4_000_000_000) {
+            let time = Timestamp::from_second(seconds).unwrap();
+            for format in ["%a, %d %b %Y %H:%M:%S %z", "%A, %d-%b-%Y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y",
+                "%Y/%m/%d %H:%M:%S", "%d.%m.%Y %H:%M:%S", "%B %d, %Y %I:%M:%S %p UTC", "%Y年%m月%d日 %H:%M:%S"] {
+                let text = time.to_zoned(TimeZone::UTC).strftime(format).to_string();
+                prop_assert_eq!(from_text(&text), Some(seconds * 1000), "{}", text);
+            }
+        }
+    }
+}

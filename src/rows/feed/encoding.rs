@@ -1,0 +1,156 @@
+//! Decodes a document whose encoding may be declared, declared wrongly, or not at all.
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+
+/// The bytes in which an XML declaration stands.
+const HEAD_BYTES: usize = 1024;
+
+/// A text, and what was guessed or lost.
+pub(super) struct Decoded {
+    pub(super) text: String,
+    pub(super) note: Option<String>,
+}
+
+/// Decodes by byte order mark, by `charset` of HTTP (RFC 7303 §3), by declaration, else by detection.
+///
+/// Characters that XML forbids are dropped.
+pub(super) fn decode(bytes: &[u8], charset: Option<&str>) -> Decoded {
+    let mut decoded = decode_any(bytes, charset);
+    let is_forbidden = |character| matches!(character, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
+    if decoded.text.contains(is_forbidden) {
+        decoded.text.retain(|character| !is_forbidden(character));
+    }
+    decoded
+}
+
+fn decode_any(bytes: &[u8], charset: Option<&str>) -> Decoded {
+    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
+        return lossy(encoding, &bytes[mark..]);
+    }
+    match bytes {
+        [b'<', 0, _, 0, ..] => return lossy(UTF_16LE, bytes),
+        [0, b'<', 0, _, ..] => return lossy(UTF_16BE, bytes),
+        _ => {}
+    }
+    let labels = [charset.map(str::as_bytes), declared(bytes)].into_iter().flatten();
+    let is_usable = |encoding: &&Encoding| ![UTF_8, UTF_16LE, UTF_16BE].contains(encoding);
+    let labelled: Vec<_> = labels.filter_map(Encoding::for_label).collect();
+    let is_utf8 = std::str::from_utf8(bytes);
+    // Valid UTF-8 is hardly ever Latin-1, whatever is declared, nor of any encoding of single bytes.
+    let first = labelled.first().copied().unwrap_or(UTF_8);
+    if let Ok(text) = is_utf8
+        && (first == UTF_8 || first.is_single_byte() || !is_usable(&first))
+    {
+        return Decoded { text: text.to_owned(), note: None };
+    }
+    let strict =
+        |encoding: &&'static Encoding| encoding.decode_without_bom_handling_and_without_replacement(bytes);
+    if let Some(text) = labelled.iter().filter(|encoding| is_usable(encoding)).find_map(strict) {
+        return Decoded { text: text.into_owned(), note: None };
+    }
+    match is_utf8 {
+        Ok(text) => Decoded { text: text.to_owned(), note: None },
+        Err(_) => guess(bytes),
+    }
+}
+
+/// The encoding that an XML declaration names, if the bytes have one of ASCII.
+fn declared(bytes: &[u8]) -> Option<&[u8]> {
+    let head = &bytes[..bytes.len().min(HEAD_BYTES)];
+    let start = head.windows(5).position(|window| window == b"<?xml")?;
+    let end = head[start..].iter().position(|byte| *byte == b'>')?;
+    let declaration = &head[start..start + end];
+    let place = declaration.windows(8).position(|window| window == b"encoding")?;
+    declaration[place + 8..].split(|byte| matches!(byte, b'"' | b'\'')).nth(1)
+}
+
+fn guess(bytes: &[u8]) -> Decoded {
+    let whole: usize =
+        bytes.utf8_chunks().map(|chunk| chunk.valid().bytes().filter(|byte| *byte >= 0xc0).count()).sum();
+    let broken = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+    if whole >= broken {
+        return lossy(UTF_8, bytes);
+    }
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    let encoding = detector.guess(None, Utf8Detection::Deny);
+    let Decoded { text, .. } = lossy(encoding, bytes);
+    let note =
+        format!("the encoding is neither stated rightly nor UTF-8; it was read as {}", encoding.name());
+    Decoded { text, note: Some(note) }
+}
+
+fn lossy(encoding: &'static Encoding, bytes: &[u8]) -> Decoded {
+    let (text, has_errors) = encoding.decode_without_bom_handling(bytes);
+    let note = has_errors.then(|| {
+        let count = text.matches(char::REPLACEMENT_CHARACTER).count();
+        format!("{count} characters are not {} and stand as {}", encoding.name(), char::REPLACEMENT_CHARACTER)
+    });
+    Decoded { text: text.into_owned(), note }
+}
+
+#[cfg(test)]
+mod tests {
+    use encoding_rs::{BIG5, EUC_KR, GBK, ISO_8859_2, SHIFT_JIS, WINDOWS_1251};
+
+    use super::*;
+
+    fn document(declaration: &str, text: &str) -> String {
+        format!("<?xml version=\"1.0\"{declaration}?><rss><title>{text}</title></rss>")
+    }
+
+    #[test]
+    fn charset_of_http_wins_over_the_declaration() {
+        for (encoding, text) in [
+            (GBK, "港口的潮汐表每天更新"),
+            (WINDOWS_1251, "Порт принимает суда каждый день"),
+            (SHIFT_JIS, "港の入港税は毎月末に支払う"),
+            (BIG5, "港口的潮汐表每天更新"),
+            (EUC_KR, "항구의 조석표"),
+            (ISO_8859_2, "őszi tűzifa"),
+        ] {
+            for declaration in ["", " encoding=\"utf-8\"", " encoding='iso-8859-1'", " encoding=\"utf-16\""] {
+                let document = document(declaration, text);
+                let decoded = decode(&encoding.encode(&document).0, Some(encoding.name()));
+                assert_eq!((&decoded.text, decoded.note), (&document, None), "{}", encoding.name());
+            }
+        }
+    }
+
+    #[test]
+    fn declaration_is_believed_unless_the_bytes_say_otherwise() {
+        let russian = document(" encoding='windows-1251'", "Порт принимает суда");
+        assert_eq!(decode(&WINDOWS_1251.encode(&russian).0, None).text, russian);
+        for declaration in
+            ["", " encoding=\"iso-8859-1\"", " encoding=\"utf-16\"", " encoding=\"nonsense\"", " encoding="]
+        {
+            let french = document(declaration, "Café de la jetée");
+            assert_eq!(decode(french.as_bytes(), None).text, french);
+            assert_eq!(decode(french.as_bytes(), Some("ISO-8859-1")).text, french);
+        }
+        let decoded = decode(b"<rss><title>Caf\xe9 de la jet\xe9e</title></rss>", Some("utf-8"));
+        assert_eq!(decoded.text, "<rss><title>Café de la jetée</title></rss>");
+        assert!(decoded.note.unwrap().contains("windows-1252"));
+        let decoded = decode(b"<rss>\xc3\xa4\xc3\xb6 cut \xc3</rss>", None);
+        assert_eq!(decoded.text, "<rss>äö cut \u{fffd}</rss>");
+        assert!(decoded.note.unwrap().starts_with("1 characters"));
+    }
+
+    #[test]
+    fn utf_16_is_read_with_and_without_mark() {
+        let text = document(" encoding=\"utf-16\"", "Quay 港口");
+        let units = |mark: &str| format!("{mark}{text}").encode_utf16().collect::<Vec<_>>();
+        for mark in ["\u{feff}", ""] {
+            let little: Vec<u8> = units(mark).iter().flat_map(|unit| unit.to_le_bytes()).collect();
+            let big: Vec<u8> = units(mark).iter().flat_map(|unit| unit.to_be_bytes()).collect();
+            assert_eq!(decode(&little, None).text, text);
+            assert_eq!(decode(&big, Some("utf-8")).text, text);
+        }
+    }
+
+    #[test]
+    fn forbidden_characters_are_dropped() {
+        assert_eq!(decode(b"<a>\x00b\x0bc\td\r\n</a>\x00", None).text, "<a>bc\td\r\n</a>");
+    }
+}

@@ -1,0 +1,255 @@
+//! An entry of a feed, and the row that it becomes.
+
+use std::borrow::Cow;
+use std::hash::Hasher;
+
+use serde_json::{Map, Value};
+use siphasher::sip128::{Hasher128, SipHasher};
+use trawl_connectors::{escaped_to_text, html_to_text, times};
+use url::{ParseError, Url};
+
+use super::FeedRow;
+
+/// Keys of derived ids. They stay: an id that changes is another item.
+const ID_KEYS: (u64, u64) = (0x5d78_4074_2887_2d60, 0x90ee_ca4c_90a5_e228);
+/// The time of entries whose own cannot be read: they are not news.
+const UNDATED: i64 = 0;
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Notation {
+    Plain,
+    Html,
+    /// HTML or plain text.
+    Either,
+}
+
+/// The value of the smallest rank, the first of equal ones.
+#[derive(Debug)]
+struct Ranked<T>(Option<(u8, T)>);
+
+impl<T> Default for Ranked<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<T> Ranked<T> {
+    fn takes(&self, rank: u8) -> bool {
+        self.0.as_ref().is_none_or(|(present, _)| rank < *present)
+    }
+
+    fn offer(&mut self, rank: u8, value: T) {
+        if self.takes(rank) {
+            self.0 = Some((rank, value));
+        }
+    }
+
+    fn take(&mut self) -> Option<T> {
+        self.0.take().map(|(_, value)| value)
+    }
+}
+
+/// What an entry says, as it is read.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    /// The line where it begins.
+    pub(super) line: u64,
+    id: Option<String>,
+    title: Ranked<String>,
+    /// The title as it is written.
+    written_title: Option<String>,
+    text: Ranked<String>,
+    author: Ranked<String>,
+    time: Ranked<i64>,
+    unread_time: Option<String>,
+    link: Ranked<String>,
+    /// The first address of any kind, of which ids are derived.
+    first_address: Option<String>,
+    image: Ranked<String>,
+}
+
+impl Entry {
+    pub(super) fn new(line: u64) -> Self {
+        Self { line, ..Self::default() }
+    }
+
+    pub(super) fn add_title(&mut self, rank: u8, written: &str, notation: Notation) {
+        let title = plain_text(written, notation);
+        if rank == 0 && self.written_title.is_none() {
+            self.written_title = Some(written.trim().to_owned());
+        }
+        if !title.is_empty() {
+            self.title.offer(rank, title.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    pub(super) fn add_text(&mut self, rank: u8, written: &str, notation: Notation) {
+        if self.text.takes(rank) {
+            let text = plain_text(written, notation);
+            if !text.is_empty() {
+                self.text.offer(rank, text.into_owned());
+            }
+        }
+    }
+
+    /// A person by `mail (name)`, `name <mail>`, or as written.
+    pub(super) fn add_author(&mut self, written: &str) {
+        if let Some(name) = author(written) {
+            self.author.offer(u8::from(name.contains('@')), name);
+        }
+    }
+
+    pub(super) fn add_time(&mut self, rank: u8, written: &str) {
+        let written = written.trim();
+        match times::from_text(written) {
+            Some(time) => self.time.offer(rank, time),
+            None if written.is_empty() => {}
+            None => self.unread_time = Some(written.chars().take(60).collect()),
+        }
+    }
+
+    /// An id; one that is an address opens the entry if nothing else does.
+    pub(super) fn add_id(&mut self, id: &str, opens: bool) {
+        let id = id.trim();
+        if id.is_empty() {
+            return;
+        }
+        if opens && id.parse::<Url>().is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+            self.link.offer(2, id.to_owned());
+        }
+        self.id.get_or_insert_with(|| id.to_owned());
+    }
+
+    /// An address that opens the entry; 0 is its page, 1 another form of that, 3 a file.
+    pub(super) fn add_link(&mut self, rank: u8, address: &str, base: Option<&Url>) {
+        let address = resolve(address.trim(), base);
+        if address.is_empty() {
+            return;
+        }
+        if rank < 2 {
+            self.first_address.get_or_insert_with(|| address.clone());
+        }
+        self.link.offer(rank, address);
+    }
+
+    /// An address of any kind.
+    pub(super) fn add_address(&mut self, address: &str, base: Option<&Url>) {
+        self.first_address.get_or_insert_with(|| resolve(address.trim(), base));
+    }
+
+    pub(super) fn add_image(&mut self, rank: u8, address: &str, base: Option<&Url>) {
+        if !address.trim().is_empty() {
+            self.image.offer(rank, resolve(address.trim(), base));
+        }
+    }
+
+    /// Makes the row.
+    ///
+    /// `is_other` tells of the hashes of id and words whether other words had the id before.
+    pub(super) fn into_row(
+        mut self,
+        number: u64,
+        feed_author: Option<&str>,
+        address: Option<&Url>,
+        is_other: impl FnOnce(u128, u128) -> bool,
+    ) -> FeedRow {
+        let link = self.link.0.as_ref().map_or("", |(_, link)| link.as_str());
+        let said = hash(&[link, self.written_title.as_deref().unwrap_or_default()]);
+        let mut id = self.id.take().unwrap_or_else(|| self.derived_id());
+        if !id.is_empty() && is_other(hash(&[&id]), said) {
+            id = format!("{id}#{}", shown(said));
+        }
+        let (time, undated) = match (self.time.take(), self.unread_time.take()) {
+            (Some(time), _) => (Some(time), None),
+            (None, Some(unread)) => (Some(UNDATED), Some(unread)),
+            (None, None) => (None, None),
+        };
+        let text = self.text.take();
+        let link = self.link.take().map(|link| resolve(&link, address));
+        // An address is all that can be shown of an entry without words.
+        let title = self.title.take().or_else(|| link.clone().filter(|_| text.is_none()));
+        let author = self.author.take().or_else(|| feed_author.map(str::to_owned));
+        let image = self.image.take().map(|image| resolve(&image, address));
+        let texts = [
+            ("id", Some(id)),
+            ("title", title),
+            ("brief", text),
+            ("author", author),
+            ("image", image),
+            ("link", link),
+        ];
+        let mut fields: Map<_, _> = texts
+            .into_iter()
+            .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))))
+            .collect();
+        fields.extend(time.map(|time| ("displayTime".to_owned(), time.into())));
+        FeedRow { number, line: self.line, fields, undated }
+    }
+
+    /// An id of link and title, else of what there is; empty if there is nothing.
+    fn derived_id(&self) -> String {
+        let title = self.written_title.as_deref();
+        let link = self.link.0.as_ref().map(|(_, link)| link.as_str());
+        let text = self.text.0.as_ref().map(|(_, text)| text.as_str());
+        let parts = match (self.first_address.as_deref(), title, link.or(text)) {
+            (Some(address), title, _) => [address, title.unwrap_or_default()],
+            (None, Some(title), _) => ["", title],
+            (None, None, Some(other)) => [other, ""],
+            (None, None, None) => return String::new(),
+        };
+        shown(hash(&parts))
+    }
+}
+
+fn hash(parts: &[&str]) -> u128 {
+    let mut hasher = SipHasher::new_with_keys(ID_KEYS.0, ID_KEYS.1);
+    for part in parts {
+        hasher.write(part.as_bytes());
+    }
+    hasher.finish128().as_u128()
+}
+
+/// Both halves without leading zeros, as ids have always been.
+fn shown(hash: u128) -> String {
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    let (low, high) = (hash as u64, (hash >> 64) as u64);
+    format!("{low:x}{high:x}")
+}
+
+/// An address, from `base` on where it is relative.
+fn resolve(address: &str, base: Option<&Url>) -> String {
+    match (Url::parse(address), base) {
+        (Ok(url), _) => url.into(),
+        (Err(ParseError::RelativeUrlWithoutBase), Some(base)) if !address.is_empty() => {
+            base.join(address).map_or_else(|_| address.to_owned(), String::from)
+        }
+        _ => address.to_owned(),
+    }
+}
+
+pub(super) fn author(written: &str) -> Option<String> {
+    let written = plain_text(written, Notation::Either);
+    let written = written.split_whitespace().collect::<Vec<_>>().join(" ");
+    let pair = |open: char, close: char| {
+        let (before, inside) = written.strip_suffix(close)?.split_once(open)?;
+        let (before, inside) = (before.trim().trim_matches('"').trim(), inside.trim());
+        let is_mail = |text: &str| text.contains('@') && !text.contains(char::is_whitespace);
+        match (is_mail(before), is_mail(inside)) {
+            (true, false) if open == '(' && !inside.is_empty() => Some(inside.to_owned()),
+            (false, true) if !before.is_empty() => Some(before.to_owned()),
+            _ => None,
+        }
+    };
+    let name = pair('(', ')').or_else(|| pair('<', '>')).unwrap_or_else(|| written.clone());
+    (!name.is_empty()).then_some(name)
+}
+
+fn plain_text(written: &str, notation: Notation) -> Cow<'_, str> {
+    match notation {
+        Notation::Plain => written.trim().into(),
+        _ if !written.contains(['<', '&']) => written.trim().into(),
+        Notation::Html => html_to_text(written).into(),
+        Notation::Either => escaped_to_text(written).into(),
+    }
+}
