@@ -10,6 +10,7 @@ mod layers;
 mod limits;
 mod storage;
 mod store;
+mod subscriptions;
 mod tasks;
 mod telemetry;
 mod web;
@@ -34,6 +35,7 @@ pub use self::{
     limits::Limits,
     storage::{S3Settings, ScannerSettings, Storage, StorageKind},
     store::StoreSettings,
+    subscriptions::Subscriptions,
     tasks::Tasks,
     telemetry::TelemetrySettings,
     web::{Console, Web},
@@ -171,18 +173,6 @@ pub struct Connectors {
     pub interpreter: Option<PathBuf>,
 }
 
-/// Subscriptions.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Subscriptions {
-    /// Concurrent runs.
-    pub at_once: usize,
-    /// Absolute paths of folders whose files and SQLite databases may be read.
-    pub folders: Vec<PathBuf>,
-    /// Hosts of databases that may be called: `db.intranet`, or `db.intranet:5432` for one port.
-    pub databases: Vec<String>,
-}
-
 /// Audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -214,7 +204,7 @@ impl Default for Config {
             },
             cache: CacheSettings::default(),
             suspension: SuspensionSettings::default(),
-            subscriptions: Subscriptions { at_once: 8, folders: Vec::new(), databases: Vec::new() },
+            subscriptions: Subscriptions::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
             storage: Storage::default(),

@@ -37,13 +37,14 @@ const SETTINGS: [&str; 23] = [
 ];
 
 /// Settings whose variables hold lists, separated by commas.
-const LISTS: [&str; 7] = [
+const LISTS: [&str; 8] = [
     "connectors.allow_http_hosts",
     "console.operators",
     "engine.opensearch.own_indexes",
     "engine.opensearch.urls",
     "subscriptions.databases",
     "subscriptions.folders",
+    "subscriptions.ignored_names",
     "trusted_proxies",
 ];
 

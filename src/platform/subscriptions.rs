@@ -27,6 +27,7 @@ use tokio::sync::Notify;
 use trawl_connectors::AddressRules;
 use trawl_search::clock::Clock;
 
+pub(crate) use self::folder::IgnoredNames;
 use crate::{auth::keys::Keys, platform::contents::ContentsState};
 
 /// Route state.
@@ -37,6 +38,8 @@ pub struct SubscriptionsState {
     pub(crate) addresses: AddressRules,
     /// Folders with the files and databases that may be read.
     pub(crate) folders: Arc<[PathBuf]>,
+    /// Names that subscribed folders leave out.
+    pub(crate) ignored_names: Arc<IgnoredNames>,
     /// Hosts of databases that may be called.
     pub(crate) databases: Arc<[String]>,
     pub(crate) clock: Arc<dyn Clock>,

@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 24] = migrations!("sqlite":
+static SQLITE: [Migration; 25] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -48,9 +48,10 @@ static SQLITE: [Migration; 24] = migrations!("sqlite":
     "0022_mapped_sources",
     "0023_source_identity",
     "0024_subscriptions",
+    "0025_text_problems",
 );
 
-static POSTGRES: [Migration; 15] = migrations!("postgres":
+static POSTGRES: [Migration; 16] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -66,6 +67,7 @@ static POSTGRES: [Migration; 15] = migrations!("postgres":
     "0022_mapped_sources",
     "0023_source_identity",
     "0024_subscriptions",
+    "0025_text_problems",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

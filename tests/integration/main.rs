@@ -113,6 +113,7 @@ mod files {
     mod unsafe_contents;
     mod upload;
     mod versions;
+    mod wild;
 }
 #[cfg(test)]
 mod folders {

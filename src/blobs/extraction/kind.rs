@@ -1,8 +1,11 @@
 //! Detects a content's kind by its beginning, and text formats by name.
 
-use std::{fmt, io::Cursor};
+use std::fmt;
 
-use zip::ZipArchive;
+use super::{
+    encoding::{decode_marked_up, utf16_without_mark},
+    package::Package,
+};
 
 /// Format of a text, by its file's extension (`files.read_as`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -17,6 +20,15 @@ pub enum TextFormat {
 }
 
 impl TextFormat {
+    /// The format that a file's name tells, without its dot.
+    pub fn of_extension(extension: &str) -> Self {
+        match extension.to_ascii_lowercase().as_str() {
+            "md" | "markdown" => Self::Markdown,
+            "html" | "htm" | "xhtml" => Self::Html,
+            _ => Self::Plain,
+        }
+    }
+
     pub(super) fn from_row(text: &str) -> Self {
         match text {
             "markdown" => Self::Markdown,
@@ -41,20 +53,25 @@ pub(super) enum DocumentFormat {
     Plain,
     Markdown,
     Html,
+    RichText,
+    Mail,
+    Mailbox,
     Pdf,
-    Word,
-    Slides,
+    /// Word, Excel and PowerPoint since 2007.
+    Office,
     OpenDocument,
-    Xlsx,
-    Xlsb,
-    Xls,
+    /// One piece of XML.
+    FlatOffice,
+    FlatOpenDocument,
+    Book,
+    Archive,
+    /// Office and Outlook formats before 2007, and encrypted ones since.
+    Compound,
     Other,
 }
 
 /// Bytes that suffice to detect a text.
 pub(super) const LOOKED_AT: usize = 8 << 10;
-
-const MAX_ENTRIES: usize = 20_000;
 
 impl DocumentFormat {
     pub(super) fn of(content: &[u8], read_as: TextFormat) -> Self {
@@ -62,35 +79,57 @@ impl DocumentFormat {
         match Family::of(beginning) {
             Family::Pdf => Self::Pdf,
             Family::Archive => Self::in_archive(content),
-            // The reader checks whether it contains a workbook.
-            Family::Compound => Self::Xls,
+            Family::Compound => Self::Compound,
             Family::Nothing => Self::Other,
-            // An HTML declaration wins over the file's name.
-            Family::Text if begins_as_html(beginning) => Self::Html,
-            Family::Text => match read_as {
-                TextFormat::Plain => Self::Plain,
-                TextFormat::Markdown => Self::Markdown,
-                TextFormat::Html => Self::Html,
-            },
+            Family::Text => Self::of_text(&decode_marked_up(beginning), read_as),
+        }
+    }
+
+    /// What a text declares wins over the file's name.
+    fn of_text(beginning: &str, read_as: TextFormat) -> Self {
+        if beginning.trim_start().starts_with("{\\rtf") {
+            return Self::RichText;
+        }
+        let lines = beginning.trim_start();
+        if let Some((_, message)) = lines.split_once('\n').filter(|_| lines.starts_with("From "))
+            && mail_fields(message).iter().sum::<usize>() > 1
+        {
+            return Self::Mailbox;
+        }
+        let [by_people, by_programs] = mail_fields(lines);
+        if by_programs > 0 && by_people + by_programs > 1 {
+            return Self::Mail;
+        }
+        let markup = behind_prologue(beginning);
+        if begins_with(markup, "<!doctype html") || begins_with(markup, "<html") {
+            return Self::Html;
+        }
+        if begins_with(markup, "<office:document") {
+            return Self::FlatOpenDocument;
+        }
+        let is_office = beginning.contains("<?mso-application") && beginning.starts_with("<?xml");
+        if is_office || begins_with(markup, "<pkg:package") {
+            return Self::FlatOffice;
+        }
+        match read_as {
+            TextFormat::Plain => Self::Plain,
+            TextFormat::Markdown => Self::Markdown,
+            TextFormat::Html => Self::Html,
         }
     }
 
     fn in_archive(content: &[u8]) -> Self {
-        let Ok(archive) = ZipArchive::new(Cursor::new(content)) else { return Self::Other };
-        if archive.len() > MAX_ENTRIES {
-            return Self::Other;
+        let Ok(package) = Package::open(content) else { return Self::Archive };
+        let is_office = |name: &str| ["word/", "ppt/", "xl/"].iter().any(|folder| name.starts_with(folder));
+        if package.has("content.xml") {
+            Self::OpenDocument
+        } else if package.has("_rels/.rels") || package.names().any(is_office) {
+            Self::Office
+        } else if package.has("meta-inf/container.xml") {
+            Self::Book
+        } else {
+            Self::Archive
         }
-        let has = |name: &str| archive.index_for_name(name).is_some();
-        [
-            ("word/document.xml", Self::Word),
-            ("ppt/presentation.xml", Self::Slides),
-            ("xl/workbook.xml", Self::Xlsx),
-            ("xl/workbook.bin", Self::Xlsb),
-            ("content.xml", Self::OpenDocument),
-        ]
-        .into_iter()
-        .find(|(name, _)| has(name))
-        .map_or(Self::Other, |(_, kind)| kind)
     }
 }
 
@@ -110,7 +149,7 @@ impl Family {
         if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {
             return Self::Pdf;
         }
-        if beginning.starts_with(b"PK\x03\x04") {
+        if beginning.starts_with(b"PK\x03\x04") || beginning.starts_with(b"PK\x05\x06") {
             return Self::Archive;
         }
         if beginning.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
@@ -125,9 +164,9 @@ pub(super) fn may_have_text(beginning: &[u8]) -> bool {
     !beginning.is_empty() && Family::of(&beginning[..beginning.len().min(LOOKED_AT)]) != Family::Nothing
 }
 
-/// Text has no other control characters, except as 2-byte characters after a byte order mark.
+/// Text has no other control characters, except as 2-byte characters.
 fn is_text(beginning: &[u8]) -> bool {
-    if encoding_rs::Encoding::for_bom(beginning).is_some() {
+    if encoding_rs::Encoding::for_bom(beginning).is_some() || utf16_without_mark(beginning).is_some() {
         return true;
     }
     let is_odd =
@@ -135,11 +174,60 @@ fn is_text(beginning: &[u8]) -> bool {
     !beginning.contains(&0) && beginning.iter().filter(|byte| is_odd(byte)).count() * 100 <= beginning.len()
 }
 
-fn begins_as_html(beginning: &[u8]) -> bool {
-    let beginning = beginning.trim_ascii_start();
-    [&b"<!doctype html"[..], b"<html"]
-        .iter()
-        .any(|start| beginning.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start)))
+/// Fields that people write, RFC 5322.
+const MAIL_FIELDS: [&str; 6] = ["from", "to", "cc", "subject", "reply-to", "sender"];
+
+/// Fields that programs write: a memo that a person typed has none.
+const TRANSPORT_FIELDS: [&str; 10] = [
+    "date",
+    "message-id",
+    "received",
+    "return-path",
+    "mime-version",
+    "content-type",
+    "content-transfer-encoding",
+    "delivered-to",
+    "dkim-signature",
+    "x-mailer",
+];
+
+/// Known fields with which a text begins: those of people and of programs.
+fn mail_fields(beginning: &str) -> [usize; 2] {
+    let (mut by_people, mut by_programs) = (0, 0);
+    for line in beginning.lines() {
+        if line.starts_with([' ', '\t']) && by_people + by_programs > 0 {
+            continue;
+        }
+        let Some((name, _)) = line.split_once(':').filter(|(name, _)| is_field_name(name)) else { break };
+        let is_of = |fields: &[&str]| fields.iter().any(|field| field.eq_ignore_ascii_case(name));
+        by_people += usize::from(is_of(&MAIL_FIELDS));
+        by_programs += usize::from(is_of(&TRANSPORT_FIELDS));
+    }
+    [by_people, by_programs]
+}
+
+fn is_field_name(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// The markup behind an XML declaration, instructions and comments.
+fn behind_prologue(beginning: &str) -> &str {
+    let mut rest = beginning.trim_start();
+    loop {
+        let end = if rest.starts_with("<?") {
+            "?>"
+        } else if rest.starts_with("<!--") {
+            "-->"
+        } else {
+            return rest;
+        };
+        let Some((_, behind)) = rest.split_once(end) else { return rest };
+        rest = behind.trim_start();
+    }
+}
+
+fn begins_with(text: &str, start: &str) -> bool {
+    text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start))
 }
 
 fn contains(content: &[u8], wanted: &[u8]) -> bool {

@@ -1,162 +1,172 @@
-//! Office and `OpenDocument` files: archives of XML.
+//! Word, Excel and PowerPoint since 2007: packages of XML parts (ECMA-376).
+//!
+//! The main part is found by its relationship. All other parts are told by their first element, so that text boxes,
+//! charts, comments and notes are found wherever a program has put them.
 
-use std::{
-    collections::BTreeMap,
-    io::{BufReader, Cursor, Read, Write},
+use std::{collections::BTreeSet, io::Write};
+
+use quick_xml::events::{BytesStart, Event};
+
+use super::{
+    Stop, TextWriter, compound,
+    encoding::decode_marked_up,
+    package::{Package, Relationship},
+    read_inner, sheets,
+    xml::{ElementNames, lenient_reader, local_name, read_xml},
 };
 
-use quick_xml::{Reader, XmlVersion, events::Event};
-use zip::ZipArchive;
+const NAMES: ElementNames = ElementNames {
+    // `text` of comments, `Data` of workbooks in one XML file.
+    texts: &["t", "v", "text", "Data"],
+    lines: &["p", "br", "cr", "pt", "tx", "comment", "cm", "threadedComment", "Cell", "Row"],
+    spaces: &["tab", "ptab"],
+    hyphens: &["noBreakHyphen"],
+    // Fallbacks repeat text. Numbers of charts are not shown.
+    hidden: &["Fallback", "numCache", "numLit", "binData", "binaryData"],
+    within: &[],
+    labelled: None,
+};
 
-use super::{Stop, TextWriter};
+/// First elements of parts with text beside the main one.
+const ROOTS: [&str; 13] = [
+    "hdr",
+    "ftr",
+    "footnotes",
+    "endnotes",
+    "comments",
+    "sld",
+    "notes",
+    "cmLst",
+    "chartSpace",
+    "userShapes",
+    "dataModel",
+    "wsDr",
+    "ThreadedComments",
+];
 
-const MAX_INFLATED: u64 = 64 << 20;
+/// Parts of names in the order of their reading; the others follow by name.
+const ORDER: [&str; 6] = ["slides/slide", "/header", "/footer", "/footnotes", "/endnotes", "/comments"];
 
-type Archive<'a> = ZipArchive<Cursor<&'a [u8]>>;
+/// Extensions of parts that are files of their own, by which Word includes texts.
+const CHUNKS: [&str; 6] = ["htm", "html", "mht", "mhtml", "rtf", "txt"];
 
-/// A document's body, then headers, footers and notes.
-pub(super) fn word<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut parts = Parts::open(content)?;
-    parts.read("word/document.xml", &OFFICE, text)?;
-    for beginning in ["word/header", "word/footer", "word/footnotes", "word/endnotes", "word/comments"] {
-        parts.read_numbered(beginning, &OFFICE, text)?;
+pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let mut package = Package::open(content)?;
+    let main = main_part(&mut package, text);
+    if main.ends_with(".bin") {
+        return compound::binary_workbook(content, text);
+    }
+    let mut read = BTreeSet::from([main.clone()]);
+    let main_read = read_main(&mut package, &main, &mut read, text);
+    text.pass(&main, main_read)?;
+    let mut others: Vec<String> =
+        package.names().filter(|name| !read.contains(*name)).map(str::to_owned).collect();
+    others.sort_by_cached_key(|name| order_of(name));
+    for name in others {
+        let other_read = read_other(&mut package, &name, text);
+        text.pass(&name, other_read)?;
     }
     Ok(())
 }
 
-/// The slides, then all notes.
-pub(super) fn slides<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut parts = Parts::open(content)?;
-    parts.read_numbered("ppt/slides/slide", &OFFICE, text)?;
-    parts.read_numbered("ppt/notesSlides/notesSlide", &OFFICE, text)
+/// Word and Excel documents in one XML file.
+pub(super) fn flat<W: Write>(xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    read_xml(xml, &NAMES, text)
 }
 
-pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    Parts::open(content)?.read("content.xml", &OPEN_DOCUMENT, text)
+/// By relationship, else by its usual name.
+fn main_part<W: Write>(package: &mut Package<'_>, text: &mut TextWriter<W>) -> String {
+    let named = package
+        .relationships("", text)
+        .into_iter()
+        .find(|relationship| relationship.kind == "officeDocument" && package.has(&relationship.target));
+    let usual = ["word/document.xml", "ppt/presentation.xml", "xl/workbook.xml", "xl/workbook.bin"];
+    named.map_or_else(
+        || usual.into_iter().find(|name| package.has(name)).unwrap_or("word/document.xml").to_owned(),
+        |relationship| relationship.target,
+    )
 }
 
-struct ElementNames {
-    texts: &'static [&'static [u8]],
-    lines: &'static [&'static [u8]],
-    spaces: &'static [&'static [u8]],
-    /// Elements whose text also appears elsewhere.
-    repeated: &'static [&'static [u8]],
-}
-
-const OFFICE: ElementNames = ElementNames {
-    texts: &[b"t"],
-    lines: &[b"p", b"br", b"cr"],
-    spaces: &[b"tab"],
-    repeated: &[b"Fallback"],
-};
-
-const OPEN_DOCUMENT: ElementNames = ElementNames {
-    texts: &[b"p", b"h"],
-    lines: &[b"p", b"h", b"line-break"],
-    spaces: &[b"s", b"tab"],
-    repeated: &[b"tracked-changes"],
-};
-
-struct Parts<'a> {
-    archive: Archive<'a>,
-    left: u64,
-}
-
-impl<'a> Parts<'a> {
-    fn open(content: &'a [u8]) -> Result<Self, Stop> {
-        let archive = ZipArchive::new(Cursor::new(content)).map_err(Stop::unreadable)?;
-        Ok(Self { archive, left: MAX_INFLATED })
-    }
-
-    /// Reads parts named by prefix, number and `.xml`, by number.
-    fn read_numbered<W: Write>(
-        &mut self,
-        beginning: &str,
-        vocabulary: &ElementNames,
-        text: &mut TextWriter<W>,
-    ) -> Result<(), Stop> {
-        let number = |name: &str| {
-            let digits = name.strip_prefix(beginning)?.strip_suffix(".xml")?;
-            if digits.is_empty() { Some(0) } else { digits.parse::<u32>().ok() }
-        };
-        let names = self.archive.file_names().filter_map(Result::ok);
-        let numbered: BTreeMap<u32, String> =
-            names.filter_map(|name| Some((number(&name)?, name.into_owned()))).collect();
-        for name in numbered.values() {
-            self.read(name, vocabulary, text)?;
-        }
-        Ok(())
-    }
-
-    fn read<W: Write>(
-        &mut self,
-        name: &str,
-        vocabulary: &ElementNames,
-        text: &mut TextWriter<W>,
-    ) -> Result<(), Stop> {
-        let part = self.archive.by_name(name).map_err(Stop::unreadable)?;
-        let mut bounded = part.take(self.left);
-        let read = read_xml(&mut bounded, vocabulary, text);
-        self.left = bounded.limit();
-        if self.left == 0 {
-            return Err(Stop::Unreadable("it decompresses to more than the limit".to_owned()));
-        }
-        read?;
-        text.push("\n")?;
-        text.flush()
-    }
-}
-
-fn read_xml<W: Write>(
-    part: impl Read,
-    vocabulary: &ElementNames,
+fn read_main<W: Write>(
+    package: &mut Package<'_>,
+    main: &str,
+    read: &mut BTreeSet<String>,
     text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
-    let mut reader = Reader::from_reader(BufReader::new(part));
-    // Unclosed elements must not use memory.
-    reader.config_mut().check_end_names = false;
-    let mut buffer = Vec::new();
-    let (mut texts, mut repeated) = (0_usize, 0_usize);
-    loop {
-        buffer.clear();
-        let is_shown = texts > 0 && repeated == 0;
-        match reader.read_event_into(&mut buffer).map_err(Stop::unreadable)? {
-            Event::Start(element) => {
-                let name = element.local_name();
-                let name = name.as_ref().as_bytes();
-                texts += usize::from(vocabulary.texts.contains(&name));
-                repeated += usize::from(vocabulary.repeated.contains(&name));
+    let bytes = package.read(main, text)?;
+    let xml = decode_marked_up(&bytes);
+    let parts = package.relationships(main, text);
+    match package.root_of(main).as_deref() {
+        Some("workbook") => sheets::workbook(package, &xml, &parts, read, text),
+        Some("presentation") => {
+            for slide in slides(&xml, &parts) {
+                let slide_read = read_part(package, &slide, text);
+                text.pass(&slide, slide_read)?;
+                read.insert(slide);
             }
-            Event::End(element) => {
-                let name = element.local_name();
-                let name = name.as_ref().as_bytes();
-                texts = texts.saturating_sub(usize::from(vocabulary.texts.contains(&name)));
-                repeated = repeated.saturating_sub(usize::from(vocabulary.repeated.contains(&name)));
-                if vocabulary.lines.contains(&name) {
-                    text.push("\n")?;
-                }
+            Ok(())
+        }
+        _ => {
+            read_xml(&xml, &NAMES, text)?;
+            text.push("\n")
+        }
+    }
+}
+
+/// Slides in the order of the show.
+fn slides(xml: &str, parts: &[Relationship]) -> Vec<String> {
+    let mut reader = lenient_reader(xml);
+    let mut slides = Vec::new();
+    while let Ok(event) = reader.read_event() {
+        match event {
+            Event::Start(element) | Event::Empty(element) if local_name(&element) == "sldId" => {
+                slides.extend(relationship_of(&element, parts).map(|part| part.target.clone()));
             }
-            Event::Empty(element) => {
-                let name = element.local_name();
-                let name = name.as_ref().as_bytes();
-                if vocabulary.lines.contains(&name) {
-                    text.push("\n")?;
-                } else if vocabulary.spaces.contains(&name) {
-                    text.push(" ")?;
-                }
-            }
-            Event::Text(piece) if is_shown => text.push(&piece.xml_content(XmlVersion::Implicit1_0))?,
-            Event::CData(piece) if is_shown => text.push(&piece.xml_content(XmlVersion::Implicit1_0))?,
-            Event::GeneralRef(reference) if is_shown => {
-                let character = match reference.resolve_char_ref().map_err(Stop::unreadable)? {
-                    Some(character) => Some(character.to_string()),
-                    None => quick_xml::escape::resolve_predefined_entity(&reference.xml10_content())
-                        .map(str::to_owned),
-                };
-                text.push(&character.unwrap_or_default())?;
-            }
-            Event::Eof => return Ok(()),
+            Event::Eof => break,
             _ => {}
         }
     }
+    slides
+}
+
+fn read_part<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let bytes = package.read(name, text)?;
+    let read = read_xml(&decode_marked_up(&bytes), &NAMES, text);
+    text.push("\n")?;
+    text.flush()?;
+    read
+}
+
+fn read_other<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    if extension == "xml" {
+        if package.root_of(name).is_some_and(|root| ROOTS.contains(&root.as_str())) {
+            read_part(package, name, text)?;
+        }
+    } else if name.contains("/embeddings/") || CHUNKS.contains(&extension) {
+        let bytes = package.read(name, text)?;
+        read_inner(name, &bytes, text)?;
+    }
+    Ok(())
+}
+
+/// Place in the order, folder and name before the number, number, name.
+fn order_of(name: &str) -> (usize, String, u32, String) {
+    let place = ORDER.iter().position(|part| name.contains(part)).unwrap_or(ORDER.len());
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let letters = stem.trim_end_matches(|character: char| character.is_ascii_digit());
+    (place, letters.to_owned(), stem[letters.len()..].parse().unwrap_or_default(), name.to_owned())
+}
+
+/// The part that an element names by its prefixed attribute `id`.
+pub(super) fn relationship_of<'p>(
+    element: &BytesStart<'_>,
+    parts: &'p [Relationship],
+) -> Option<&'p Relationship> {
+    let mut attributes = element.attributes();
+    attributes.with_checks(false);
+    let id = attributes
+        .filter_map(Result::ok)
+        .find(|attribute| attribute.key.prefix().is_some() && attribute.key.local_name().as_ref() == "id")?;
+    parts.iter().find(|part| *part.id == *id.value)
 }

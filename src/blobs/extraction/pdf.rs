@@ -1,31 +1,59 @@
-//! PDF text: the characters of its glyphs, in drawing order.
+//! PDF text: the characters of its glyphs line by line, then notes, values of forms and the outline.
 
-use std::io::Write;
+mod collections;
+mod lines;
+mod notes;
+
+use std::{io::Write, sync::Arc};
 
 use hayro_interpret::{
     BlendMode, ClipPath, Context, Device, DrawMode, DrawProps, Image, ImageDrawProps, InterpreterCache,
     InterpreterSettings, SoftMask, TransformExt,
     font::{Glyph, GlyphRun},
-    hayro_cmap::BfString,
-    hayro_syntax::Pdf,
+    hayro_cmap::{BfString, CMapName, WritingMode, load_embedded},
+    hayro_syntax::{DecryptionError, LoadPdfError, Pdf},
     interpret_page,
-    kurbo::{Affine, BezPath, Point, Rect},
+    kurbo::{Affine, BezPath, Point, Rect, Vec2},
 };
 
-use super::{Stop, TextWriter};
+use self::{
+    collections::CollectionFonts,
+    lines::{Character, Lines},
+};
+use super::{ENCRYPTED, Stop, TextWriter};
 
-/// A horizontal gap above this share of the letter height is a space.
+/// A gap above this share of the letter height is a space.
 const SPACE: f64 = 0.15;
 
-/// A vertical step above this share is a line break.
+/// A step across the line above this share is a line break.
 const LINE: f64 = 0.5;
 
 /// Glyph widths are in thousandths of the height.
 const UNITS: f64 = 1_000.0;
 
+/// Each code is its character: what `/ToUnicode /Identity-H` means.
+const IDENTITY: &[u8] = b"begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange \
+    1 beginbfrange <0000> <FFFF> <0000> endbfrange endcmap";
+
 pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let pdf = Pdf::new(content.to_vec()).map_err(|error| Stop::Unreadable(format!("{error:?}")))?;
+    let pdf = Pdf::new(content.to_vec()).map_err(|error| {
+        Stop::Unreadable(match error {
+            LoadPdfError::Decryption(DecryptionError::UnsupportedAlgorithm) => {
+                "its encryption is of an unknown kind".to_owned()
+            }
+            LoadPdfError::Decryption(_) => ENCRYPTED.to_owned(),
+            LoadPdfError::Invalid => "it is no PDF file, or damaged".to_owned(),
+        })
+    })?;
+    let settings = InterpreterSettings {
+        cmap_resolver: Arc::new(|name: CMapName<'_>| match name {
+            CMapName::IdentityH | CMapName::IdentityV => Some(IDENTITY),
+            name => load_embedded(name),
+        }),
+        ..InterpreterSettings::default()
+    };
     let cache = InterpreterCache::new();
+    let mut lines = Lines::default();
     for page in pdf.pages().iter() {
         let (width, height) = page.render_dimensions();
         let mut interpreting = Context::new(
@@ -33,63 +61,91 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
             Rect::new(0.0, 0.0, f64::from(width), f64::from(height)),
             &cache,
             pdf.xref(),
-            InterpreterSettings::default(),
+            settings.clone(),
         );
-        let mut reader = PageReader { text, end: None, stopped: None };
+        let fonts = CollectionFonts::of(page);
+        let mut reader = PageReader { text, lines: &mut lines, fonts, end: None, stopped: None };
         interpret_page(page, &mut interpreting, &mut reader);
         if let Some(stop) = reader.stopped {
             return Err(stop);
         }
-        text.push("\n")?;
+        lines.break_line(text)?;
+        notes::of_page(page).try_for_each(|note| text.push_line(&note))?;
         text.flush()?;
     }
-    Ok(())
+    lines.end(text)?;
+    notes::outline(&pdf).into_iter().try_for_each(|title| text.push_line(&title))
 }
 
+/// Where a glyph ends, by its matrix and by the letter height.
+///
+/// Fonts that are not in the file are stretched to the stated widths, so that the matrix may mislead.
 #[derive(Clone, Copy, Debug)]
 struct End {
     at: Point,
+    by_matrix: Point,
+    by_height: Point,
     height: f64,
 }
 
-struct PageReader<'t, W: Write> {
+struct PageReader<'t, 'a, W: Write> {
     text: &'t mut TextWriter<W>,
+    lines: &'t mut Lines,
+    fonts: CollectionFonts<'a>,
     end: Option<End>,
     stopped: Option<Stop>,
 }
 
-impl<W: Write> PageReader<'_, W> {
-    fn read(&mut self, glyph: &Glyph<'_>, transform: Affine) -> Result<(), Stop> {
-        let Some(character) = glyph.as_unicode() else { return Ok(()) };
-        let width = match glyph {
-            Glyph::Outline(glyph) => glyph.advance_width(),
-            Glyph::Type3(glyph) => glyph.advance_width(),
+impl<W: Write> PageReader<'_, '_, W> {
+    fn read(&mut self, glyph: &Glyph<'_>, transform: Affine, mode: WritingMode) -> Result<(), Stop> {
+        let Some(character) = glyph.as_unicode().or_else(|| self.fonts.character_of(glyph)) else {
+            return Ok(());
+        };
+        let character = match character {
+            BfString::Char(character) => character.to_string(),
+            BfString::String(characters) => characters,
         };
         let at = transform * Point::ZERO;
-        let next = transform * Point::new(f64::from(width.unwrap_or_default()), 0.0);
         let height = (transform * Point::new(0.0, UNITS) - at).hypot();
+        let (direction, by_matrix, by_height) = if mode == WritingMode::Vertical {
+            let down = transform * Point::new(0.0, -UNITS);
+            (unit(down - at), down, down)
+        } else {
+            let width = match glyph {
+                Glyph::Outline(glyph) => glyph.advance_width(),
+                Glyph::Type3(glyph) => glyph.advance_width(),
+            };
+            let width = f64::from(width.unwrap_or_default());
+            let direction = unit(transform * Point::new(UNITS, 0.0) - at);
+            (direction, transform * Point::new(width, 0.0), at + direction * (width / UNITS * height))
+        };
+        let mut gap = 0.0;
         if let Some(end) = self.end {
-            let height = height.max(end.height);
-            let step = at - end.at;
-            if step.y.abs() > LINE * height {
-                self.text.push("\n")?;
-            } else if step.x.abs() > SPACE * height {
-                self.text.push(" ")?;
+            let height = height.max(end.height).max(f64::MIN_POSITIVE);
+            if (at - end.at).cross(direction).abs() > LINE * height {
+                self.lines.break_line(self.text)?;
+            } else {
+                let along = [end.by_matrix, end.by_height].map(|end| (at - end).dot(direction) / height);
+                gap = if along[0].abs() < along[1].abs() { along[0] } else { along[1] };
             }
         }
-        self.end = Some(End { at: next, height });
-        match character {
-            BfString::Char(character) => self.text.push(character.encode_utf8(&mut [0; 4])),
-            BfString::String(characters) => self.text.push(&characters),
-        }
+        self.end = Some(End { at, by_matrix, by_height, height });
+        let width = (by_height - at).dot(direction);
+        self.lines.push(Character { text: character, at: at.to_vec2().dot(direction), width, height, gap });
+        Ok(())
     }
 }
 
-impl<'a, W: Write> Device<'a> for PageReader<'_, W> {
+fn unit(vector: Vec2) -> Vec2 {
+    if vector.hypot() > 0.0 { vector / vector.hypot() } else { Vec2::new(1.0, 0.0) }
+}
+
+impl<'a, W: Write> Device<'a> for PageReader<'_, 'a, W> {
     fn draw_glyph_run(&mut self, glyph_run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
         for glyph in glyph_run.glyphs() {
             if self.stopped.is_none()
-                && let Err(stop) = self.read(glyph, props.transform * glyph.transform())
+                && let Err(stop) =
+                    self.read(glyph, props.transform * glyph.transform(), glyph_run.writing_mode())
             {
                 self.stopped = Some(stop);
             }

@@ -1,9 +1,12 @@
 //! The `trawl extract-text` process: reads one content, without access to anything else.
 
-use std::io::{Read, stdin, stdout};
+use std::io::{Read, Write, stderr, stdin, stdout};
 
 use super::{MAX_BYTES, Stop, TextFormat, TextWriter, extract};
 use crate::sandbox::{ProcessLimits, confine};
+
+/// Begins a line of standard error that tells why the text is not whole.
+pub(super) const NOTE: &str = "note: ";
 
 /// Address space limit, in bytes.
 const ADDRESS_BYTES: u64 = 1 << 30;
@@ -27,8 +30,10 @@ pub struct SandboxOptions {
 
 /// Reads a content on standard input and writes its text to standard output.
 ///
+/// Notes of what the text lacks go to standard error.
+///
 /// # Errors
-/// The reason for an early stop.
+/// The sandbox is refused, or a stream is lost.
 pub fn run(options: &SandboxOptions) -> Result<(), Stop> {
     let limits = ProcessLimits {
         address_bytes: ADDRESS_BYTES,
@@ -42,7 +47,12 @@ pub fn run(options: &SandboxOptions) -> Result<(), Stop> {
     let extracted = extract(&content, options.read_as, !options.part, &mut text);
     text.flush()?;
     match extracted {
-        Err(Stop::Full) => Ok(()),
-        extracted => extracted,
+        Ok(()) => {}
+        Err(Stop::Lost(error)) => return Err(Stop::Lost(error)),
+        Err(stop) => text.note(stop.to_string()),
     }
+    for note in text.notes() {
+        writeln!(stderr(), "{NOTE}{note}")?;
+    }
+    Ok(())
 }

@@ -1,104 +1,277 @@
-//! Workbooks: sheet names and cells, a line per row.
+//! Workbooks since 2007: names of sheets, and cells as they are shown, a line per row.
 
-use std::{
-    fmt::Display,
-    io::{Cursor, Write},
+mod number_formats;
+
+use std::{collections::BTreeSet, io::Write};
+
+use quick_xml::{
+    XmlVersion,
+    events::{BytesStart, Event},
 };
 
-use calamine::{Cell, Data, DataRef, ExcelDateTime, Reader, Xls, Xlsb, Xlsx};
+use self::number_formats::NumberFormats;
+use super::{
+    Stop, TextWriter,
+    encoding::decode_marked_up,
+    office::relationship_of,
+    package::{Package, Relationship},
+    xml::{MAX_DEPTH, attribute, lenient_reader, local_name, resolved},
+};
 
-use super::{Stop, TextWriter};
+/// Excel repeats no more than 32,767 characters in a cell.
+const MAX_CELL_BYTES: usize = 128 << 10;
 
-/// Streams cells, so that remote cells need no memory for empty ones.
-pub(super) fn xlsx<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut workbook = Xlsx::new(Cursor::new(content)).map_err(Stop::unreadable)?;
-    for name in workbook.sheet_names() {
-        begin_sheet(&name, text)?;
-        // Charts are sheets without cells.
-        let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
-        push_cells(|| cells.next_cell(), text)?;
-    }
-    text.push("\n")
+/// A sheet's name and part.
+struct Sheet {
+    name: String,
+    part: Option<String>,
 }
 
-pub(super) fn xlsb<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut workbook = Xlsb::new(Cursor::new(content)).map_err(Stop::unreadable)?;
-    for name in workbook.sheet_names() {
-        begin_sheet(&name, text)?;
-        let Ok(mut cells) = workbook.worksheet_cells_reader(&name) else { continue };
-        push_cells(|| cells.next_cell(), text)?;
-    }
-    text.push("\n")
-}
-
-fn push_cells<'a, W: Write, E: Display>(
-    mut next: impl FnMut() -> Result<Option<Cell<DataRef<'a>>>, E>,
+/// Reads the sheets of a workbook, and marks their parts as read.
+pub(super) fn workbook<W: Write>(
+    package: &mut Package<'_>,
+    xml: &str,
+    parts: &[Relationship],
+    read: &mut BTreeSet<String>,
     text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
-    let mut row = None;
-    while let Some(cell) = next().map_err(Stop::unreadable)? {
-        push_cell(&mut row, cell.get_position().0, cell.get_value(), text)?;
-    }
-    Ok(())
-}
-
-/// The format of 1997; sheets are loaded whole.
-pub(super) fn xls<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut workbook = Xls::new(Cursor::new(content)).map_err(Stop::unreadable)?;
-    for (name, range) in workbook.worksheets() {
-        begin_sheet(&name, text)?;
-        let mut last = None;
-        for (row, _, value) in range.used_cells() {
-            let row = u32::try_from(row).unwrap_or(u32::MAX);
-            push_cell(&mut last, row, &borrowed(value), text)?;
-        }
-    }
-    text.push("\n")
-}
-
-fn begin_sheet<W: Write>(name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
-    text.push("\n")?;
-    text.push(name)?;
-    text.flush()
-}
-
-fn borrowed(value: &Data) -> DataRef<'_> {
-    match value {
-        Data::Int(value) => DataRef::Int(*value),
-        Data::Float(value) => DataRef::Float(*value),
-        Data::Bool(value) => DataRef::Bool(*value),
-        Data::DateTime(value) => DataRef::DateTime(*value),
-        Data::String(value) | Data::DateTimeIso(value) | Data::DurationIso(value) => {
-            DataRef::SharedString(value)
-        }
-        _ => DataRef::Empty,
-    }
-}
-
-fn push_cell<W: Write>(
-    last: &mut Option<u32>,
-    row: u32,
-    value: &DataRef<'_>,
-    text: &mut TextWriter<W>,
-) -> Result<(), Stop> {
-    let shown = match value {
-        DataRef::String(value) | DataRef::DateTimeIso(value) | DataRef::DurationIso(value) => value.clone(),
-        DataRef::SharedString(value) => (*value).to_owned(),
-        DataRef::Int(value) => value.to_string(),
-        DataRef::Float(value) => value.to_string(),
-        DataRef::DateTime(value) => time(value),
-        DataRef::Bool(_) | DataRef::Error(_) | DataRef::Empty => return Ok(()),
+    let mut part_of = |kind: &str, usual: &str, text: &mut TextWriter<W>| {
+        let named = parts.iter().find(|part| part.kind == kind && package.has(&part.target));
+        let name = named.map_or(usual, |part| part.target.as_str());
+        let bytes = if package.has(name) { package.read(name, text) } else { Ok(Vec::new()) };
+        bytes.unwrap_or_else(|error| {
+            text.note(format!("{name}: {error}"));
+            Vec::new()
+        })
     };
-    text.push(if *last == Some(row) { "\t" } else { "\n" })?;
-    *last = Some(row);
-    text.push(&shown)
+    let strings = part_of("sharedStrings", "xl/sharedstrings.xml", text);
+    let styles = part_of("styles", "xl/styles.xml", text);
+    let (sheets, is_1904) = sheets_in(xml, parts);
+    let cells = CellReader {
+        strings: shared_strings(&decode_marked_up(&strings)),
+        formats: NumberFormats::read(&decode_marked_up(&styles), is_1904),
+    };
+    for (number, sheet) in (1..).zip(sheets) {
+        text.push("\n")?;
+        text.push(&sheet.name)?;
+        text.flush()?;
+        let part = sheet.part.unwrap_or_else(|| format!("xl/worksheets/sheet{number}.xml"));
+        if !read.insert(part.clone()) {
+            continue;
+        }
+        let sheet_read = match package.read(&part, text) {
+            Ok(bytes) => cells.read(&decode_marked_up(&bytes), text),
+            Err(error) => Err(error),
+        };
+        text.pass(&part, sheet_read)?;
+    }
+    text.push("\n")
 }
 
-/// Dates without the time, since people search for days.
-fn time(value: &ExcelDateTime) -> String {
-    if value.is_duration() {
-        return String::new();
+/// The sheets in their order, and whether days are counted from 1904 on.
+fn sheets_in(xml: &str, parts: &[Relationship]) -> (Vec<Sheet>, bool) {
+    let mut reader = lenient_reader(xml);
+    let (mut sheets, mut is_1904) = (Vec::new(), false);
+    while let Ok(event) = reader.read_event() {
+        match event {
+            Event::Start(element) | Event::Empty(element) => match local_name(&element) {
+                "sheet" => sheets.push(Sheet {
+                    name: attribute(&element, "name").unwrap_or_default(),
+                    part: relationship_of(&element, parts).map(|part| part.target.clone()),
+                }),
+                "workbookPr" => {
+                    is_1904 = attribute(&element, "date1904").is_some_and(|is| is == "1" || is == "true");
+                }
+                _ => {}
+            },
+            Event::Eof => break,
+            _ => {}
+        }
     }
-    let (year, month, day, ..) = value.to_ymd_hms_milli();
-    format!("{year:04}-{month:02}-{day:02}")
+    (sheets, is_1904)
+}
+
+/// Strings without their phonetic hints.
+fn shared_strings(xml: &str) -> Vec<String> {
+    let mut reader = lenient_reader(xml);
+    let (mut strings, mut string) = (Vec::new(), String::new());
+    let (mut is_text, mut hints) = (false, 0_usize);
+    while let Ok(event) = reader.read_event() {
+        match event {
+            Event::Start(element) => match local_name(&element) {
+                "rPh" => hints += 1,
+                "t" => is_text = hints == 0,
+                _ => {}
+            },
+            Event::Empty(element) if local_name(&element) == "si" => strings.push(String::new()),
+            Event::End(element) => match element.local_name().as_ref() {
+                "si" => strings.push(std::mem::take(&mut string)),
+                "rPh" => hints = hints.saturating_sub(1),
+                "t" => is_text = false,
+                _ => {}
+            },
+            Event::Eof => break,
+            event if is_text => push_characters(&mut string, &event),
+            _ => {}
+        }
+    }
+    strings
+}
+
+fn push_characters(string: &mut String, event: &Event<'_>) {
+    match event {
+        Event::Text(piece) => string.push_str(&piece.xml_content(XmlVersion::Implicit1_0)),
+        Event::CData(piece) => string.push_str(&piece.xml_content(XmlVersion::Implicit1_0)),
+        Event::GeneralRef(reference) => string.push_str(&resolved(reference)),
+        _ => {}
+    }
+}
+
+struct CellReader {
+    strings: Vec<String>,
+    formats: NumberFormats,
+}
+
+/// A cell that is being read.
+#[derive(Default)]
+struct OpenCell {
+    kind: String,
+    style: usize,
+    value: String,
+}
+
+impl OpenCell {
+    fn of(element: &BytesStart<'_>) -> Self {
+        Self {
+            kind: attribute(element, "t").unwrap_or_default(),
+            style: attribute(element, "s").and_then(|style| style.parse().ok()).unwrap_or_default(),
+            value: String::new(),
+        }
+    }
+}
+
+impl CellReader {
+    /// Cells in the order of the part, which need no references; then the printed headers and footers.
+    fn read<W: Write>(&self, xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+        let mut reader = lenient_reader(xml);
+        let (mut cell, mut is_value, mut is_first, mut depth) = (None::<OpenCell>, false, true, 0_usize);
+        let mut header = None::<String>;
+        loop {
+            match reader.read_event().map_err(Stop::unreadable)? {
+                Event::Start(element) => {
+                    depth += 1;
+                    if depth > MAX_DEPTH {
+                        return Err(Stop::Unreadable(format!(
+                            "its elements are nested deeper than {MAX_DEPTH}"
+                        )));
+                    }
+                    match local_name(&element) {
+                        "row" => is_first = true,
+                        "c" => cell = Some(OpenCell::of(&element)),
+                        "v" | "t" => is_value = true,
+                        name if is_header(name) => header = Some(String::new()),
+                        _ => {}
+                    }
+                }
+                Event::End(element) => {
+                    depth = depth.saturating_sub(1);
+                    match element.local_name().as_ref() {
+                        "c" => {
+                            let shown = cell.take().map(|cell| self.shown(cell)).unwrap_or_default();
+                            if !shown.is_empty() {
+                                text.push(if is_first { "\n" } else { "\t" })?;
+                                text.push(&shown)?;
+                                is_first = false;
+                            }
+                        }
+                        "v" | "t" => is_value = false,
+                        name if is_header(name) => {
+                            text.push("\n")?;
+                            text.push(&without_codes(&header.take().unwrap_or_default()))?;
+                        }
+                        _ => {}
+                    }
+                }
+                Event::Eof => return text.push("\n"),
+                event => {
+                    if let Some(header) = &mut header {
+                        push_characters(header, &event);
+                    } else if let Some(cell) =
+                        cell.as_mut().filter(|cell| is_value && cell.value.len() < MAX_CELL_BYTES)
+                    {
+                        push_characters(&mut cell.value, &event);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The cell as it is shown; what is no number where one should be, as it is stored.
+    fn shown(&self, cell: OpenCell) -> String {
+        let value = cell.value.trim();
+        match cell.kind.as_str() {
+            "s" => {
+                let string = value.parse().ok().and_then(|place: usize| self.strings.get(place));
+                string.cloned().unwrap_or_default()
+            }
+            "inlineStr" | "str" => cell.value,
+            "b" => if value == "1" { "TRUE" } else { "FALSE" }.to_owned(),
+            "e" => String::new(),
+            _ => match value.parse() {
+                Ok(number) => self.formats.show(cell.style, number),
+                Err(_) => value.strip_suffix("T00:00:00").unwrap_or(value).to_owned(),
+            },
+        }
+    }
+}
+
+fn is_header(name: &str) -> bool {
+    ["oddHeader", "evenHeader", "firstHeader", "oddFooter", "evenFooter", "firstFooter"].contains(&name)
+}
+
+/// A printed header without its codes: `&L`, `&"Arial,Bold"`, `&12`, `&K000000`.
+fn without_codes(header: &str) -> String {
+    let mut shown = String::new();
+    let mut rest = header;
+    while let Some((before, code)) = rest.split_once('&') {
+        shown.push_str(before);
+        let mut characters = code.chars();
+        rest = match characters.next() {
+            Some('"') => characters.as_str().split_once('"').map_or("", |(_, behind)| behind),
+            Some('K' | 'k') => characters.as_str().get(6..).unwrap_or_default(),
+            Some('&') => {
+                shown.push('&');
+                characters.as_str()
+            }
+            Some(digit) if digit.is_ascii_digit() => {
+                code.trim_start_matches(|digit: char| digit.is_ascii_digit())
+            }
+            Some(_) => {
+                shown.push(' ');
+                characters.as_str()
+            }
+            None => "",
+        };
+    }
+    shown.push_str(rest);
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_codes;
+
+    #[test]
+    fn codes_of_a_printed_header_are_no_text() {
+        let words = |header: &str| without_codes(header).split_whitespace().collect::<Vec<_>>().join(" ");
+        for (header, shown) in [
+            ("&LQuay ledger&RIvo Stam", "Quay ledger Ivo Stam"),
+            ("&C&\"Arial,Bold\"&12Fees&K0000FF 2026", "Fees 2026"),
+            ("Smith && Sons&P of &N", "Smith & Sons of"),
+            ("&", ""),
+            ("&\"open", ""),
+        ] {
+            assert_eq!(words(header), shown, "{header}");
+        }
+    }
 }

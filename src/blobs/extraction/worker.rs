@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     MAX_BYTES, MAX_PLAIN_BYTES, TextFormat,
     fair_queue::turns,
-    process::{ExtractionOutcome, TextReader},
+    process::{ExtractedText, ExtractionOutcome, TextReader},
 };
 use crate::{
     blobs::BlobStore,
@@ -259,7 +259,7 @@ impl ExtractionState {
                 tracing::warn!(sha256 = unread.sha256, why, "the text extraction of a content was cut short");
                 match after {
                     Some(after) => self.put_off(sequence, *after, 1).await?,
-                    None => self.keep(sequence, text).await?,
+                    None => self.keep(sequence, ExtractedText { text, problem: Some(why) }).await?,
                 }
                 return Ok(false);
             }
@@ -273,15 +273,16 @@ impl ExtractionState {
         Ok(true)
     }
 
-    async fn keep(&self, sequence: i64, text: String) -> Result<()> {
+    async fn keep(&self, sequence: i64, extracted: ExtractedText) -> Result<()> {
         let record = self.record;
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
                 let statement = sql(
-                    "UPDATE blob_texts SET text = ? WHERE sequence = ? AND text IS NULL",
-                    [text.as_str().into(), sequence.into()],
+                    "UPDATE blob_texts SET text = ?, problem = ? WHERE sequence = ? AND text IS NULL",
+                    [extracted.text.as_str().into(), extracted.problem.as_deref().into(), sequence.into()],
                 );
-                if statement.execute(transaction).await? == 0 || text.is_empty() {
+                let is_as_before = extracted == ExtractedText::default();
+                if statement.execute(transaction).await? == 0 || is_as_before {
                     return Ok(false);
                 }
                 record(transaction, sequence).await
@@ -325,7 +326,7 @@ impl ExtractionState {
     async fn text_of(&self, unread: &UnreadContent) -> Result<ExtractionOutcome> {
         let size = u64::try_from(unread.size).unwrap_or_default();
         if size == 0 {
-            return Ok(ExtractionOutcome::Ended(String::new()));
+            return Ok(ExtractionOutcome::Ended(ExtractedText::default()));
         }
         let is_whole = size <= MAX_BYTES;
         let range = 0..if is_whole { size } else { MAX_PLAIN_BYTES };

@@ -61,6 +61,8 @@ struct FileAttributes<'a> {
     size: i64,
     version: i64,
     directory_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_problem: Option<&'a str>,
 }
 
 fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
@@ -70,6 +72,7 @@ fn into_document(row: FileRow, chain: &Chain) -> Result<Document> {
         size: row.size,
         version: row.version,
         directory_id: &row.directory_id,
+        text_problem: row.problem.as_deref(),
     };
     let item = ContentItem {
         id: row.id,

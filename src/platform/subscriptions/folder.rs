@@ -1,5 +1,6 @@
 //! Reads a folder of files on the server's machine.
 
+mod ignored;
 mod walk;
 
 use std::{
@@ -11,9 +12,11 @@ use std::{
 };
 
 use futures::{StreamExt, TryStreamExt};
+use serde::Serialize;
 use tokio::{io::AsyncReadExt, task::spawn_blocking};
 use tokio_util::io::ReaderStream;
 
+pub(crate) use self::ignored::IgnoredNames;
 use self::walk::{Found, FoundFile};
 use super::{
     batch::{ItemBatch, NewItem},
@@ -25,7 +28,10 @@ use super::{
     schedule::oldest_kept,
 };
 use crate::{
-    blobs::extraction::{MAX_BYTES, MAX_PLAIN_BYTES, TextFormat, process::ExtractionOutcome},
+    blobs::extraction::{
+        MAX_BYTES, MAX_PLAIN_BYTES, NO_READER, TextFormat,
+        process::{ExtractedText, ExtractionOutcome},
+    },
     error::Error,
     platform::contents::forms::Content,
     rows::{content::MAX_BRIEF_BYTES, row::truncate},
@@ -33,6 +39,11 @@ use crate::{
 
 /// Marks the stamp of a cut text, which is read again.
 const CUT: &str = "-cut";
+
+/// Marks the stamp of a text that is not whole, which is counted by each run.
+const INCOMPLETE: &str = "-incomplete";
+
+const AS_BEFORE: &str = "its text is not whole, for the reason in attachInfo of its item";
 
 const EMPTY: &str = "the folder holds no readable file, unlike before: is its disk mounted? Its items stay; removing the \
                      subscription removes them";
@@ -43,14 +54,16 @@ const EMPTY: &str = "the folder holds no readable file, unlike before: is its di
 pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedRun, RunStop> {
     let (tenant_id, id) = (run.begun.tenant_id, run.begun.settings.id.clone());
     let (path, roots) = (folder.path.clone(), Arc::clone(&run.runner.state.folders));
+    let ignored = Arc::clone(&run.runner.state.ignored_names);
     let walked = spawn_blocking(move || {
         let root = walk::open_root(&path, &roots)?;
-        let found = walk::walk(&root)?;
+        let found = walk::walk(&root, &ignored)?;
         Ok::<_, walk::WalkError>((Arc::new(root), found))
     });
     let walked = walked.await.map_err(Error::internal)?;
-    let (root, Found { files, unread }) =
+    let (root, Found { files, unread, left_out }) =
         walked.map_err(|error| RunStop::failed(format!("the folder {error}")))?;
+    run.leave_out(left_out);
     for (path, error) in &unread {
         run.refuse(problem(path, error.to_string()));
     }
@@ -75,8 +88,13 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
         let item_id = item_id(&id, path);
         seen.insert(item_id.clone());
         let hash = stamp(&file);
-        if known.get(&item_id) == Some(&hash) {
-            continue;
+        match known.get(&item_id).and_then(|known| known.strip_prefix(&hash)) {
+            Some("") => continue,
+            Some(INCOMPLETE) => {
+                run.note_incomplete(problem(&file.path, AS_BEFORE));
+                continue;
+            }
+            _ => {}
         }
         let (text, is_cut) = match open(&root, &file).await? {
             Ok(content) => extract(run, path, file.size, content).await?,
@@ -85,8 +103,20 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
                 continue;
             }
         };
-        let hash = if is_cut { hash + CUT } else { hash };
-        match checked(content(item_id, path, text, milliseconds(&file))) {
+        let text = kept(text);
+        let is_incomplete = text.problem.as_deref().is_some_and(|problem| problem != NO_READER);
+        if is_incomplete {
+            run.note_incomplete(problem(&file.path, text.problem.clone().unwrap_or_default()));
+        }
+        let mark = if is_cut {
+            CUT
+        } else if is_incomplete {
+            INCOMPLETE
+        } else {
+            ""
+        };
+        let hash = hash + mark;
+        match checked(content(item_id, path, text, &file)) {
             Ok(content) => items.push(NewItem { content, hash }),
             Err(reason) => run.refuse(problem(&file.path, reason)),
         }
@@ -129,38 +159,55 @@ async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<F
 }
 
 /// The text of a file, and whether it was cut off.
-async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(String, bool), RunStop> {
+async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(ExtractedText, bool), RunStop> {
     let is_whole = size <= MAX_BYTES;
     let most = if is_whole { MAX_BYTES } else { MAX_PLAIN_BYTES };
     let file = tokio::fs::File::from_std(file).take(most);
     let pieces = ReaderStream::new(file).map_err(Error::internal).boxed();
-    Ok(match run.runner.texts.read(format_of(path), is_whole, pieces).await? {
+    Ok(match run.runner.texts.read(TextFormat::of_extension(extension_of(path)), is_whole, pieces).await? {
         ExtractionOutcome::Ended(text) => (text, false),
         ExtractionOutcome::Cut { text, why } => {
             tracing::debug!(why, "the text of a subscribed file was cut off");
-            (text, true)
+            (ExtractedText { text, problem: Some(why) }, true)
         }
     })
 }
 
-fn format_of(path: &str) -> TextFormat {
-    let extension = Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    match extension.to_ascii_lowercase().as_str() {
-        "md" | "markdown" => TextFormat::Markdown,
-        "html" | "htm" | "xhtml" => TextFormat::Html,
-        _ => TextFormat::Plain,
-    }
+fn extension_of(path: &str) -> &str {
+    Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
 
-fn content(id: String, path: &str, mut text: String, modified: i64) -> Content {
-    truncate(&mut text, MAX_BRIEF_BYTES);
+/// The beginning of a text that an item may hold.
+fn kept(mut extracted: ExtractedText) -> ExtractedText {
+    if truncate(&mut extracted.text, MAX_BRIEF_BYTES) {
+        let cut = format!("its text is cut at {MAX_BRIEF_BYTES} bytes");
+        extracted.problem =
+            Some(extracted.problem.map_or(cut.clone(), |problem| format!("{problem}; {cut}")));
+    }
+    extracted
+}
+
+/// What an item tells of its file, as items of uploaded files do.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FileAttributes<'a> {
+    extension: &'a str,
+    size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_problem: Option<String>,
+}
+
+fn content(id: String, path: &str, extracted: ExtractedText, file: &FoundFile) -> Content {
+    let ExtractedText { text, problem } = extracted;
     let (folder, name) = path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
+    let attached = FileAttributes { extension: extension_of(path), size: file.size, text_problem: problem };
     Content {
         id,
         title: Some(name.to_owned()),
         sub_title: folder.map(str::to_owned),
         brief: (!text.trim().is_empty()).then_some(text),
-        display_time: Some(modified),
+        display_time: Some(milliseconds(file)),
+        attach_info: serde_json::to_string(&attached).ok(),
         ..Content::default()
     }
 }

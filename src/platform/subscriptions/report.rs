@@ -46,7 +46,11 @@ pub struct LastRun {
     pub removed: u64,
     /// Entries that cannot be items.
     pub refused: u64,
-    /// The first refused entries.
+    /// Files and folders left out because of their names.
+    pub left_out: u64,
+    /// Files whose text is empty or not whole.
+    pub incomplete: u64,
+    /// The first refused entries and incomplete files.
     pub problems: Vec<EntryProblem>,
     /// Items whose text was cut.
     pub truncated: u64,
@@ -58,7 +62,7 @@ pub struct LastRun {
     pub error: Option<String>,
 }
 
-/// An entry that cannot be an item.
+/// An entry that cannot be an item, or a file whose text is not whole.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 pub struct EntryProblem {
     /// The entry's id at the source; null if it has none.

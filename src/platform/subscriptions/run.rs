@@ -115,6 +115,21 @@ impl<'a> Run<'a> {
     /// Counts an entry that cannot be an item.
     pub(super) fn refuse(&mut self, problem: EntryProblem) {
         self.report.refused += 1;
+        self.list(problem);
+    }
+
+    /// Counts files that are left out.
+    pub(super) fn leave_out(&mut self, count: u64) {
+        self.report.left_out += count;
+    }
+
+    /// Counts a file whose text is not whole.
+    pub(super) fn note_incomplete(&mut self, problem: EntryProblem) {
+        self.report.incomplete += 1;
+        self.list(problem);
+    }
+
+    fn list(&mut self, problem: EntryProblem) {
         if self.report.problems.len() < LISTED_PROBLEMS {
             self.report.problems.push(problem);
         }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::util::{
     app::{Application, TestApp},
     caller::Caller,
@@ -64,6 +66,35 @@ async fn shared_content_is_extracted_for_every_file_type() {
     }
     assert_eq!(found(&stranger, "quay").await, ["poison.html", "poison.mp4", "poison.png"]);
     assert_eq!(app.number("SELECT COUNT(*) FROM blob_texts").await, 6);
+}
+
+#[tokio::test]
+async fn file_tells_why_its_text_is_not_whole() {
+    let app = TestApp::start_with(|config| {
+        config.storage.text_wait_ms = 10_000;
+        config.limits.file_text_bytes = 20;
+    })
+    .await;
+    let (_, mei) = tenant(&app, "acme").await;
+    let files: [(&str, &[u8], Value); 5] = [
+        ("whole.txt", b"harbour", Value::Null),
+        ("long.txt", &b"harbour ".repeat(9), json!("its text is cut at 20 bytes")),
+        ("broken.pdf", b"%PDF-1.7\n%%EOF", json!("it is no PDF file, or damaged")),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0", json!("no text is read from files of this format")),
+        ("blank.html", b"<html></html>", json!("no text was found in it")),
+    ];
+    for (name, content, _) in &files {
+        put_file(&mei, "root", name, content).await;
+    }
+    app.wait_for_index().await;
+    let listed = mei.get("/v1/directories/file/list?dirId=root").await.ok();
+    for (name, _, problem) in &files {
+        let file = listed.data().as_array().unwrap().iter().find(|file| file["name"] == *name).unwrap();
+        assert_eq!(&file["textProblem"], problem, "{name}");
+        let item = mei.get(&format!("/v1/contents/file/{}", file["id"].as_str().unwrap())).await.ok();
+        let attached: Value = serde_json::from_str(item.data()["attachInfo"].as_str().unwrap()).unwrap();
+        assert_eq!(&attached["textProblem"], problem, "{name}");
+    }
 }
 
 /// Reports its content and waits for a signal.

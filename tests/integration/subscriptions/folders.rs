@@ -75,6 +75,58 @@ async fn files_are_items_until_they_are_gone() {
 }
 
 #[tokio::test]
+async fn run_counts_ignored_and_incomplete_files() {
+    let root = tempfile::tempdir().unwrap();
+    let (app, acme, operator) = start(root.path()).await;
+    for debris in
+        ["~$plan.docx", "Thumbs.db", "desktop.ini", ".~lock.plan.odt#", "plan.docx.tmp", "@eaDir/plan.txt"]
+    {
+        write(root.path(), debris, "harbour", 1);
+    }
+    write(root.path(), "long.txt", format!("harbour {}", "tide ".repeat(14_000)), 2);
+    write(root.path(), "broken.pdf", "%PDF-1.7 harbour", 3);
+    write(root.path(), "picture of the harbour.png", b"\x89PNG\r\n\x1a\n\0\0", 4);
+    let shown = operator.subscribe(&form(root.path())).await;
+    let run = &shown["lastRun"];
+    assert_eq!(
+        (&run["received"], &run["leftOut"], &run["incomplete"]),
+        (&json!(3), &json!(6), &json!(2)),
+        "{run}"
+    );
+    assert_eq!(run["problems"][1]["id"], "long.txt");
+    assert_eq!(run["problems"][1]["reason"], "its text is cut at 65536 bytes");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["long.txt", "picture of the harbour.png"]);
+    let item = operator.get("/admin/v1/contents/article/plans:long.txt").await.ok();
+    let attached: Value = serde_json::from_str(item.data()["attachInfo"].as_str().unwrap()).unwrap();
+    assert_eq!(attached["textProblem"], "its text is cut at 65536 bytes");
+
+    // What was read once counts in later runs, too.
+    let shown = operator.run_subscription("plans").await;
+    let run = &shown["lastRun"];
+    assert_eq!(
+        (&run["changed"], &run["leftOut"], &run["incomplete"]),
+        (&json!(0), &json!(6), &json!(2)),
+        "{run}"
+    );
+}
+
+#[tokio::test]
+async fn ignored_names_are_an_operators_choice() {
+    let root = tempfile::tempdir().unwrap();
+    let (app, acme) = TestApp::start_acme_with(|config| {
+        config.subscriptions.folders = vec![root.path().to_owned()];
+        config.subscriptions.ignored_names = vec!["*.bak".to_owned()];
+    })
+    .await;
+    let operator = app.operator().await.caller.on("acme");
+    for name in ["plan.tmp", "plan.BAK", "Thumbs.db"] {
+        write(root.path(), name, "harbour", 1);
+    }
+    operator.subscribe(&form(root.path())).await;
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["Thumbs.db", "plan.tmp"]);
+}
+
+#[tokio::test]
 async fn item_whose_file_became_too_old_is_removed() {
     let root = tempfile::tempdir().unwrap();
     let (app, acme, operator) = start(root.path()).await;

@@ -13,7 +13,7 @@ pub(crate) use trawl::{
         contents::{Contents, discard_leftovers},
         extraction::{
             TextFormat,
-            process::{ExtractionOutcome, TextReader},
+            process::{ExtractedText, ExtractionOutcome, TextReader},
         },
         s3::S3 as S3Store,
         scanning::{Scanner, Verdict, clamd},

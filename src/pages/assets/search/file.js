@@ -27,6 +27,16 @@ export function fileOf(item, module) {
     }
 }
 
+/** Why the text of an item's file is empty or not whole; null where nothing is missing. */
+export function textProblem({ attachInfo }) {
+    try {
+        const { textProblem: problem } = JSON.parse(attachInfo);
+        return typeof problem === "string" ? problem : null;
+    } catch {
+        return null;
+    }
+}
+
 export function size(bytes) {
     const place = Math.min(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), UNITS.length - 1);
     const format = new Intl.NumberFormat(language, { maximumFractionDigits: place ? 1 : 0 });

@@ -6,7 +6,7 @@ import { t } from "../shared/language.js";
 import { exactTime, isoTime } from "../shared/time.js";
 import { contacts } from "./contacts.js";
 import { describeFailure } from "./failure.js";
-import { download, fileOf, size } from "./file.js";
+import { download, fileOf, size, textProblem } from "./file.js";
 import { nodes, pieces, plain, textOf } from "./highlight.js";
 import { CROSS, icon, moduleIcon } from "./icons.js";
 import { itemAddress, itemPath } from "./item-address.js";
@@ -145,6 +145,7 @@ export class QuickLook {
 
     #facts(item, place, module) {
         const file = fileOf(item, module);
+        const problem = textProblem(item);
         const facts = [
             place.length ? element("p", { class: "look-place", dir: "auto" }, ...nodes(place)) : null,
             element("p", { class: "look-facts" }, ...[
@@ -153,8 +154,9 @@ export class QuickLook {
                 file ? element("bdi", {}, [file.extension.toUpperCase(), size(file.size)].filter(Boolean).join(" · ")) : null,
                 item.attachDescription ? element("bdi", {}, item.attachDescription) : null,
             ].filter(Boolean)),
+            problem && element("p", { class: "look-place" }, t("look.text-problem"), " ", element("span", { lang: "en" }, isolate(problem))),
         ];
-        return element("div", {}, ...facts);
+        return element("div", {}, ...facts.filter(Boolean));
     }
 
     #actions(item, module) {

@@ -95,6 +95,7 @@ export default {
     "look.copied": ["Copied", "已复制"],
     "look.not-copied": ["The browser does not allow it", "浏览器不允许复制"],
     "look.more": ["Show more of the text", "显示更多正文"],
+    "look.text-problem": ["Search does not find all of its text:", "搜索无法找到其全部文本："],
     "look.people": ["People", "相关人员"],
     "look.related": ["Related", "相关内容"],
     "look.gone": ["This is gone, or not for you to see.", "此内容已不存在，或您无权查看。"],

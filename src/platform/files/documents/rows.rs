@@ -17,13 +17,14 @@ pub(super) struct FileRow {
     pub(super) created_by_name: String,
     pub(super) updated_at: i64,
     pub(super) text: Option<String>,
+    pub(super) problem: Option<String>,
 }
 
 /// Rows of files, with their texts.
 pub const ROWS: DocumentRows = DocumentRows {
     table: "files",
     columns: "files.id, files.tenant_id, files.directory_id, files.name, files.extension, files.version, files.size, \
-        files.created_by_name, files.updated_at, blob_texts.text",
+        files.created_by_name, files.updated_at, blob_texts.text, blob_texts.problem",
     from: "files LEFT JOIN blob_texts ON blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as WHERE",
     tenant: "+files.tenant_id",
     id: "files.id",

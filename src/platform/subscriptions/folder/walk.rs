@@ -10,6 +10,8 @@ use std::{
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
+use super::IgnoredNames;
+
 /// A folder with more files is refused.
 pub(super) const MAX_FILES: usize = 20_000;
 const MAX_DEPTH: usize = 32;
@@ -31,6 +33,8 @@ pub(super) struct Found {
     pub(super) files: Vec<FoundFile>,
     /// Paths that cannot be read, and why.
     pub(super) unread: Vec<(PathBuf, WalkError)>,
+    /// Files and folders whose names are ignored.
+    pub(super) left_out: u64,
 }
 
 impl Found {
@@ -76,26 +80,36 @@ pub(super) fn open_root(folder: &Path, roots: &[PathBuf]) -> Result<OwnedFd, Wal
     Ok(directory)
 }
 
-/// The files beneath; hidden ones and special ones are left out.
-pub(super) fn walk(root: &OwnedFd) -> Result<Found, WalkError> {
+/// The files beneath; ignored and special ones are left out.
+pub(super) fn walk(root: &OwnedFd, ignored: &IgnoredNames) -> Result<Found, WalkError> {
     let mut found = Found::default();
-    visit_folder(root, Path::new(""), 0, &mut found)?;
+    visit_folder(root, Path::new(""), 0, ignored, &mut found)?;
     found.files.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
 }
 
-fn visit_folder(directory: &OwnedFd, path: &Path, depth: usize, found: &mut Found) -> Result<(), WalkError> {
+fn visit_folder(
+    directory: &OwnedFd,
+    path: &Path,
+    depth: usize,
+    ignored: &IgnoredNames,
+    found: &mut Found,
+) -> Result<(), WalkError> {
     if depth > MAX_DEPTH {
         return Err(WalkError::TooDeep);
     }
     for entry in Dir::read_from(directory)? {
         let entry = entry?;
         let name = OsStr::from_bytes(entry.file_name().to_bytes());
-        if name.as_bytes().starts_with(b".") {
+        if name == "." || name == ".." {
+            continue;
+        }
+        if ignored.holds(&name.to_string_lossy()) {
+            found.left_out += 1;
             continue;
         }
         let path = path.join(name);
-        match visit(directory, name, &path, depth, found) {
+        match visit(directory, name, &path, depth, ignored, found) {
             Ok(()) => {}
             Err(WalkError::TooMany) => return Err(WalkError::TooMany),
             // One that is gone meanwhile is as if it had never been there.
@@ -112,13 +126,14 @@ fn visit(
     name: &OsStr,
     path: &Path,
     depth: usize,
+    ignored: &IgnoredNames,
     found: &mut Found,
 ) -> Result<(), WalkError> {
     let status = statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     match FileType::from_raw_mode(status.st_mode) {
         FileType::Directory => {
             let inner = openat(directory, name, directory_flags(), Mode::empty())?;
-            visit_folder(&inner, path, depth + 1, found)?;
+            visit_folder(&inner, path, depth + 1, ignored, found)?;
         }
         FileType::RegularFile if found.is_full() => return Err(WalkError::TooMany),
         FileType::RegularFile => found.files.push(FoundFile {
@@ -170,7 +185,13 @@ mod tests {
         symlink(outside.path().join("secret.txt"), root.path().join("link.txt")).unwrap();
         let roots = [root.path().to_owned()];
         let opened = open_root(root.path(), &roots).unwrap();
-        let found = walk(&opened).unwrap();
+        let ignored = IgnoredNames::new(&["*.tmp".to_owned(), "@eaDir".to_owned()]);
+        for path in ["one.tmp", "a/@eaDir/two.txt"] {
+            fs::create_dir_all(root.path().join(path).parent().unwrap()).unwrap();
+            fs::write(root.path().join(path), path).unwrap();
+        }
+        let found = walk(&opened, &ignored).unwrap();
+        assert_eq!(found.left_out, 3);
         assert!(found.unread.is_empty(), "{found:?}");
         let paths: Vec<_> = found.files.into_iter().map(|file| file.path).collect();
         assert_eq!(paths, [Path::new("a/b/one.txt"), Path::new("two.txt")]);

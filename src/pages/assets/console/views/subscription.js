@@ -60,8 +60,9 @@ class Subscription extends View {
     }
 
     #lastRun(subscription) {
-        const { lastRun, items, runs, failures } = subscription;
-        const counts = lastRun && ["received", "added", "changed", "removed", "refused"].map((name) => [t(`subscription.${name}`), number(lastRun[name])]);
+        const { kind, lastRun, items, runs, failures } = subscription;
+        const counts = lastRun && ["received", "added", "changed", "removed", "refused", ...kind === "folder" ? ["leftOut", "incomplete"] : []]
+            .map((name) => [t(`subscription.${name}`), number(lastRun[name])]);
         const facts = [
             [t("subscriptions.last-run"), timeElement(lastRun?.finishedAt)],
             [t("subscription.took"), lastRun ? duration(lastRun.finishedAt - lastRun.startedAt) : "–"],

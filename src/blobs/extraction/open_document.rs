@@ -1,0 +1,59 @@
+//! OpenDocument: texts, sheets, slides and drawings (ISO/IEC 26300).
+
+use std::io::Write;
+
+use super::{
+    ENCRYPTED, Stop, TextWriter,
+    encoding::decode_marked_up,
+    package::Package,
+    xml::{ElementNames, read_xml},
+};
+
+const BODY: ElementNames = ElementNames {
+    texts: &["p", "h"],
+    lines: &["p", "h", "line-break"],
+    spaces: &["s", "tab"],
+    hyphens: &[],
+    hidden: &["tracked-changes", "binary-data"],
+    within: &[],
+    labelled: Some(("spreadsheet", "table")),
+};
+
+/// Of the styles, headers and footers of pages are shown.
+const STYLES: ElementNames = ElementNames {
+    within: &["header", "header-left", "header-first", "footer", "footer-left", "footer-first"],
+    ..BODY
+};
+
+const BODY_PART: &str = "content.xml";
+const STYLES_PART: &str = "styles.xml";
+
+pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let mut package = Package::open(content)?;
+    let manifest = package.read("META-INF/manifest.xml", text).unwrap_or_default();
+    if String::from_utf8_lossy(&manifest).contains("encryption-data") {
+        return Err(Stop::Unreadable(ENCRYPTED.to_owned()));
+    }
+    // Charts and formulas are documents in folders of their own.
+    let objects = package.names().filter(|name| name.ends_with("/content.xml")).map(str::to_owned);
+    let parts: Vec<String> = [BODY_PART, STYLES_PART]
+        .into_iter()
+        .filter(|name| package.has(name))
+        .map(str::to_owned)
+        .chain(objects)
+        .collect();
+    for part in parts {
+        let names = if part == STYLES_PART { &STYLES } else { &BODY };
+        let read =
+            package.read(&part, text).and_then(|bytes| read_xml(&decode_marked_up(&bytes), names, text));
+        text.pass(&part, read)?;
+        text.push("\n")?;
+        text.flush()?;
+    }
+    Ok(())
+}
+
+/// A document in one piece of XML.
+pub(super) fn flat<W: Write>(xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    read_xml(xml, &BODY, text)
+}

@@ -1,0 +1,92 @@
+//! What a PDF file shows beside its pages' content: notes, values of forms, the outline.
+
+use std::collections::HashSet;
+
+use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
+use hayro_interpret::hayro_syntax::{
+    Pdf,
+    object::{Array, Dict, Name, Object, ObjectIdentifier, String as PdfString},
+    page::Page,
+};
+
+/// Entries of an outline that are read.
+const MAX_OUTLINE: usize = 10_000;
+
+/// Fields above one from which it inherits.
+const MAX_PARENTS: usize = 16;
+
+/// Annotations that are not shown: hidden, without a view.
+const UNSEEN: u32 = 1 << 1 | 1 << 5;
+
+/// Texts of a page's annotations that are not drawn as glyphs.
+pub(super) fn of_page(page: &Page<'_>) -> impl Iterator<Item = String> {
+    let annotations = page.raw().get::<Array<'_>>(b"Annots");
+    annotations
+        .into_iter()
+        .flat_map(|annotations| annotations.iter::<Dict<'_>>())
+        .filter_map(|annotation| note(&annotation))
+}
+
+fn note(annotation: &Dict<'_>) -> Option<String> {
+    let is_drawn = || annotation.get::<Dict<'_>>(b"AP").is_some_and(|drawn| drawn.contains_key(b"N"));
+    if annotation.get::<u32>(b"F").unwrap_or_default() & UNSEEN != 0 {
+        return None;
+    }
+    let kind = annotation.get::<Name<'_>>(b"Subtype")?;
+    match kind.as_ref() {
+        b"Popup" | b"Link" => None,
+        b"Widget" | b"FreeText" if is_drawn() => None,
+        b"Widget" => value_of(annotation),
+        _ => annotation.get::<PdfString<'_>>(b"Contents").map(|text| decoded(&text)),
+    }
+    .filter(|text| !text.trim().is_empty())
+}
+
+/// The value of a field, or of one above it.
+fn value_of(field: &Dict<'_>) -> Option<String> {
+    let mut field = field.clone();
+    for _ in 0..MAX_PARENTS {
+        match field.get::<Object<'_>>(b"V") {
+            Some(Object::String(value)) => return Some(decoded(&value)),
+            Some(Object::Array(values)) => {
+                let values: Vec<String> =
+                    values.iter::<PdfString<'_>>().map(|value| decoded(&value)).collect();
+                return Some(values.join("\n"));
+            }
+            // Names are states of buttons.
+            Some(_) => return None,
+            None => field = field.get::<Dict<'_>>(b"Parent")?,
+        }
+    }
+    None
+}
+
+/// Titles of the outline, in its order.
+pub(super) fn outline(pdf: &Pdf) -> Vec<String> {
+    let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id());
+    let outlines = catalog.and_then(|catalog| catalog.get::<Dict<'_>>(b"Outlines"));
+    let mut titles = Vec::new();
+    let mut seen: HashSet<ObjectIdentifier> = HashSet::new();
+    let mut open: Vec<Dict<'_>> = outlines.and_then(|outlines| outlines.get(b"First")).into_iter().collect();
+    while let Some(entry) = open.pop() {
+        if titles.len() >= MAX_OUTLINE || !entry.obj_id().is_none_or(|id| seen.insert(id)) {
+            continue;
+        }
+        titles.extend(entry.get::<PdfString<'_>>(b"Title").map(|title| decoded(&title)));
+        open.extend(entry.get::<Dict<'_>>(b"Next"));
+        open.extend(entry.get::<Dict<'_>>(b"First"));
+    }
+    titles
+}
+
+/// A text string, ISO 32000-2, 7.9.2.2.
+fn decoded(text: &PdfString<'_>) -> String {
+    let bytes: &[u8] = text;
+    let (encoding, begin) = match bytes {
+        [0xfe, 0xff, ..] => (UTF_16BE, 2),
+        [0xff, 0xfe, ..] => (UTF_16LE, 2),
+        [0xef, 0xbb, 0xbf, ..] => (UTF_8, 3),
+        _ => (WINDOWS_1252, 0),
+    };
+    encoding.decode_without_bom_handling(&bytes[begin..]).0.replace('\r', "\n")
+}

@@ -1,0 +1,47 @@
+//! Settings of subscriptions.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// What office programs, systems, storage and browsers leave beside files.
+const IGNORED_NAMES: [&str; 13] = [
+    "~$*",
+    "~WRL*",
+    "*.tmp",
+    "*~",
+    "*.crdownload",
+    "*.partial",
+    "Thumbs.db",
+    "ehthumbs.db",
+    "desktop.ini",
+    "$RECYCLE.BIN",
+    "System Volume Information",
+    "@eaDir",
+    "#recycle",
+];
+
+/// Subscriptions.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Subscriptions {
+    /// Concurrent runs.
+    pub at_once: usize,
+    /// Absolute paths of folders whose files and SQLite databases may be read.
+    pub folders: Vec<PathBuf>,
+    /// Hosts of databases that may be called: `db.intranet`, or `db.intranet:5432` for one port.
+    pub databases: Vec<String>,
+    /// Names of files and folders to leave out, beside hidden ones; `*` is any characters, `?` one.
+    pub ignored_names: Vec<String>,
+}
+
+impl Default for Subscriptions {
+    fn default() -> Self {
+        Self {
+            at_once: 8,
+            folders: Vec::new(),
+            databases: Vec::new(),
+            ignored_names: IGNORED_NAMES.map(str::to_owned).into(),
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Files as programs of all kinds make them: each of `tests/wild/docs` beside what must be read of it.
+
+use std::{fs, path::Path};
+
+use bytes::Bytes;
+use futures::{StreamExt, stream};
+use serde::Deserialize;
+
+use crate::util::internals::{ExtractedText, ExtractionOutcome, Limits, Storage, TextFormat, TextReader};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Expectation {
+    /// Phrases that are found, with single spaces.
+    words: Vec<String>,
+    absent: Vec<String>,
+    /// Whether the phrases stand in this order.
+    order: bool,
+    /// Words of the reason why the text is not whole; none if it is.
+    problem: Option<String>,
+}
+
+impl Expectation {
+    /// What is otherwise.
+    fn differences(&self, read: &ExtractedText) -> Vec<String> {
+        let text = read.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut found = Vec::new();
+        let mut from = 0;
+        for phrase in &self.words {
+            match text[from..].find(phrase) {
+                Some(place) if self.order => from += place + phrase.len(),
+                Some(_) => {}
+                None => found.push(format!("`{phrase}` is missing")),
+            }
+        }
+        found.extend(
+            self.absent
+                .iter()
+                .filter(|phrase| text.contains(*phrase))
+                .map(|phrase| format!("`{phrase}` is there")),
+        );
+        let is_as_told = match (&self.problem, &read.problem) {
+            (None, None) => true,
+            (Some(wanted), Some(problem)) => problem.contains(wanted),
+            _ => false,
+        };
+        if !is_as_told {
+            found.push(format!("the problem is {:?}", read.problem));
+        }
+        if !found.is_empty() {
+            found.push(format!("read: {}", &text[..text.floor_char_boundary(500)]));
+        }
+        found
+    }
+}
+
+async fn read(path: &Path) -> ExtractedText {
+    let storage = Storage {
+        text_program: Some(env!("CARGO_BIN_EXE_trawl").into()),
+        text_seconds: 60,
+        ..Storage::default()
+    };
+    let reader = TextReader::new(&storage, &Limits::default()).unwrap();
+    let extension = path.extension().unwrap_or_default().to_str().unwrap();
+    let content = stream::iter([Ok(Bytes::from(fs::read(path).unwrap()))]).boxed();
+    match reader.read(TextFormat::of_extension(extension), true, content).await.unwrap() {
+        ExtractionOutcome::Ended(read) => read,
+        ExtractionOutcome::Cut { why, .. } => panic!("{}: {why}", path.display()),
+    }
+}
+
+#[tokio::test]
+async fn each_wild_file_is_read_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wild/docs");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_none_or(|extension| extension != "json"));
+    files.sort();
+    assert!(!files.is_empty());
+    let mut differences = Vec::new();
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let expected = fs::read_to_string(path.with_file_name(format!("{name}.json"))).unwrap();
+        let expected: Expectation = serde_json::from_str(&expected).unwrap();
+        let found = expected.differences(&read(&path).await);
+        differences.extend(found.into_iter().map(|difference| format!("{name}: {difference}")));
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
