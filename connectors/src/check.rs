@@ -8,6 +8,7 @@
 mod call;
 mod clause;
 mod curl;
+mod keywords;
 mod multi_page;
 mod page;
 mod page_chain;

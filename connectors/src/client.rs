@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
@@ -22,11 +23,15 @@ use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
-    Http, ResponseBody, SOURCE, TransportError, read_content_type, read_retry_after, receive_body,
+    Http, ResponseBody, SOURCE, TransportError, read_body, read_content_type, receive_body,
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
 pub(crate) const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
+
+/// Pause of a source that asks for fewer requests, and tells no time.
+const UNSTATED_PAUSE: Duration = Duration::from_mins(1);
+const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 
 /// Question of one call.
 #[derive(Clone, Copy, Debug)]
@@ -154,9 +159,9 @@ impl ClientState {
         let prepared = prepare(&self.settings, ContractParameters::from(*question), person).await?;
         let asserted = assertion.map(|assertion| &assertion.credential);
         let request = &prepared.request;
-        let (response, mut secrets) = match &self.credentials {
+        let (response, mut secrets, token_note) = match &self.credentials {
             CredentialSource::Fixed(credential, secrets) => {
-                (self.call(request, trace, [credential.as_ref(), asserted]).await, secrets.clone())
+                (self.call(request, trace, [credential.as_ref(), asserted]).await, secrets.clone(), None)
             }
             CredentialSource::Tokens(tokens) => {
                 let mut token = tokens.get(person).await?;
@@ -165,14 +170,17 @@ impl ClientState {
                     token = tokens.renew(person, &token).await?;
                     response = self.call(request, trace, [Some(&token.credential), asserted]).await;
                 }
-                (response, vec![token.text.clone()])
+                (response, vec![token.text.clone()], token.note.clone())
             }
         };
         secrets.extend(assertion.map(|assertion| assertion.text.clone()));
-        let answer = match response {
+        let mut answer = match response {
             Ok(response) => self.read(question, &prepared, response, &secrets).await,
             Err(error) => Err(error),
         };
+        if let Ok(answer) = &mut answer {
+            answer.notes.extend(token_note);
+        }
         secrets.iter().map(ExposeSecret::expose_secret).fold(answer, |answer, secret| {
             answer.map(|answer| answer.redacted(secret)).map_err(|error| error.redacted(secret))
         })
@@ -226,7 +234,21 @@ impl ClientState {
         let is_personal = self.settings.identity.is_some();
         if response.status() != StatusCode::OK {
             let status = response.status();
-            let error = SOURCE.describe_status(status, read_retry_after(&response));
+            let mut error = match SOURCE.describe_status(status, response.headers()) {
+                SourceError::Failed(text) if loses_query(&prepared.request, &response) => {
+                    SourceError::Failed(format!("{text}, behind a redirect that loses the query"))
+                }
+                error => error,
+            };
+            if status == StatusCode::FORBIDDEN
+                && matches!(error, SourceError::Unauthorized(_))
+                && says_rate_limit(response).await
+            {
+                error = SourceError::Unavailable {
+                    reason: "the source asked for fewer requests (HTTP 403)".to_owned(),
+                    retry_after: Some(UNSTATED_PAUSE),
+                };
+            }
             return Err(match error {
                 SourceError::Failed(text)
                     if question.cursor.is_some() && refuses_the_call(status.as_u16().into()) =>
@@ -285,7 +307,7 @@ impl ClientState {
 
 impl<'q> From<Question<'q>> for ContractParameters<'q> {
     fn from(Question { keyword, limit, cursor, .. }: Question<'q>) -> Self {
-        Self { keyword: Some(keyword), limit: Some(limit), cursor }
+        Self { keyword: Some(keyword), limit: Some(limit), cursor, escapes_keyword: false }
     }
 }
 
@@ -323,6 +345,17 @@ pub(crate) async fn prepare(
     })
 }
 
+/// Whether a 403 is about the number of requests, as GitHub says in words alone.
+async fn says_rate_limit(response: Response) -> bool {
+    let body = read_body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
+    String::from_utf8_lossy(&body).to_ascii_lowercase().contains("rate limit")
+}
+
+/// Whether a redirect led to an address without the parameters.
+pub(crate) fn loses_query(request: &SearchRequest, response: &Response) -> bool {
+    request.url.query().is_some() && response.url().query().is_none()
+}
+
 fn inflate(body: ResponseBody, bound: usize) -> Result<Vec<u8>, SourceError> {
     body.inflate(bound).map_err(|error| error.into_source_error(SOURCE))
 }
@@ -345,8 +378,6 @@ fn refuse_repeated_cursor(answer: &mut Answer, question: &Question<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::settings::Method;
 

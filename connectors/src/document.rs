@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::addresses::AddressRules;
 use crate::error::SourceError;
-use crate::transport::{Endpoint, Http, read_body, read_retry_after};
+use crate::transport::{Endpoint, Http, read_body};
 
 /// Fetches at most `max_bytes`, without a time limit, on a tokio runtime. `name` is for messages.
 ///
@@ -26,12 +26,12 @@ pub async fn fetch_document(
     let make = || Ok(http.request(Method::GET).header(ACCEPT, json.clone()).build()?);
     let response = http.send(make).await.map_err(|error| error.into_source_error(endpoint))?;
     if response.status() != StatusCode::OK {
-        return Err(endpoint.describe_status(response.status(), read_retry_after(&response)));
+        return Err(endpoint.describe_status(response.status(), response.headers()));
     }
     read_body(response, max_bytes).await.map_err(|error| error.into_source_error(endpoint))
 }
 
-/// Sends a request of the crate `oauth2`; returns a response of HTTP 200 or 400.
+/// Sends a request of the crate `oauth2`; returns HTTP 200 (any success) or 400.
 ///
 /// A broken connection is tried once more. There is no time limit. It must run on a tokio runtime.
 ///
@@ -59,12 +59,14 @@ pub(crate) async fn read_oauth2_response(
     max_bytes: usize,
 ) -> Result<HttpResponse, SourceError> {
     let status = response.status();
-    if !matches!(status, StatusCode::OK | StatusCode::BAD_REQUEST) {
-        return Err(endpoint.describe_status(status, read_retry_after(&response)));
+    if !(status.is_success() || status == StatusCode::BAD_REQUEST) {
+        return Err(endpoint.describe_status(status, response.headers()));
     }
     let headers = response.headers().clone();
     let body = read_body(response, max_bytes).await.map_err(|error| error.into_source_error(endpoint))?;
     let mut answer = HttpResponse::new(body);
+    // Servers that create tokens answer with HTTP 201.
+    let status = if status.is_success() { StatusCode::OK } else { status };
     (*answer.status_mut(), *answer.headers_mut()) = (status, headers);
     Ok(answer)
 }

@@ -12,7 +12,7 @@ use crate::addresses::AddressRules;
 use crate::content_type::ContentType;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, read_body, read_retry_after};
+use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, read_body};
 
 const FEED: Endpoint = Endpoint { name: "the feed", setting: "url" };
 /// Includes abandoned ones.
@@ -101,7 +101,7 @@ impl FeedClient {
             status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 Err(SourceError::Failed(format!("the feed answered with HTTP {}", status.as_u16())))
             }
-            status => Err(FEED.describe_status(status, read_retry_after(&response))),
+            status => Err(FEED.describe_status(status, response.headers())),
         }
     }
 

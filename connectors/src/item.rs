@@ -6,6 +6,7 @@ use serde_json_borrow::Value;
 use crate::action::check_action;
 use crate::lenient_json::{Integer, ObjectFields, SlipCounter};
 use crate::text::{LineBreaks, clean, holds_unfit};
+use crate::times::{TimeUnit, millis_of_size};
 
 /// Size limits of texts, in bytes of UTF-8.
 ///
@@ -76,11 +77,14 @@ pub(crate) fn read_item(
     let mut fields = ObjectFields::from(object);
     let id = read_id(fields.take("id"), slips)?;
     let display_time = read_time(fields.get("displayTime"), slips)?;
+    let has_title = !matches!(fields.get("title"), None | Some(Value::Null));
     let mut reader = Reader { fields, slips };
     let title = reader.text("title", bounds::TITLE, LineBreaks::One).unwrap_or_default();
     let brief = reader.text("brief", bounds::BRIEF, LineBreaks::Many);
     if title.is_empty() && brief.is_none() {
         reader.slips.add("title", "is missing, and `brief` too");
+    } else if !has_title {
+        reader.slips.add("title", "is missing");
     }
     Ok(ContentItem {
         id,
@@ -125,16 +129,40 @@ fn read_time(
     value: Option<&Value<'_>>,
     slips: &mut SlipCounter,
 ) -> Result<i64, (&'static str, &'static str)> {
-    match value.map(Integer::read) {
-        None => Err(("displayTime", "is missing")),
-        Some(None) => Err(("displayTime", "is not an integer")),
-        Some(Some(Integer::Exact(time))) => Ok(time),
-        Some(Some(Integer::Text(time))) => {
-            slips.add("displayTime", "is text, not an integer");
-            Ok(time)
+    let value = value.ok_or(("displayTime", "is missing"))?;
+    let (time, exact) = match (Integer::read(value), value) {
+        (Some(integer), _) => {
+            if let Integer::Text(_) = integer {
+                slips.add("displayTime", "is text, not an integer");
+            }
+            #[expect(clippy::cast_precision_loss, reason = "the exact number is at hand")]
+            (integer.value() as f64, Some(integer.value()))
         }
-    }
+        (None, value) => {
+            let time = match value {
+                Value::Number(number) => number.as_f64(),
+                Value::Str(text) => text.trim().parse().ok(),
+                _ => None,
+            };
+            // Only seconds have fractions.
+            let time = time.filter(|time: &f64| USUAL_SECONDS.contains(time));
+            (time.ok_or(("displayTime", "is not an integer"))?, None)
+        }
+    };
+    let out_of_range = ("displayTime", "is beyond all years");
+    let (millis, unit) = millis_of_size(time).ok_or(out_of_range)?;
+    let what = match unit {
+        TimeUnit::Seconds if USUAL_SECONDS.contains(&time) => "is in seconds, not milliseconds",
+        TimeUnit::Microseconds => "is in microseconds, not milliseconds",
+        TimeUnit::Nanoseconds => "is in nanoseconds, not milliseconds",
+        TimeUnit::Seconds | TimeUnit::Milliseconds => return Ok(exact.unwrap_or(millis)),
+    };
+    slips.add("displayTime", what);
+    Ok(millis)
 }
+
+/// Years 1973 to 2106. As milliseconds they are fifty days of 1970, where no document is.
+const USUAL_SECONDS: std::ops::Range<f64> = 1e8..4_294_967_296.0;
 
 struct Reader<'a> {
     fields: ObjectFields<'a>,

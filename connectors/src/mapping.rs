@@ -26,8 +26,8 @@ const MAX_ROWS: usize = 1_000;
 
 /// How a system's search becomes the contract.
 ///
-/// Texts are jq filters, except `path`. Every filter may use `$keyword`, `$limit`, `$cursor` (null on the first page), `$offset`, `$page`
-/// and `$address`, the source's address without a slash at its end.
+/// Texts are jq filters, except `path`. Every filter may use `$keyword`, `$limit`, `$cursor` (null on the first page), `$offset`, `$page`,
+/// `$address`, the source's address without a slash at its end, and `$site`, its public address or else `$address`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Mapping {
@@ -71,7 +71,7 @@ pub enum Paging {
     Cursor,
     /// `$page` counts pages.
     ///
-    /// The last one reaches `total` or, without one, is not full.
+    /// The last one reaches `total` or, without one, is empty: rights may make any page short.
     ///
     /// If there is a `next`, it yields the next page's number.
     Page,

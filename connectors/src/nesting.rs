@@ -38,8 +38,8 @@ pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
             b'{' | b'[' if !in_text => {
                 depth += 1;
                 if depth > MAX_DEPTH {
-                    let breaks = json[..place].iter().filter(|byte| **byte == b'\n').count();
-                    return Err(TooDeep { line: breaks as u64 + 1 });
+                    let lines = json[..place].split(|byte| *byte == b'\n').count();
+                    return Err(TooDeep { line: lines as u64 });
                 }
             }
             b'}' | b']' if !in_text => depth = depth.saturating_sub(1),

@@ -1,9 +1,11 @@
 //! A search as an HTTP request that can be sent again.
 
+use std::fmt::Write as _;
+
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method as HttpMethod, Request};
 use serde::Serialize;
-use url::Url;
+use url::{Url, form_urlencoded};
 
 use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::SourceCredential;
@@ -20,12 +22,44 @@ pub(crate) struct ContractParameters<'p> {
     pub(crate) limit: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<&'p str>,
+    /// Whether every byte of the keyword is escaped in a query, which means the same (RFC 3986 §2.4).
+    #[serde(skip)]
+    pub(crate) escapes_keyword: bool,
 }
 
 impl<'p> ContractParameters<'p> {
     pub(crate) fn first_page(keyword: &'p str, limit: usize) -> Self {
-        Self { keyword: Some(keyword), limit: Some(limit), cursor: None }
+        Self { keyword: Some(keyword), limit: Some(limit), ..Self::default() }
     }
+}
+
+fn escape_keyword(url: &mut Url, keyword: &str) {
+    let plain = form_urlencoded::byte_serialize(keyword.as_bytes()).collect::<String>().replace('+', "%20");
+    let mut escaped = String::with_capacity(3 * keyword.len());
+    for byte in keyword.bytes() {
+        let _ = write!(escaped, "%{byte:02X}");
+    }
+    let query = url.query().unwrap_or_default();
+    let query = query.replacen(&format!("keyword={plain}"), &format!("keyword={escaped}"), 1);
+    url.set_query(Some(&query));
+}
+
+/// Appends parameters to a query. A space is `%20`, as not every system reads `+` so.
+pub(crate) fn append_query(
+    url: &mut Url,
+    pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>,
+) {
+    // A plus of a value is `%2B`, so that each `+` is a space.
+    let added =
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish().replace('+', "%20");
+    if added.is_empty() {
+        return;
+    }
+    let query = match url.query() {
+        Some(own) if !own.is_empty() => format!("{own}&{added}"),
+        _ => added,
+    };
+    url.set_query(Some(&query));
 }
 
 /// A search request without credentials.
@@ -44,11 +78,14 @@ impl SearchRequest {
         let mut url = url.clone();
         let (method, body) = match method {
             Method::Get => {
-                let ContractParameters { keyword, limit, cursor } = parameters;
+                let ContractParameters { keyword, limit, cursor, escapes_keyword } = parameters;
                 let limit = limit.map(|limit| limit.to_string());
                 let fields = [("keyword", keyword), ("limit", limit.as_deref()), ("cursor", cursor)];
                 let given = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
-                url.query_pairs_mut().extend_pairs(given);
+                append_query(&mut url, given);
+                if escapes_keyword {
+                    escape_keyword(&mut url, keyword.unwrap_or_default());
+                }
                 (HttpMethod::GET, None)
             }
             Method::Post => (HttpMethod::POST, serde_json::to_vec(&parameters).ok()),

@@ -13,6 +13,7 @@ pub struct Template {
 }
 
 const CHECK: &str = include_str!("../templates/check.sh");
+const README: &str = include_str!("../templates/README.md");
 const WORKFLOW: &str = include_str!("../templates/contract.yml");
 
 macro_rules! files {
@@ -60,7 +61,11 @@ impl Template {
     pub fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         let check = CHECK.replace("\nTEST\n", &format!("\n{}\n", self.test));
         let check = check.replace("\nSTART &\n", &format!("\n{} &\n", self.start));
-        let common = [("check.sh", check), (".github/workflows/contract.yml", WORKFLOW.to_owned())];
+        let common = [
+            ("README.md", README.to_owned()),
+            ("check.sh", check),
+            (".github/workflows/contract.yml", WORKFLOW.to_owned()),
+        ];
         let own = self.files.iter().map(|(path, content)| (*path, (*content).to_owned()));
         own.chain(common)
     }

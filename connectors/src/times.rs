@@ -1,12 +1,15 @@
 //! Times as other systems write them, as epoch milliseconds.
 
 mod loose;
+mod units;
 
 use std::ops::RangeInclusive;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
+
+pub use self::units::{TimeUnit, millis_of_size};
 
 /// Longer texts are no times.
 const MAX_BYTES: usize = 120;
@@ -19,14 +22,8 @@ pub const BOUNDS: RangeInclusive<i64> = -30_610_224_000_000..=253_402_300_799_99
 ///
 /// Its size tells the unit: each is good from 1973 to the year 5138.
 pub fn from_number(number: f64) -> Option<i64> {
-    let millis = match number.abs() {
-        size if size < 1e11 => number * 1e3,
-        size if size < 1e14 => number,
-        size if size < 1e17 => number / 1e3,
-        _ => number / 1e6,
-    };
-    #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
-    (millis.abs() < 9e15).then_some(millis.round() as i64).filter(|millis| BOUNDS.contains(millis))
+    let (millis, _) = millis_of_size(number)?;
+    Some(millis).filter(|millis| BOUNDS.contains(millis))
 }
 
 /// Reads a date with or without a time, or an epoch number of nine digits or more.
@@ -83,7 +80,7 @@ mod tests {
 
     #[test]
     fn epoch_numbers_are_told_apart_by_size() {
-        for number in [1_704_067_200.0, 1.704_067_2e12, 1.704_067_2e15, 1.704_067_2e18, 1_704_067_200.0004] {
+        for number in [1_704_067_200.0, 1.704_067_2e12, 1.704_067_2e15, 1.704_067_2e18, 1_704_067_200.000_4] {
             assert_eq!(from_number(number), Some(1_704_067_200_000), "{number}");
         }
         assert_eq!(from_number(-86_400.0), Some(-86_400_000));

@@ -35,6 +35,8 @@ pub(crate) struct Token {
     pub(crate) text: SecretString,
     /// RFC 6749 requires it if it differs from the requested scope.
     pub(crate) scope: Option<String>,
+    /// What the endpoint's answer tells in another way than RFC 6749.
+    pub(crate) note: Option<String>,
     fresh_until: Instant,
 }
 

@@ -4,6 +4,7 @@ mod body;
 mod endpoint;
 mod failure;
 mod http;
+mod rate_limit;
 mod resolver;
 #[cfg(test)]
 mod tests;
@@ -11,7 +12,7 @@ mod tls;
 mod unpooled_http;
 
 pub(crate) use body::{ResponseBody, read_body, receive_body};
-pub(crate) use endpoint::{Endpoint, SOURCE, TOKEN_ENDPOINT, read_content_type, read_retry_after};
+pub(crate) use endpoint::{Endpoint, SOURCE, TOKEN_ENDPOINT, read_content_type};
 pub(crate) use failure::TransportError;
 pub(crate) use http::Http;
 pub(crate) use resolver::NameLookups;

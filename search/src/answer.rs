@@ -38,7 +38,7 @@ pub struct SourceReport {
 pub struct SourceCounts {
     /// Sources with status ok.
     pub ok: usize,
-    /// Sources with any other status.
+    /// Sources with any other status; skipped ones are not counted.
     pub failed: usize,
 }
 
@@ -46,7 +46,8 @@ impl SourceCounts {
     /// Counts reports.
     pub fn of(reports: &[SourceReport]) -> Self {
         let ok = reports.iter().filter(|report| report.status == Status::Ok).count();
-        Self { ok, failed: reports.len() - ok }
+        let skipped = reports.iter().filter(|report| report.status == Status::Skipped).count();
+        Self { ok, failed: reports.len() - ok - skipped }
     }
 }
 

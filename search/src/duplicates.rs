@@ -1,13 +1,14 @@
 //! Items that several sources have.
 
+mod address;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
-use url::Url;
 
+use self::address::normal;
 use crate::{
     loop_guard::{Fingerprint, fingerprint},
     source::ResultItem,
@@ -79,7 +80,6 @@ fn target_of_lines(lines: &str) -> Option<String> {
         let found = fields.iter().find(|(field, _)| *field == name).map(|(_, value)| *value);
         found.filter(|value| !value.is_empty())
     };
-    let normal = |address: &str| Url::parse(address).map_or_else(|_| address.to_owned(), String::from);
     match tag {
         "[OpenUrl]" => Some(format!("url {}", normal(find("url")?))),
         // An app alone is no target.

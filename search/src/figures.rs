@@ -141,7 +141,8 @@ impl SearchCounts {
 fn slot_of(status: Status) -> u8 {
     BUCKETS
         + match status {
-            Status::Ok => 0,
+            // A skipped source is not recorded.
+            Status::Ok | Status::Skipped => 0,
             Status::Timeout | Status::Late => 1,
             Status::Unavailable => 2,
             Status::Unauthorized => 3,
@@ -224,7 +225,7 @@ impl Figures {
         };
         let subjects: Vec<_> = [((FigureSubject::Module, module.to_owned()), status, took)]
             .into_iter()
-            .chain(sources.iter().map(of_source))
+            .chain(sources.iter().filter(|source| source.status != Status::Skipped).map(of_source))
             .collect();
         let mut recorded = self.lock();
         for (subject, status, took) in subjects {

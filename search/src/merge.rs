@@ -168,8 +168,10 @@ impl Merge {
         self.lanes[place].consumed.saturating_add(self.lanes[place].pending.len())
     }
 
-    pub(crate) fn time_bound(&self, place: usize) -> TimeBound {
-        self.lanes[place].bound
+    /// Whether the lane's source has no further page, without a failure.
+    pub(crate) fn has_ended(&self, place: usize) -> bool {
+        let lane = &self.lanes[place];
+        lane.next.is_none() && !lane.failed
     }
 
     /// Returns the lanes whose next page is needed.

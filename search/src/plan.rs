@@ -30,11 +30,11 @@ pub(crate) struct PlannedLane {
 
 pub(crate) struct PagePlan {
     pub(crate) lanes: Vec<PlannedLane>,
-    /// Disabled sources with their places among all.
-    pub(crate) disabled: Vec<(usize, ModuleSource)>,
+    /// Sources that are not asked, with their places among all.
+    pub(crate) unasked: Vec<(usize, ModuleSource)>,
     pub(crate) length: PageLength,
     pub(crate) before: Option<i64>,
-    /// Absent and disabled sources continue here when they return.
+    /// Absent sources and those that are not asked continue here when they return.
     pub(crate) absent: Vec<LaneState>,
     pub(crate) seen: SeenItems,
     pub(crate) recency: Recency,
@@ -79,13 +79,15 @@ pub(crate) fn plan(
         },
         ..PageCursor::default()
     });
-    let (disabled, in_use): (Vec<_>, Vec<_>) =
-        taking_part.into_iter().enumerate().partition(|(_, source)| source.is_disabled());
-    let disabled = disabled.into_iter().map(|(place, source)| (place, source.clone())).collect();
+    let is_unasked =
+        |source: &ModuleSource| source.is_disabled() || parameters.typing && !source.is_asked_while_typing();
+    let (unasked, in_use): (Vec<_>, Vec<_>) =
+        taking_part.into_iter().enumerate().partition(|(_, source)| is_unasked(source));
+    let unasked = unasked.into_iter().map(|(place, source)| (place, source.clone())).collect();
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
     let Module { duplicates, recency, .. } = *module.module;
     let seen = SeenItems::new(duplicates, seen);
-    Ok(PagePlan { lanes, disabled, length, before, absent: states, seen, recency })
+    Ok(PagePlan { lanes, unasked, length, before, absent: states, seen, recency })
 }
 
 fn continue_lane(source: &ModuleSource, states: &mut Vec<LaneState>) -> PlannedLane {

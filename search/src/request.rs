@@ -11,6 +11,7 @@ pub(crate) const LARGEST_TIE: usize = 10_000;
 
 /// Checked parameters.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a parameter of its own")]
 pub struct SearchParameters {
     /// Search text.
     pub keyword: String,
@@ -30,6 +31,8 @@ pub struct SearchParameters {
     pub facets: FacetSelection,
     /// Time until the deadline.
     pub timeout: Duration,
+    /// Whether the keyword is still being typed.
+    pub typing: bool,
     /// Position of a requested change that is not indexed yet.
     pub missing_change: Option<i64>,
     /// Caller's trace.

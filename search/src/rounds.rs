@@ -10,7 +10,7 @@ use trawl_engine::Query;
 
 use self::{
     estimation::Estimation,
-    progress::{SourceProgress, report_disabled},
+    progress::{SourceProgress, report_unasked},
 };
 use crate::{
     answer::{SearchFailure, SearchPage, SourceReport},
@@ -22,10 +22,8 @@ use crate::{
     module::ModuleSource,
     pinned::Pinned,
     plan::{PagePlan, PlannedLane},
-    request::{SearchContext, SearchOrder},
-    source::{
-        FailureKind, Position, ResultItem, SourceFailure, SourcePage, SourceRequest, Status, TimeBound,
-    },
+    request::{Filters, SearchContext, SearchOrder},
+    source::{FailureKind, Position, ResultItem, SourceFailure, SourcePage, SourceRequest, Status},
     sources::builtin::BuiltinSource,
 };
 
@@ -41,14 +39,14 @@ pub(crate) struct SearchRounds {
     estimation: Estimation,
     /// The query that the index ranked by.
     ranked_query: Option<Arc<Query>>,
-    disabled: Vec<(usize, ModuleSource)>,
+    unasked: Vec<(usize, ModuleSource)>,
     absent: Vec<LaneState>,
     source_pages: usize,
 }
 
 impl SearchRounds {
     pub(crate) fn new(plan: PagePlan, search: Arc<SearchContext>, source_pages: usize) -> Self {
-        let PagePlan { lanes: planned, disabled, length, before, absent, seen, recency } = plan;
+        let PagePlan { lanes: planned, unasked, length, before, absent, seen, recency } = plan;
         let lane = |PlannedLane { source, state, left_out }: &PlannedLane| {
             Lane::at(state.position.clone(), state.consumed, state.least_estimate, source.weight())
                 .leaving_out(left_out.clone())
@@ -64,7 +62,7 @@ impl SearchRounds {
             together: Vec::new(),
             estimation: Estimation::Unneeded,
             ranked_query: None,
-            disabled,
+            unasked,
             absent,
             source_pages,
         };
@@ -251,11 +249,14 @@ impl SearchRounds {
             Ok(mut page) => {
                 self.estimate(place, &mut page);
                 self.drop_repeated(place, &mut page);
-                self.check_order(place, &mut page);
                 let source = &mut self.sources[place];
                 source.check_progress(&mut page);
                 source.take_page(&mut page);
                 self.supply(place, page);
+            }
+            Err(failure) if failure.is_cursor_fault && self.is_behind_a_page(place) => {
+                self.sources[place].take_end(&failure);
+                self.merge.supply(place, SourcePage::default());
             }
             Err(failure) => {
                 let source = &mut self.sources[place];
@@ -300,31 +301,41 @@ impl SearchRounds {
         }
     }
 
-    /// Reports an order that breaks between pages.
-    fn check_order(&self, place: usize, page: &mut SourcePage) {
-        let first = page.items.first().map(|item| item.item.display_time);
-        if let (TimeBound::AtMost(bound), TimeBound::AtMost(_), Some(first)) =
-            (self.merge.time_bound(place), page.bound, first)
-            && first > bound
-        {
-            page.broken
-                .get_or_insert_with(|| "it declares time order and breaks it between pages".to_owned());
+    /// Whether the next page is asked for by a cursor of the source.
+    fn is_behind_a_page(&self, place: usize) -> bool {
+        matches!(self.merge.next_position(place), Some(Position::InPage(Some(_), _)))
+    }
+
+    /// Tells where lists ended before their stated totals; filters leave that open.
+    fn note_early_ends(&mut self) {
+        let SearchContext { parameters, .. } = &*self.request.search;
+        if self.request.before.is_some() || parameters.filters != Filters::default() {
+            return;
+        }
+        for (place, source) in self.sources.iter_mut().enumerate() {
+            let is_external = matches!(source.planned.source, ModuleSource::External(_));
+            if is_external && source.answered && self.merge.has_ended(place) {
+                source.note_early_end(self.merge.known_items(place));
+            }
         }
     }
 
     /// [`SearchFailure::NoSource`] when no source answered.
     pub(crate) fn finish(
-        self,
+        mut self,
         seal: impl FnOnce(PageCursor) -> Result<String>,
     ) -> Result<SearchPage, SearchFailure> {
-        let Self { request, merge, sources, disabled, absent, .. } = self;
+        self.note_early_ends();
+        let Self { request, merge, sources, unasked, absent, .. } = self;
         let mut reports: Vec<SourceReport> = sources.iter().map(SourceProgress::report).collect();
-        for (place, source) in disabled {
-            reports.insert(place, report_disabled(&*source));
+        // A source that waits for the end of the typing is no failure.
+        let is_skipped = unasked.iter().any(|(_, source)| !source.is_disabled());
+        for (place, source) in unasked {
+            reports.insert(place, report_unasked(&*source));
         }
         let statuses: Vec<Status> = sources.iter().filter_map(|source| source.status).collect();
         let answered = sources.iter().any(|source| source.answered);
-        if sources.is_empty() || !statuses.is_empty() && !answered {
+        if sources.is_empty() && !is_skipped || !statuses.is_empty() && !answered {
             let all_timed_out = !statuses.is_empty()
                 && statuses.iter().all(|status| matches!(status, Status::Timeout | Status::Late));
             let asked = sources.iter().filter(|source| source.status.is_some());
@@ -332,13 +343,19 @@ impl SearchRounds {
             let retry_after = asked.map(|source| source.pause.map(|pause| pause.remaining)).min().flatten();
             return Err(SearchFailure::NoSource { all_timed_out, retry_after, sources: reports });
         }
+        // A source that states no total has at least what is known of it.
+        let totals = sources
+            .iter()
+            .enumerate()
+            .map(|(place, source)| source.total.unwrap_or_else(|| merge.known_items(place) as u64));
+        let total = totals.fold(0, u64::saturating_add);
         let MergedPage { items, lanes, tie_cut, seen } = merge.finish();
         let ids: Vec<Arc<str>> = sources.iter().map(|source| source.planned.source.id_as_json()).collect();
         let items = items.into_iter().map(|released| into_item(released, &sources, &ids)).collect();
         let partial = tie_cut
+            || is_skipped
             || lanes.iter().any(|lane| lane.misses_items)
             || sources.iter().any(|source| source.incomplete.is_some());
-        let total = sources.iter().filter_map(|source| source.total).fold(0, u64::saturating_add);
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
         let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
             source: source.planned.state.source,

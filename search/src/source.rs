@@ -8,7 +8,7 @@ use trawl_engine::{
 };
 
 use crate::{
-    loop_guard::{Fingerprint, fingerprint},
+    loop_guard::{Fingerprint, SentRow, fingerprint},
     panics::CaughtPanic,
     request::{SearchContext, Viewer},
     weight::{Relevance, Weight},
@@ -35,6 +35,11 @@ pub(crate) trait PagedSource: Send + Sync {
 
     fn weight(&self) -> Weight {
         Weight::ONE
+    }
+
+    /// Others are skipped while the keyword is typed.
+    fn is_asked_while_typing(&self) -> bool {
+        true
     }
 
     /// Finds an item that the viewer may see, without a call of an external system.
@@ -162,6 +167,8 @@ pub(crate) struct PositionedItem {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SourcePage {
     pub(crate) items: Vec<PositionedItem>,
+    /// Rows of an external page before filters; empty for built-in ones.
+    pub(crate) sent: Arc<[SentRow]>,
     pub(crate) next: Option<Position>,
     pub(crate) bound: TimeBound,
     /// Upper bound on the relevance of later items; `None`: the last item's.
@@ -223,6 +230,8 @@ pub enum Status {
     Timeout,
     /// Its last answers were late: it was asked and not waited for.
     Late,
+    /// It is not asked for a keyword that is still typed.
+    Skipped,
     /// It cannot be reached, or takes no calls now.
     Unavailable,
     /// It refused our credentials.
@@ -251,6 +260,7 @@ impl Status {
             Self::Ok => "ok",
             Self::Timeout => "timeout",
             Self::Late => "late",
+            Self::Skipped => "skipped",
             Self::Unavailable => "unavailable",
             Self::Unauthorized => "unauthorized",
             Self::Invalid => "invalid",

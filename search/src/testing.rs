@@ -34,6 +34,7 @@ pub(crate) fn parameters() -> SearchParameters {
         exact: false,
         explain: false,
         facets: FacetSelection::default(),
+        typing: false,
         missing_change: None,
         timeout: Duration::from_secs(2),
         trace: None,

@@ -3,6 +3,7 @@
 mod mapping;
 mod output;
 mod person;
+mod registration;
 pub(super) mod template;
 
 use std::{
@@ -38,7 +39,7 @@ const JOB_PROCESSOR_SECONDS: u64 = 1;
 pub(super) enum ConnectorCommand {
     /// Check an external source against the contract, clause by clause
     ///
-    /// Exit code: 0 no clause failed, 1 some failed, 2 wrong options.
+    /// Exit code: 0 no clause failed, 1 some failed (with --strict: or could not be decided), 2 wrong options.
     Check(Box<CheckOptions>),
     /// Search a system once through a mapping, and show the request, the answer and the rows
     ///
@@ -78,6 +79,9 @@ pub(super) struct CheckOptions {
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+    /// Fail too if a clause could not be decided, unless it is about something that the source does not have
+    #[arg(long)]
+    strict: bool,
     /// Also write a JUnit file
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
@@ -88,8 +92,11 @@ pub(super) struct TryOptions {
     /// Mapping: a file, or a name of the gallery
     file: PathBuf,
     /// Keyword
-    #[arg(long, value_name = "WORD", value_parser = parse_keyword)]
-    keyword: String,
+    #[arg(long, value_name = "WORD", value_parser = parse_keyword, required_unless_present = "registration")]
+    keyword: Option<String>,
+    /// Print the body to register the system (`POST /admin/v1/sources`), without secrets, and search nothing
+    #[arg(long)]
+    registration: bool,
     /// Address of the system [default: the file's]
     #[arg(long)]
     url: Option<Url>,
@@ -109,7 +116,7 @@ pub(super) struct TryOptions {
 }
 
 #[derive(Debug, clap::Args)]
-#[command(group(ArgGroup::new("access").required(true).args(["token_url", "api_key_file", "username", "bearer_token_file", "no_auth"])))]
+#[command(group(ArgGroup::new("access").args(["token_url", "api_key_file", "username", "bearer_token_file", "no_auth"])))]
 struct AccessOptions {
     /// Token endpoint of the source
     #[arg(long, value_name = "URL", requires_all = ["client_id", "client_secret_file"])]
@@ -204,12 +211,18 @@ pub(super) async fn check(options: CheckOptions) -> ExitCode {
     }
     match printed {
         Err(error) => fail(1, error),
+        Ok(()) if options.strict && report.passed && report.open() > 0 => {
+            fail(1, format!("--strict: {} clauses are undecided", report.open()))
+        }
         Ok(()) if report.passed => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
     }
 }
 
 pub(super) async fn try_once(options: TryOptions) -> ExitCode {
+    if options.registration {
+        return print_registration(&options);
+    }
     let settings = async {
         let entry = mapping::read(&options.file, acts_for_person(&options.access, &options.person))?;
         let url = match &options.url {
@@ -225,7 +238,7 @@ pub(super) async fn try_once(options: TryOptions) -> ExitCode {
         Ok(settings) => settings,
         Err(error) => return fail(WRONG_USAGE, error),
     };
-    let (keyword, limit) = (options.keyword.as_str(), options.limit.into());
+    let (keyword, limit) = (options.keyword.as_deref().unwrap_or_default(), options.limit.into());
     let question =
         Question { keyword, limit, cursor: options.cursor.as_deref(), person: options.person.person() };
     let trial = match check::try_source(&source, &rules, order, &question).await {
@@ -237,6 +250,18 @@ pub(super) async fn try_once(options: TryOptions) -> ExitCode {
         Err(error) => fail(1, error),
         Ok(()) if trial.failure.is_none() => ExitCode::SUCCESS,
         Ok(()) => ExitCode::FAILURE,
+    }
+}
+
+fn print_registration(options: &TryOptions) -> ExitCode {
+    let entry = mapping::read(&options.file, acts_for_person(&options.access, &options.person));
+    let body = entry.and_then(|entry| {
+        let url = options.url.clone().map_or_else(|| mapping::address(&entry), Ok)?;
+        registration::print(&entry, &url, &options.access).map_err(|error| error.to_string())
+    });
+    match body {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(WRONG_USAGE, error),
     }
 }
 
@@ -362,7 +387,11 @@ fn authentication(options: &AccessOptions, entry: Option<&GalleryEntry>) -> Resu
         let token = read_secret_file("--bearer-token-file", file)?;
         return BearerToken::new(token).map(Authentication::Bearer).map_err(name_option);
     }
-    Ok(Authentication::None)
+    if options.no_auth {
+        return Ok(Authentication::None);
+    }
+    Err("credentials are required: --token-url, --api-key-file, --username, --bearer-token-file or --no-auth"
+        .to_owned())
 }
 
 fn name_option(InvalidCredentials { setting, reason }: InvalidCredentials) -> String {

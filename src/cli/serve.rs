@@ -126,7 +126,7 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     config.listen = address;
     let (app, indexer) =
-        App::start(config, metrics.clone(), rebuild).await.map_err(|error| error.to_string())?;
+        Box::pin(App::start(config, metrics.clone(), rebuild)).await.map_err(|error| error.to_string())?;
     if let Err(reason) = write_address(&data, address) {
         // A full disk must not stop searches.
         tracing::warn!(reason, "cannot write the address file");

@@ -131,6 +131,8 @@ impl Loader {
             name: row.name.clone(),
             weight: Weight::from_thousandths(row.weight),
             hedging: row.hedging,
+            requests_per_minute: row.requests_per_minute.and_then(|requests| usize::try_from(requests).ok()),
+            while_typing: row.while_typing,
             client: validate(tenant_id, row, &self.policy, secret)?,
         };
         let state = self.state_of(tenant_id, &row.id);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use trawl_connectors::{
     AssertionClaims, AssertionSubject, DEFAULT_API_KEY_HEADER, DEFAULT_ASSERTION_HEADER, Grant, Mapping,
 };
+use url::Url;
 
 use super::{
     forms::{number, optional, required, weight},
@@ -27,6 +28,7 @@ pub(super) const PAGE_SIZE: RangeInclusive<i64> = 1..=1_000;
 const DEFAULT_PAGE_SIZE: i64 = 20;
 const MAX_CONCURRENCY: RangeInclusive<i64> = 1..=256;
 const DEFAULT_MAX_CONCURRENCY: i64 = 8;
+const REQUESTS_PER_MINUTE: RangeInclusive<i64> = 1..=60_000;
 
 pub(super) const GET: &str = "GET";
 pub(super) const POST: &str = "POST";
@@ -129,6 +131,16 @@ pub struct SourceForm {
     pub weight: Option<f64>,
     /// Whether calls beyond the 95th percentile are sent a second time; false if absent.
     pub hedging: Option<bool>,
+    /// The most calls in a minute of each replica: 1 to 60000; without a limit if absent.
+    ///
+    /// Beyond it, the source is `unavailable` until a call is free.
+    pub requests_per_minute: Option<i64>,
+    /// Whether searches with `typing=true` ask it; true if absent.
+    ///
+    /// If false, the search page asks it once typing rests for 600 ms, or at Enter.
+    pub while_typing: Option<bool>,
+    /// The public address where people open what is found, if `url` is that of an interface or a proxy. With the kind `mapping` only.
+    pub site: Option<String>,
 }
 
 /// The form of one call that shows what becomes of it.
@@ -249,6 +261,7 @@ impl SourceForm {
             (MAPPING, None) => return Err(Error::bad_request("mapping: is required for the kind mapping")),
             _ => return Err(Error::bad_request("kind: must be contract or mapping")),
         };
+        let is_mapped = mapping.is_some();
         let mut row = SourceRow {
             id,
             name: required("name", self.name, NAME_BYTES)?,
@@ -274,6 +287,14 @@ impl SourceForm {
             enabled: self.enabled.unwrap_or(true),
             weight: weight("weight", self.weight)?.thousandths(),
             hedging: self.hedging.unwrap_or(false),
+            requests_per_minute: self
+                .requests_per_minute
+                .map(|requests| {
+                    number("requestsPerMinute", Some(requests), requests, &REQUESTS_PER_MINUTE, "calls")
+                })
+                .transpose()?,
+            while_typing: self.while_typing.unwrap_or(true),
+            site: site(self.site, is_mapped)?,
             ..SourceRow::default()
         };
         let auth = self.auth.unwrap_or_default();
@@ -314,6 +335,28 @@ impl SourceForm {
         }
         Ok((row, secret))
     }
+}
+
+/// # Errors
+/// 400 for no address of the web, or a source that links its items itself.
+fn site(site: Option<String>, is_mapped: bool) -> Result<Option<String>> {
+    let Some(site) = optional("site", site, URL_BYTES)? else { return Ok(None) };
+    if !is_mapped {
+        return Err(Error::bad_request("site: is for the kind mapping only"));
+    }
+    let is_public = Url::parse(&site).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    });
+    if !is_public {
+        let right =
+            "site: must be an absolute address without a query, such as https://example.atlassian.net";
+        return Err(Error::bad_request(right));
+    }
+    Ok(Some(site))
 }
 
 fn check_secret(field: &str, secret: &str) -> Result<()> {

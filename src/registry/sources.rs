@@ -56,6 +56,12 @@ pub struct RegisteredSource {
     pub weight: f64,
     /// Whether late calls are hedged.
     pub hedging: bool,
+    /// The most calls in a minute; null without a limit.
+    pub requests_per_minute: Option<i64>,
+    /// Whether searches with `typing=true` ask it.
+    pub while_typing: bool,
+    /// The public address where people open what is found; null if it is `url`.
+    pub site: Option<String>,
     /// The health in short.
     pub health: Summary,
     /// The last check; null if none was made of the present address, credentials and order.
@@ -154,6 +160,9 @@ impl RegisteredSource {
             enabled: row.enabled,
             weight: Weight::from_thousandths(row.weight).value(),
             hedging: row.hedging,
+            requests_per_minute: row.requests_per_minute,
+            while_typing: row.while_typing,
+            site: row.site,
             health,
             last_check,
         }

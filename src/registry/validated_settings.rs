@@ -150,7 +150,8 @@ pub(super) fn validate(
     let source = SourceSettings {
         url,
         method,
-        mapping: mapping.map(|mapping| MappedCalls::new(mapping, policy.interpreters.clone())),
+        mapping: mapping
+            .map(|mapping| MappedCalls::new(mapping, policy.interpreters.clone()).opening_at(site(row))),
         authentication: authentication(row, policy, secret)?,
         identity: identity(tenant_id, row, policy)?,
         timeout: Duration::from_millis(positive("timeoutMs", row.timeout_ms)?),
@@ -159,6 +160,11 @@ pub(super) fn validate(
     };
     let page_size = positive("pageSize", row.page_size)?;
     Ok(ClientSettings { source, order, page_size, addresses: policy.addresses.clone() })
+}
+
+/// An address that cannot be read any more is none.
+fn site(row: &SourceRow) -> Option<Url> {
+    Url::parse(row.site.as_deref()?).ok()
 }
 
 fn identity(

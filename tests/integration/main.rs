@@ -256,6 +256,7 @@ mod search {
     mod query;
     mod recency;
     mod relaxation;
+    mod request_limits;
     mod response_cache;
     mod source_credentials;
     mod source_tokens;

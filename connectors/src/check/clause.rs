@@ -65,7 +65,7 @@ clauses! {
         "The content type is JSON",
         "Content-Type: application/json;charset=UTF-8";
     Charset "charset" [ContentType]
-        "The content type names UTF-8",
+        "The content type names UTF-8, or no charset",
         "Content-Type: application/json;charset=UTF-8";
     Utf8 "utf-8" []
         "The body is UTF-8 without a byte order mark",
@@ -151,18 +151,18 @@ clauses! {
     KeywordUnknown "keyword-unknown" []
         "A word that nothing matches is an empty success",
         "code 200 with an empty `data`";
-    KeywordChinese "keyword-chinese" [KeywordUnknown]
+    KeywordChinese "keyword-chinese" [KeywordUnknown, KeywordSpecials]
         "Chinese keywords are understood",
-        "a success";
-    KeywordEmoji "keyword-emoji" [KeywordUnknown]
+        "a success, with rows for the characters of a title that was seen";
+    KeywordEmoji "keyword-emoji" [KeywordUnknown, KeywordSpecials]
         "Keywords with emoji are understood",
         "a success";
     KeywordSpecials "keyword-specials" [KeywordUnknown]
         "Keywords with & + % / \" \\ are understood",
-        "a success";
-    KeywordSpaces "keyword-spaces" [KeywordUnknown]
+        "a success, and the same rows for a keyword whose letters are escaped, such as %68";
+    KeywordSpaces "keyword-spaces" [KeywordUnknown, KeywordSpecials]
         "Keywords with spaces are understood",
-        "a success";
+        "a success, with rows for two words of a title that was seen";
     KeywordLong "keyword-long" [KeywordUnknown]
         "Keywords of 256 characters are understood",
         "a success";

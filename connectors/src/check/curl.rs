@@ -139,7 +139,11 @@ mod tests {
 
     fn words(method: Method, cursor: &str) -> Vec<String> {
         let url = "https://search.example/find?fields[]={a,b}&x='$(id)'".parse().unwrap();
-        let parameters = ContractParameters { keyword: Some("a b"), limit: None, cursor: Some(cursor) };
+        let parameters = ContractParameters {
+            keyword: Some("a b"),
+            cursor: Some(cursor),
+            ..ContractParameters::default()
+        };
         let request = SearchRequest::for_contract(&url, method, parameters);
         let line = describe_search(&request, &Authentication::None, &CallCredentials::None, None);
         assert!(!line.contains(is_unfit), "{line:?}");
@@ -160,7 +164,7 @@ mod tests {
     fn command_line_repeats_the_call() {
         let common = ["curl", "-sS", "--globoff", "-i"];
         let url = "https://search.example/find?fields[]={a,b}&x=%27$(id)%27";
-        let whole = format!("{url}&keyword=a+b&cursor=c");
+        let whole = format!("{url}&keyword=a%20b&cursor=c");
         assert_eq!(words(Method::Get, "c"), [&common[..], &[whole.as_str()]].concat());
         let json = r#"{"keyword":"a b","cursor":"c"}"#;
         let content_type = "Content-Type: application/json;charset=UTF-8";

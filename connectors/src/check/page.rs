@@ -11,7 +11,7 @@ use crate::action::check_action;
 use crate::answer::{BYTE_ORDER_MARK, MAX_CURSOR_BYTES, name_kind};
 use crate::content_type::ContentType;
 use crate::item::bounds;
-use crate::lenient_json::{MAX_JSON_VALUES, holds_too_many_values};
+use crate::lenient_json::{MAX_JSON_VALUES, holds_too_many_values, repair_surrogates};
 use crate::nesting::check_json_depth;
 use crate::text::quote;
 
@@ -37,6 +37,8 @@ const OPTIONAL_TEXTS: [(&str, usize); 7] = [
 #[derive(Debug, Default)]
 pub(super) struct Assessment {
     pub(super) kept: Vec<ContractClause>,
+    /// Kept, with a remark.
+    pub(super) noted: Vec<(ContractClause, String)>,
     pub(super) broken: Vec<(ContractClause, String)>,
     /// `None` for the reason in the last of `broken`.
     pub(super) page: Option<CheckedPage>,
@@ -60,6 +62,7 @@ pub(super) struct ItemDigest {
     /// JSON, so that even invalid ids differ.
     pub(super) id: String,
     pub(super) display_time: Option<i64>,
+    pub(super) title: String,
     /// Hash of the fields except the id.
     pub(super) content: u64,
 }
@@ -101,13 +104,21 @@ pub(super) fn assess(reply: &Reply, limit: Option<usize>, now: i64) -> Assessmen
         assessment.broken.push((ContractClause::Size, format!("the body {refusal}")));
         return assessment;
     }
-    match serde_json::from_str(text) {
+    let mut read = serde_json::from_str(text);
+    let repaired = read.is_err().then(|| repair_surrogates(json)).flatten();
+    if let Some(repaired) = repaired.and_then(|repaired| serde_json::from_slice(&repaired).ok()) {
+        let seen = "texts hold half a character, such as \\ud83d without its pair".to_owned();
+        assessment.broken.push((ContractClause::Json, seen));
+        read = Ok(repaired);
+    } else if read.is_ok() {
+        assessment.kept.push(ContractClause::Json);
+    }
+    match read {
         Ok(Value::Object(envelope)) => {
-            assessment.kept.extend([ContractClause::Json, ContractClause::Envelope]);
+            assessment.kept.push(ContractClause::Envelope);
             judge_envelope(&mut assessment, &envelope, limit, now);
         }
         Ok(other) => {
-            assessment.kept.push(ContractClause::Json);
             assessment
                 .broken
                 .push((ContractClause::Envelope, format!("the body is {}", name_kind(&(&other).into()))));
@@ -128,7 +139,12 @@ fn judge_content_type(assessment: &mut Assessment, content_type: Option<&str>) {
     let seen = || format!("Content-Type: {}", quote(content_type, SHOWN_CHARACTERS));
     let read = ContentType::read(content_type);
     assessment.judge(ContractClause::ContentType, (!read.is_json).then(seen));
-    assessment.judge(ContractClause::Charset, (!read.names(&["utf-8"])).then(seen));
+    if read.charset.is_none() {
+        let note = format!("{}: without a charset, JSON is in UTF-8 (RFC 8259 §8.1)", seen());
+        assessment.noted.push((ContractClause::Charset, note));
+    } else {
+        assessment.judge(ContractClause::Charset, (!read.names(&["utf-8"])).then(seen));
+    }
 }
 
 fn judge_envelope(
@@ -219,13 +235,19 @@ fn judge_items(assessment: &mut Assessment, data: &[Value], now: i64) -> Vec<Ite
 
 fn read_row(item: &Value) -> ItemDigest {
     let Value::Object(fields) = item else {
-        return ItemDigest { id: String::new(), display_time: None, content: hash(item) };
+        return ItemDigest {
+            id: String::new(),
+            display_time: None,
+            title: String::new(),
+            content: hash(item),
+        };
     };
     let mut content = fields.clone();
     let id = content.remove("id").map(|id| id.to_string()).unwrap_or_default();
     ItemDigest {
         id,
         display_time: read_integer(fields.get("displayTime")),
+        title: fields.get("title").and_then(Value::as_str).unwrap_or_default().to_owned(),
         content: hash(&Value::Object(content)),
     }
 }

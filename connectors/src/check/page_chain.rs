@@ -156,6 +156,7 @@ mod tests {
 
     fn page(rows: &[i64]) -> CheckedPage {
         let row = |number: &i64| ItemDigest {
+            title: String::new(),
             id: format!("\"{number}\""),
             display_time: Some(*number),
             content: number.unsigned_abs(),

@@ -12,15 +12,15 @@ use super::clause::ContractClause;
 use super::curl;
 use super::report::Finding;
 use crate::addresses::AddressRules;
-use crate::client::{PreparedSearch, identify, prepare};
+use crate::client::{PreparedSearch, identify, loses_query, prepare};
 use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::{SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
-use crate::mapping::{FieldFault, MappingError};
+use crate::mapping::{FieldFault, MappedCalls, MappingError};
 use crate::redaction::{redact, redact_answer};
 use crate::request::ContractParameters;
-use crate::settings::{Authentication, ClientCredentials, SettingsError, SourceSettings};
+use crate::settings::{Authentication, ClientCredentials, Method, SettingsError, SourceSettings};
 use crate::token::{Token, TokenCache};
 use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
 
@@ -101,6 +101,15 @@ impl Probe {
 
     pub(super) fn is_mapped(&self) -> bool {
         self.settings.mapping.is_some()
+    }
+
+    /// Whether the end of the pages is told by an empty one alone.
+    pub(super) fn ends_by_an_empty_page(&self) -> bool {
+        self.settings.mapping.as_ref().is_some_and(MappedCalls::ends_by_an_empty_page)
+    }
+
+    pub(super) fn sends_queries(&self) -> bool {
+        !self.is_mapped() && self.settings.method == Method::Get
     }
 
     pub(super) fn takes_assertions(&self) -> bool {
@@ -246,6 +255,10 @@ impl Probe {
             fail(clause, error)
         })?;
         let status = response.status();
+        if status.is_client_error() && loses_query(&prepared.request, &response) {
+            let seen = format!("HTTP {} behind a redirect that loses the query", status.as_u16());
+            return Err((ContractClause::Redirect, seen));
+        }
         let content_type = read_content_type(&response);
         let headers = response.headers().clone();
         let body = match status {

@@ -34,6 +34,18 @@ pub struct Finding {
     pub expected: &'static str,
     /// Deciding call as a command line; `$TOKEN` stands for the token.
     pub curl: Option<String>,
+    /// Whether the clause is about something that this source does not have.
+    #[serde(skip)]
+    pub is_beside_the_point: bool,
+}
+
+impl Report {
+    /// Number of clauses that are undecided, and could be decided.
+    pub fn open(&self) -> usize {
+        let is_open =
+            |finding: &&Finding| finding.verdict == ClauseVerdict::Unknown && !finding.is_beside_the_point;
+        self.clauses.iter().filter(is_open).count()
+    }
 }
 
 /// Verdict on a clause.

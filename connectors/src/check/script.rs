@@ -27,6 +27,18 @@ const LAYERS: [ContractClause; 6] = [
     ContractClause::Complete,
 ];
 const CALLS_AT_ONCE: usize = 10;
+/// Decided by rows alone.
+const ITEM_CLAUSES: [ContractClause; 9] = [
+    ContractClause::ItemId,
+    ContractClause::ItemIdUnique,
+    ContractClause::ItemIdStable,
+    ContractClause::ItemTitle,
+    ContractClause::ItemText,
+    ContractClause::ItemBounds,
+    ContractClause::ItemDisplayTime,
+    ContractClause::ItemDisplayTimePlausible,
+    ContractClause::ItemAction,
+];
 
 /// Final findings go to `decide`.
 pub(super) async fn run(
@@ -40,9 +52,11 @@ pub(super) async fn run(
     let mut session = CheckSession { probe, verdicts, decide, credentials };
     session.settle(&[ContractClause::Token]);
     let Some((keyword, first)) = session.search_first(keyword).await else { return };
-    session.settle(&LAYERS);
+    // A later call may still break `status`.
+    let settled = LAYERS.into_iter().filter(|layer| *layer != ContractClause::Status);
+    session.settle(&settled.collect::<Vec<_>>());
     session.settle(&[ContractClause::InTime, ContractClause::Size]);
-    session.check_keywords().await;
+    session.check_keywords(&keyword, &first).await;
     session.check_default_limit(&keyword, &first).await;
     session.settle(&[ContractClause::LimitDefault]);
     session.check_pages(order, &keyword, &first).await;
@@ -50,6 +64,9 @@ pub(super) async fn run(
     session.check_credentials(&keyword).await;
     session.check_concurrency(&keyword).await;
     session.check_identity(&keyword, &first).await;
+    for clause in ITEM_CLAUSES {
+        session.verdicts.unknown(clause, "no answer held a row: name a keyword that has some");
+    }
 }
 
 async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<CallCredentials> {
@@ -62,13 +79,16 @@ async fn find_credentials(probe: &Probe, verdicts: &mut Verdicts) -> Option<Call
                 ContractClause::AuthWrongToken,
                 ContractClause::AuthScope,
             ] {
-                verdicts.unknown(clause, "the source was called without credentials");
+                verdicts.not_applicable(clause, "the source was called without credentials");
             }
         }
         Authentication::OAuth2Client(credentials) => curl = curl::describe_token_request(credentials),
         Authentication::ApiKey(_) | Authentication::Basic(_) | Authentication::Bearer(_) => {
             for clause in [ContractClause::Token, ContractClause::AuthScope] {
-                verdicts.unknown(clause, "the credentials are registered, and come from no token endpoint");
+                verdicts.not_applicable(
+                    clause,
+                    "the credentials are registered, and come from no token endpoint",
+                );
             }
         }
     }
@@ -145,7 +165,7 @@ impl CheckSession<'_> {
         }
     }
 
-    async fn check_keywords(&mut self) {
+    async fn check_keywords(&mut self, found: &str, first: &CheckedPage) {
         let long = "budgetreview".repeat(22)[..LONG_KEYWORD].to_owned();
         // One keyword alone holds spaces, so that each fault breaks one clause.
         let keywords = [
@@ -160,8 +180,10 @@ impl CheckSession<'_> {
             if let Some((page, curl)) = self.page(clause, parameters).await {
                 self.verdicts.pass(clause, format!("a success with {} items", page.rows.len()), &curl);
             }
-            self.settle(&[clause]);
         }
+        self.check_words_of_titles(found, first).await;
+        self.settle(&[ContractClause::KeywordSpecials]);
+        self.settle(&keywords.map(|(clause, _)| clause));
         let unknown = ContractParameters::first_page(UNKNOWN_WORD, DEFAULT_LIMIT);
         if let Some((page, curl)) = self.page(ContractClause::KeywordUnknown, unknown).await {
             match page.rows.len() {
@@ -172,9 +194,9 @@ impl CheckSession<'_> {
         self.settle(&[ContractClause::KeywordUnknown]);
         if self.probe.is_mapped() {
             let why = "a mapped source is always called with a keyword";
-            return self.verdicts.unknown(ContractClause::KeywordRequired, why);
+            return self.verdicts.not_applicable(ContractClause::KeywordRequired, why);
         }
-        let missing = ContractParameters { keyword: None, limit: Some(DEFAULT_LIMIT), cursor: None };
+        let missing = ContractParameters { limit: Some(DEFAULT_LIMIT), ..ContractParameters::default() };
         let exchange = self.probe.call(missing, &self.credentials).await;
         self.verdicts.enter(ContractClause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
         self.settle(&[ContractClause::KeywordRequired]);
@@ -183,9 +205,9 @@ impl CheckSession<'_> {
     async fn check_default_limit(&mut self, keyword: &str, first: &CheckedPage) {
         if self.probe.is_mapped() {
             let why = "a mapped source is always called with a limit";
-            return self.verdicts.unknown(ContractClause::LimitDefault, why);
+            return self.verdicts.not_applicable(ContractClause::LimitDefault, why);
         }
-        let parameters = ContractParameters { keyword: Some(keyword), limit: None, cursor: None };
+        let parameters = ContractParameters { keyword: Some(keyword), ..ContractParameters::default() };
         let Some((page, curl)) = self.page(ContractClause::LimitDefault, parameters).await else { return };
         let sent = page.rows.len();
         let has_more = has_second_page(first);
@@ -219,6 +241,11 @@ impl CheckSession<'_> {
             self.settle(&[clause]);
         }
         let Authentication::OAuth2Client(credentials) = authentication else { return };
+        if credentials.scope.is_none() {
+            let why = "no scope is registered, so none can be missing";
+            self.verdicts.not_applicable(ContractClause::AuthScope, why);
+            return self.settle(&[ContractClause::AuthScope]);
+        }
         match self.fetch_token_without_scope(credentials).await {
             Err(why) => self.verdicts.unknown(ContractClause::AuthScope, why),
             Ok(token) => {

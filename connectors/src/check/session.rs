@@ -36,6 +36,9 @@ impl CheckSession<'_> {
         curl: &str,
     ) -> Result<CheckedPage, (ContractClause, String)> {
         let assessment = assess(reply, limit, now());
+        for (clause, note) in assessment.noted {
+            self.verdicts.pass(clause, note, curl);
+        }
         for clause in assessment.kept {
             self.verdicts.pass(clause, "kept in every answer", curl);
         }
@@ -59,21 +62,43 @@ impl CheckSession<'_> {
         }
     }
 
-    /// A call without a page breaks `purpose`.
+    /// A call without a page breaks `purpose`, unless its bytes or a refusal of good credentials are at fault.
     pub(super) async fn page(
         &mut self,
         purpose: ContractClause,
         parameters: ContractParameters<'_>,
     ) -> Option<(CheckedPage, String)> {
-        let exchange = self.probe.call(parameters, &self.credentials).await;
-        match self.read(&exchange, parameters.limit) {
-            Ok(page) => Some((page, exchange.curl)),
-            Err(seen) => {
-                self.verdicts.fail(purpose, seen, &exchange.curl);
-                None
-            }
+        let mut exchange = self.probe.call(parameters, &self.credentials).await;
+        if let Some(seen) = refusal_of_credentials(&exchange) {
+            self.verdicts.fail(ContractClause::Status, seen, &exchange.curl);
+            exchange = self.probe.call(parameters, &self.credentials).await;
         }
+        let seen = match self.read(&exchange, parameters.limit) {
+            Ok(page) => return Some((page, exchange.curl)),
+            Err(seen) => seen,
+        };
+        let clause = match &exchange.outcome {
+            Ok(reply) if reply.status == 200 && !is_utf8(&reply.body) => ContractClause::Utf8,
+            _ if refusal_of_credentials(&exchange).is_some() => ContractClause::Status,
+            _ => purpose,
+        };
+        if clause != purpose {
+            let because = format!("not decided, because `{}` failed", clause.definition().id);
+            self.verdicts.unknown(purpose, because);
+        }
+        self.verdicts.fail(clause, seen, &exchange.curl);
+        None
     }
+}
+
+/// Other calls were made with the same credentials.
+fn refusal_of_credentials(exchange: &Exchange) -> Option<String> {
+    let status = exchange.outcome.as_ref().ok().map(|reply| reply.status)?;
+    (status == 401).then(|| "HTTP 401 to credentials that other calls were answered with".to_owned())
+}
+
+fn is_utf8(body: &[u8]) -> bool {
+    std::str::from_utf8(body).is_ok()
 }
 
 fn now() -> i64 {

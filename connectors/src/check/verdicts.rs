@@ -19,6 +19,7 @@ struct VerdictEntry {
     verdict: ClauseVerdict,
     seen: String,
     curl: Option<String>,
+    is_beside_the_point: bool,
 }
 
 impl Verdicts {
@@ -55,18 +56,25 @@ impl Verdicts {
         let entry = &mut self.entries[clause as usize];
         let yields = |entry: &VerdictEntry| entry.verdict != ClauseVerdict::Fail && entry.verdict != verdict;
         if entry.as_ref().is_none_or(yields) {
-            *entry = Some(VerdictEntry { verdict, seen, curl: Some(curl.to_owned()) });
+            *entry =
+                Some(VerdictEntry { verdict, seen, curl: Some(curl.to_owned()), is_beside_the_point: false });
         }
     }
 
     /// Until a later call decides it.
     pub(super) fn unknown(&mut self, clause: ContractClause, why: impl Into<String>) {
+        self.enter_unknown(clause, why.into(), false);
+    }
+
+    /// The source does not have what the clause is about.
+    pub(super) fn not_applicable(&mut self, clause: ContractClause, why: impl Into<String>) {
+        self.enter_unknown(clause, why.into(), true);
+    }
+
+    fn enter_unknown(&mut self, clause: ContractClause, seen: String, is_beside_the_point: bool) {
         let entry = &mut self.entries[clause as usize];
-        entry.get_or_insert_with(|| VerdictEntry {
-            verdict: ClauseVerdict::Unknown,
-            seen: why.into(),
-            curl: None,
-        });
+        let verdict = ClauseVerdict::Unknown;
+        entry.get_or_insert_with(|| VerdictEntry { verdict, seen, curl: None, is_beside_the_point });
     }
 
     pub(super) fn set_undecided_reason(&mut self, why: String) {
@@ -130,7 +138,9 @@ impl Verdicts {
             Some(entry) => (entry.verdict, entry.seen.clone(), entry.curl.clone()),
             None => (ClauseVerdict::Unknown, open(), None),
         };
+        let entry = self.entries[definition.clause as usize].as_ref();
         Finding {
+            is_beside_the_point: entry.is_some_and(|entry| entry.is_beside_the_point),
             id: definition.id,
             title: definition.title,
             verdict,

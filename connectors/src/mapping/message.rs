@@ -49,10 +49,14 @@ pub struct FieldFault {
 }
 
 impl FieldFault {
-    /// The note of a search; an absent value needs none. Messages quote values of rows, which are no concern of others if `is_personal`.
+    /// The note of a search; an absent value needs none, except a title. Messages quote values of rows, which are no concern of others if `is_personal`.
     pub(crate) fn note(&self, is_personal: bool) -> Option<String> {
-        let message = self.message.as_deref()?;
-        let message = if is_personal { SEE_TRIAL } else { message };
+        let message = match self.message.as_deref() {
+            Some(_) if is_personal => SEE_TRIAL,
+            Some(message) => message,
+            None if self.field == "answer.title" => "yields nothing",
+            None => return None,
+        };
         Some(format!("{} {message} (rows: {})", self.field, self.rows))
     }
 }
@@ -64,6 +68,8 @@ pub(super) struct Variables {
     pub(super) limit: usize,
     pub(super) cursor: Option<String>,
     pub(super) address: String,
+    /// The public address, where people open what is found.
+    pub(super) site: Option<String>,
     pub(super) person: Option<KnownPerson>,
 }
 

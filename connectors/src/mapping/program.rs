@@ -13,7 +13,9 @@ use serde_json::{Map, Value, json};
 use url::{Position, Url};
 
 use self::filter::{Values, compile_filter};
-use self::value::{as_count, as_text, count, is_nothing, kind, read_action, read_time, shorten, to_json};
+use self::value::{
+    Site, as_count, as_text, count, is_nothing, kind, read_action, read_time, shorten, to_json,
+};
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
 use super::{MAX_ROWS, Mapping, Paging, names_person};
 use crate::identity::KnownPerson;
@@ -86,7 +88,13 @@ impl CompiledMapping {
         let json = body.strip_prefix(crate::answer::BYTE_ORDER_MARK).unwrap_or(body);
         // Strict: jaq would accept comments, and any depth.
         let strict = read_json::<serde_json_borrow::Value<'_>>(json);
-        strict.map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;
+        strict.map_err(|error| {
+            let is_too_deep = error.is_data();
+            MappingError::new(
+                "answer",
+                if is_too_deep { error.to_string() } else { format!("is not JSON: {error}") },
+            )
+        })?;
         let answer = read::parse_single(json)
             .map_err(|error| MappingError::new("answer", format!("is not JSON: {error}")))?;
         let headers = received.headers.iter();
@@ -100,11 +108,11 @@ impl CompiledMapping {
         }
         let rows = run.rows(answer.clone())?;
         let mut faults = Faults::default();
-        let base = Url::parse(&variables.address).ok();
+        let site = Site::new(&variables.address, variables.site.as_deref());
         let mut data = Vec::with_capacity(rows.len());
         let mut bytes = 0;
         for row in &rows {
-            let item = run.item(row, base.as_ref(), &mut faults);
+            let item = run.item(row, &site, &mut faults);
             bytes += item
                 .iter()
                 .map(|(name, value)| name.len() + value.as_str().map_or(20, str::len))
@@ -184,7 +192,8 @@ impl CompiledMapping {
             }
             _ => (0, self.first_page, 0),
         };
-        let address = variables.address.trim_end_matches('/').to_owned();
+        let trimmed = |address: &str| Val::from(address.trim_end_matches('/').to_owned());
+        let site = variables.site.as_deref().unwrap_or(&variables.address);
         let person = variables.person.as_ref().map_or(Val::Null, describe_person);
         let values = vec![
             Val::from(variables.keyword.clone()),
@@ -192,12 +201,13 @@ impl CompiledMapping {
             cursor.map_or(Val::Null, |cursor| Val::from(cursor.to_owned())),
             count(offset),
             count(page),
-            Val::from(address),
+            trimmed(&variables.address),
+            trimmed(site),
             person,
             headers,
             answer,
         ];
-        Ok(BoundFilters { program: self, values, limit: variables.limit as u64, page, seen })
+        Ok(BoundFilters { program: self, values, page, seen })
     }
 }
 
@@ -210,7 +220,6 @@ fn describe_person(person: &KnownPerson) -> Val {
 struct BoundFilters<'p> {
     program: &'p CompiledMapping,
     values: Vec<Val>,
-    limit: u64,
     page: u64,
     /// Rows of the pages before.
     seen: u64,
@@ -267,7 +276,7 @@ impl<'p> BoundFilters<'p> {
     }
 
     /// A field without a usable value is absent, and counted.
-    fn item(&self, row: &Val, base: Option<&Url>, faults: &mut Faults) -> Map<String, Value> {
+    fn item(&self, row: &Val, site: &Site, faults: &mut Faults) -> Map<String, Value> {
         let mut item = Map::new();
         for (field, name) in ITEM_FIELDS {
             if !self.program.filters.contains_key(field) {
@@ -276,7 +285,7 @@ impl<'p> BoundFilters<'p> {
             let read = self.try_first(field, row.clone()).and_then(|value| match value {
                 None => Ok(None),
                 Some(value) if name == "displayTime" => read_time(&value).map(Some),
-                Some(value) if name == "action" => read_action(&value, base).map(Some),
+                Some(value) if name == "action" => read_action(&value, site).map(Some),
                 Some(value) => as_text(&value)
                     .map(|text| Some(text.into()))
                     .ok_or_else(|| format!("yields {}, not text", kind(&value))),
@@ -333,7 +342,8 @@ impl<'p> BoundFilters<'p> {
         let seen = self.seen.saturating_add(rows);
         let has_more = || match total {
             Some(total) => rows > 0 && seen < total,
-            None => rows > 0 && rows >= self.limit,
+            // Rights may make any page short.
+            None => rows > 0,
         };
         Ok(match self.program.paging {
             Paging::None => None,

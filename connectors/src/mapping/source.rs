@@ -16,7 +16,7 @@ use crate::credentials::is_reserved_header;
 use crate::error::SourceError;
 use crate::identity::KnownPerson;
 use crate::redaction::redact_answer;
-use crate::request::{ContractParameters, SearchRequest};
+use crate::request::{ContractParameters, SearchRequest, append_query};
 use crate::settings::Method;
 
 /// Default limit of the contract.
@@ -28,6 +28,7 @@ const DEFAULT_LIMIT: usize = 10;
 #[derive(Clone, Debug)]
 pub struct MappedCalls {
     mapping: Arc<Mapping>,
+    site: Option<Url>,
     pool: InterpreterPool,
     turn: Arc<Semaphore>,
 }
@@ -52,7 +53,19 @@ impl From<MappingError> for SourceError {
 impl MappedCalls {
     /// Makes calls of a mapping that [`InterpreterPool::compile`] accepts.
     pub fn new(mapping: Mapping, pool: InterpreterPool) -> Self {
-        Self { mapping: Arc::new(mapping), pool, turn: Arc::new(Semaphore::new(1)) }
+        Self { mapping: Arc::new(mapping), site: None, pool, turn: Arc::new(Semaphore::new(1)) }
+    }
+
+    /// Opens items at the system's public address in place of the one that is called.
+    #[must_use]
+    pub fn opening_at(self, site: Option<Url>) -> Self {
+        Self { site, ..self }
+    }
+
+    /// Whether neither a total nor a next page tells where the rows end.
+    pub(crate) fn ends_by_an_empty_page(&self) -> bool {
+        let Mapping { paging, answer, .. } = &*self.mapping;
+        matches!(paging, Paging::Page | Paging::Offset) && answer.total.is_none() && answer.next.is_none()
     }
 
     /// Whether answers tell the number of all matches.
@@ -78,6 +91,7 @@ impl MappedCalls {
             limit: parameters.limit.unwrap_or(DEFAULT_LIMIT),
             cursor: parameters.cursor.map(str::to_owned),
             address: without_query(address),
+            site: self.site.as_ref().map(without_query),
             person: person.cloned(),
         };
         let JobOutcome::Built(built) = self.run(InterpreterJob::Build(variables.clone()), None).await? else {
@@ -107,9 +121,7 @@ impl MappedCalls {
         if let Some(path) = &self.mapping.request.path {
             url.set_path(&format!("{}{path}", address.path().trim_end_matches('/')));
         }
-        if !query.is_empty() {
-            url.query_pairs_mut().extend_pairs(query);
-        }
+        append_query(&mut url, query);
         let (method, body) = match method {
             Method::Get => (reqwest::Method::GET, None),
             Method::Post => (reqwest::Method::POST, body.map(|body| body.to_string().into_bytes())),

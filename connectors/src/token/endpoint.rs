@@ -1,5 +1,6 @@
 //! Requests of a token endpoint (RFC 6749, RFC 7523, RFC 8693).
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -15,14 +16,14 @@ use url::form_urlencoded;
 
 use super::Token;
 use crate::addresses::AddressRules;
+use crate::answer::BYTE_ORDER_MARK;
 use crate::credentials::SourceCredential;
 use crate::document::read_oauth2_response;
 use crate::error::SourceError;
 use crate::identity::{Assertion, KnownPerson, SourceIdentity};
-use crate::lenient_json::Integer;
 use crate::nesting::read_json;
 use crate::settings::{ClientCredentials, Grant, SettingsError};
-use crate::text::{LineBreaks, clean};
+use crate::text::{LineBreaks, clean, quote};
 use crate::transport::{Http, TOKEN_ENDPOINT};
 
 /// Life of a token that states none. The source's 401 ends a shorter one.
@@ -133,13 +134,19 @@ impl TokenEndpoint {
             let text = "the token endpoint refused the client with HTTP 401: check the client id and secret";
             return Err(FetchFailure::Client(SourceError::Unauthorized(text.to_owned())));
         }
+        let status = response.status();
         let answer = read_oauth2_response(TOKEN_ENDPOINT, response, MAX_TOKEN_BODY_BYTES).await;
         let answer = answer.map_err(FetchFailure::Final)?;
+        let body = answer.body().strip_prefix(BYTE_ORDER_MARK).unwrap_or(answer.body());
         if answer.status() == StatusCode::OK {
-            let answer: EndpointAnswer = read(answer.body()).map_err(FetchFailure::Final)?;
-            return answer.into_token(requested_at).map_err(FetchFailure::Final);
+            // Some servers refuse with HTTP 200.
+            return match (read_answer(body), read::<TokenRefusal>(body)) {
+                (Ok(answer), _) => answer.into_token(status, requested_at).map_err(FetchFailure::Final),
+                (Err(_), Ok(TokenRefusal { error })) => Err(describe_code(&error, self.credentials.grant)),
+                (Err(error), Err(_)) => Err(FetchFailure::Final(error)),
+            };
         }
-        let TokenRefusal { error } = read(answer.body()).map_err(FetchFailure::Final)?;
+        let TokenRefusal { error } = read(body).map_err(FetchFailure::Final)?;
         Err(describe_code(&error, self.credentials.grant))
     }
 
@@ -164,6 +171,17 @@ fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, SourceError> {
     read_json(body).map_err(|_| {
         let text = "the token endpoint's answer does not follow RFC 6749: check the token URL";
         SourceError::Invalid(text.to_owned())
+    })
+}
+
+/// JSON, or a form as some servers send it.
+fn read_answer(body: &[u8]) -> Result<EndpointAnswer, SourceError> {
+    read(body).or_else(|error| {
+        let fields: BTreeMap<_, _> = form_urlencoded::parse(body).collect();
+        let is_form = fields.contains_key("access_token");
+        let answer = serde_json::to_value(fields).ok().filter(|_| is_form);
+        let answer = answer.and_then(|answer| serde_json::from_value(answer).ok());
+        answer.map(|answer| EndpointAnswer { is_form, ..answer }).ok_or(error)
     })
 }
 
@@ -204,20 +222,33 @@ fn describe_code(code: &str, grant: Grant) -> FetchFailure {
 
 const OWN_ERROR: &str = "an error of its own";
 
-/// RFC 6749 §5.1, read leniently: `expires_in` may be text, `token_type` may be absent.
+/// RFC 6749 §5.1, read leniently.
 #[derive(Deserialize)]
 struct EndpointAnswer {
     access_token: SecretString,
-    token_type: Option<String>,
-    #[serde(default, deserialize_with = "read_seconds")]
-    expires_in: Option<u64>,
+    #[serde(default)]
+    token_type: Value,
+    #[serde(default)]
+    expires_in: Value,
     #[serde(default, deserialize_with = "read_scope")]
     scope: Option<String>,
+    #[serde(skip)]
+    is_form: bool,
 }
 
-fn read_seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let value = serde_json_borrow::Value::deserialize(deserializer)?;
-    Ok(Integer::read(&value).and_then(|seconds| u64::try_from(seconds.value()).ok()))
+/// Types whose tokens cannot be sent as `Authorization: Bearer` (RFC 6749 §7.1, RFC 9449, RFC 8693).
+const OTHER_TYPES: [&str; 5] = ["mac", "hawk", "dpop", "pop", "n_a"];
+
+/// Seconds of a number or a text; a negative or unreadable life is none.
+fn read_life(stated: &Value) -> Option<Duration> {
+    let seconds = match stated {
+        Value::Number(seconds) => seconds.as_f64(),
+        Value::String(seconds) => seconds.trim().parse().ok(),
+        _ => None,
+    };
+    seconds
+        .filter(|seconds| *seconds >= 0.0)
+        .map(|seconds| Duration::try_from_secs_f64(seconds.min(MAX_LIFE.as_secs_f64())).unwrap_or(MAX_LIFE))
 }
 
 fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
@@ -230,11 +261,15 @@ fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
 }
 
 impl EndpointAnswer {
-    fn into_token(self, requested_at: Instant) -> Result<Token, SourceError> {
+    fn into_token(self, status: StatusCode, requested_at: Instant) -> Result<Token, SourceError> {
         let invalid = |text: &str| SourceError::Invalid(format!("the token endpoint's token {text}"));
-        if self.token_type.is_some_and(|kind| !kind.eq_ignore_ascii_case("bearer")) {
+        let note = self.note(status);
+        if let Value::String(kind) = &self.token_type
+            && OTHER_TYPES.contains(&kind.trim().to_ascii_lowercase().as_str())
+        {
             return Err(invalid("is not a bearer token"));
         }
+        let life = read_life(&self.expires_in);
         let text = self.access_token;
         if text.expose_secret().is_empty() {
             return Err(invalid("is empty"));
@@ -242,8 +277,37 @@ impl EndpointAnswer {
         let value = HeaderValue::try_from(format!("Bearer {}", text.expose_secret()))
             .map_err(|_| invalid("cannot be sent in a header"))?;
         let credential = SourceCredential::header(AUTHORIZATION, value);
-        let fresh_until = requested_at + usable_life(self.expires_in.map(Duration::from_secs));
-        Ok(Token { credential, text, scope: self.scope, fresh_until })
+        let fresh_until = requested_at + usable_life(life);
+        Ok(Token { credential, text, scope: self.scope, note, fresh_until })
+    }
+
+    /// The slips that do no harm.
+    fn note(&self, status: StatusCode) -> Option<String> {
+        let mut slips = Vec::new();
+        if status != StatusCode::OK {
+            slips.push(format!("it is HTTP {}, not 200", status.as_u16()));
+        }
+        if self.is_form {
+            slips.push("it is a form, not JSON".to_owned());
+        }
+        match &self.token_type {
+            Value::Null => {}
+            Value::String(kind) if kind.eq_ignore_ascii_case("bearer") => {}
+            Value::String(kind) => slips.push(format!("`token_type` is {}, not Bearer", quote(kind, 40))),
+            _ => slips.push("`token_type` is not text".to_owned()),
+        }
+        let is_whole = match &self.expires_in {
+            Value::Null => true,
+            Value::Number(seconds) => {
+                seconds.is_u64() || seconds.as_f64().is_some_and(|life| life.fract() == 0.0)
+            }
+            Value::String(seconds) => seconds.trim().parse::<u64>().is_ok(),
+            _ => false,
+        };
+        if !is_whole || read_life(&self.expires_in).is_none() && !self.expires_in.is_null() {
+            slips.push("`expires_in` is not a number of whole seconds".to_owned());
+        }
+        (!slips.is_empty()).then(|| format!("the token endpoint's answer: {}", slips.join(", ")))
     }
 }
 
@@ -262,10 +326,22 @@ mod tests {
     }
 
     #[test]
+    fn life_is_read_from_any_number() {
+        let life = |stated: Value| read_life(&stated).map(|life| life.as_millis());
+        assert_eq!(life(json!(3_599.9)), Some(3_599_900));
+        assert_eq!(life(json!(" 60 ")), Some(60_000));
+        assert_eq!(life(json!(1e300)), Some(24 * 3_600_000));
+        for stated in [json!(-1), json!("soon"), json!("NaN"), json!(null), json!([60])] {
+            assert_eq!(life(stated.clone()), None, "{stated}");
+        }
+    }
+
+    #[test]
     fn stated_scope_is_kept_and_token_is_hidden() {
         let read = |scope: Value| {
             let answer = json!({"access_token": "tok-123", "scope": scope});
-            serde_json::from_value::<EndpointAnswer>(answer).unwrap().into_token(Instant::now()).unwrap()
+            let answer = serde_json::from_value::<EndpointAnswer>(answer).unwrap();
+            answer.into_token(StatusCode::OK, Instant::now()).unwrap()
         };
         assert_eq!(read(json!("search read")).scope.as_deref(), Some("search read"));
         assert_eq!(read(json!(["search", "read"])).scope.as_deref(), Some("search read"));

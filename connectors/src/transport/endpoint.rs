@@ -1,11 +1,8 @@
-use std::time::{Duration, SystemTime};
-
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
+use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, StatusCode};
 
+use super::rate_limit::read_pause;
 use crate::error::SourceError;
-
-const MAX_RETRY_AFTER: Duration = Duration::from_hours(24);
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Endpoint {
@@ -18,20 +15,21 @@ pub(crate) const SOURCE: Endpoint = Endpoint { name: "the source", setting: "url
 pub(crate) const TOKEN_ENDPOINT: Endpoint = Endpoint { name: "the token endpoint", setting: "tokenUrl" };
 
 impl Endpoint {
-    pub(crate) fn describe_status(self, status: StatusCode, retry_after: Option<Duration>) -> SourceError {
+    pub(crate) fn describe_status(self, status: StatusCode, headers: &HeaderMap) -> SourceError {
         let (name, code) = (self.name, status.as_u16());
+        let pause = read_pause(status, headers);
         match code {
+            503 => SourceError::Unavailable {
+                reason: format!("{name} is out of service (HTTP 503)"),
+                retry_after: pause.wait,
+            },
+            _ if pause.is_asked => SourceError::Unavailable {
+                reason: format!("{name} asked for fewer requests (HTTP {code})"),
+                retry_after: pause.wait,
+            },
             401 | 403 => SourceError::Unauthorized(format!(
                 "{name} refused the credentials with HTTP {code}: check them and what they allow"
             )),
-            429 => SourceError::Unavailable {
-                reason: format!("{name} asked for fewer requests (HTTP 429)"),
-                retry_after,
-            },
-            503 => SourceError::Unavailable {
-                reason: format!("{name} is out of service (HTTP 503)"),
-                retry_after,
-            },
             300..400 => SourceError::Invalid(format!(
                 "{name} answered with a redirect (HTTP {code}), which is not followed"
             )),
@@ -39,16 +37,6 @@ impl Endpoint {
             400.. => SourceError::Failed(format!("{name} answered with HTTP {code}")),
         }
     }
-}
-
-/// Seconds or an HTTP date; at most one day.
-pub(crate) fn read_retry_after(response: &Response) -> Option<Duration> {
-    let text = response.headers().get(RETRY_AFTER)?.to_str().ok()?.trim();
-    let delay = match text.parse() {
-        Ok(seconds) => Duration::from_secs(seconds),
-        Err(_) => httpdate::parse_http_date(text).ok()?.duration_since(SystemTime::now()).unwrap_or_default(),
-    };
-    Some(delay.min(MAX_RETRY_AFTER))
 }
 
 pub(crate) fn read_content_type(response: &Response) -> Option<String> {

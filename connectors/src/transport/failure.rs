@@ -93,7 +93,8 @@ pub(super) fn broke_before_answer(error: &reqwest::Error) -> bool {
         )
     };
     !error.is_connect()
-        && (find_cause::<hyper::Error>(error).is_some_and(hyper::Error::is_incomplete_message)
+        && (find_cause::<hyper::Error>(error)
+            .is_some_and(|cause| cause.is_incomplete_message() || cause.is_canceled() || cause.is_closed())
             || find_cause::<io::Error>(error).is_some_and(|cause| reset(cause.kind())))
 }
 

@@ -1,6 +1,6 @@
 //! HTTP client of one endpoint.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use reqwest::dns::Resolve;
 use reqwest::header::{HeaderValue, LOCATION};
@@ -20,8 +20,11 @@ const SHOWN_TARGET_CHARACTERS: usize = 100;
 
 pub(crate) struct Http {
     client: Client,
+    /// Opens a connection for each request. Made when an idle one broke.
+    unpooled: OnceLock<Client>,
     url: Url,
     rules: AddressRules,
+    names: Arc<dyn Resolve>,
 }
 
 /// Connects to allowed addresses only. The caller checks the text of the address.
@@ -47,6 +50,13 @@ pub(super) fn guarded(
     })
 }
 
+fn pooled(names: Arc<dyn Resolve>, is_listed: bool, max_idle: usize) -> Result<Client, SettingsError> {
+    guarded(names, is_listed, HttpVersions::All)?
+        .pool_max_idle_per_host(max_idle)
+        .build()
+        .map_err(|error| SettingsError::client(&error))
+}
+
 impl Http {
     /// Pools `max_idle` connections.
     pub(crate) fn new(
@@ -68,11 +78,8 @@ impl Http {
         rules
             .check_url(url)
             .map_err(|refusal| SettingsError::Address { setting: endpoint.setting, refusal })?;
-        let client = guarded(names, rules.lists(url), HttpVersions::All)?
-            .pool_max_idle_per_host(max_idle)
-            .build()
-            .map_err(|error| SettingsError::client(&error))?;
-        Ok(Self { client, url: url.clone(), rules: rules.clone() })
+        let client = pooled(Arc::clone(&names), rules.lists(url), max_idle)?;
+        Ok(Self { client, unpooled: OnceLock::new(), url: url.clone(), rules: rules.clone(), names })
     }
 
     pub(crate) fn request(&self, method: Method) -> RequestBuilder {
@@ -80,7 +87,7 @@ impl Http {
     }
 
     /// `make` builds a request that is safe to repeat. Redirects within the origin get method, headers and body again. A request on a
-    /// connection that breaks is sent twice.
+    /// connection that breaks is sent twice, the second time on a new one: servers close idle connections at any moment, and many at once.
     pub(crate) async fn send(
         &self,
         make: impl Fn() -> Result<Request, TransportError>,
@@ -115,9 +122,18 @@ impl Http {
         };
         let mut outcome = self.client.execute(make()?).await;
         if outcome.as_ref().is_err_and(broke_before_answer) {
-            outcome = self.client.execute(make()?).await;
+            outcome = self.unpooled()?.execute(make()?).await;
         }
         Ok(outcome?)
+    }
+
+    fn unpooled(&self) -> Result<&Client, TransportError> {
+        if self.unpooled.get().is_none() {
+            let client = pooled(Arc::clone(&self.names), self.rules.lists(&self.url), 0);
+            // Another request may have made one meanwhile.
+            let _kept = self.unpooled.set(client.map_err(|_| TransportError::Broken)?);
+        }
+        self.unpooled.get().ok_or(TransportError::Broken)
     }
 
     fn read_target(&self, response: &Response) -> Result<Url, TransportError> {

@@ -7,7 +7,7 @@ use axum::Router;
 use axum::http::header;
 use axum::serve::ListenerExt;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use tokio::net::TcpListener;
 use url::Url;
@@ -201,6 +201,6 @@ fn failures_name_their_endpoint() {
         "the token endpoint cannot be reached: its name is not known"
     );
     assert_eq!(source(TransportError::Broken), "the connection to the source broke off");
-    let status = TOKEN_ENDPOINT.describe_status(StatusCode::NOT_FOUND, None).to_string();
+    let status = TOKEN_ENDPOINT.describe_status(StatusCode::NOT_FOUND, &HeaderMap::new()).to_string();
     assert_eq!(status, "the token endpoint answered with HTTP 404");
 }

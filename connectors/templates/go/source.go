@@ -2,8 +2,11 @@
 package main
 
 import (
+	"crypto/subtle"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"os"
@@ -50,7 +53,7 @@ func load() []Item {
 		web := fmt.Sprintf("[OpenUrl]\nurl=https://intranet.example/reports/%d", number)
 		action, _ := json.Marshal(map[string]string{"web": web})
 		loaded = append(loaded, Item{
-			fmt.Sprintf("report-%02d", number), fmt.Sprintf("Report %d of the harbour", number), "Cranes, quays and customs.",
+			fmt.Sprintf("reports/%02d", number), fmt.Sprintf("Report %d of the harbour", number), "Cranes, quays and customs.",
 			"Mei Chen", newYear - number/2*3_600_000, string(action),
 		})
 	}
@@ -68,8 +71,8 @@ func matches(item Item, words []string) bool {
 	return true
 }
 
-// The cursor names the last item, not an offset: added and removed items shift no page.
-func find(keyword string, limit int, last *Item) Answer {
+// The cursor names the last item, not an offset: added and removed items shift no page. An error is answered by 500.
+func find(keyword string, limit int, last *Item) (Answer, error) {
 	answer := Answer{Code: 200, Data: []Item{}}
 	for _, item := range items {
 		if !matches(item, strings.Fields(strings.ToLower(keyword))) {
@@ -88,14 +91,17 @@ func find(keyword string, limit int, last *Item) Answer {
 		}
 	}
 	answer.Count = len(answer.Data)
-	return answer
+	return answer, nil
 }
 
 func readCursor(text string) (*Item, error) {
 	if text == "" {
 		return nil, nil
 	}
-	time, id, _ := strings.Cut(text, "/")
+	time, id, found := strings.Cut(text, "/")
+	if !found || id == "" {
+		return nil, errors.New("not a cursor of this source")
+	}
 	displayTime, err := strconv.ParseInt(time, 10, 64)
 	return &Item{ID: id, DisplayTime: displayTime}, err
 }
@@ -113,18 +119,32 @@ func answerTo(request *http.Request) Answer {
 	}
 	last, wrongCursor := readCursor(query.Get("cursor"))
 	switch {
-	case request.Header.Get("X-API-Key") != os.Getenv("SOURCE_API_KEY"):
+	case subtle.ConstantTimeCompare([]byte(request.Header.Get("X-API-Key")), []byte(os.Getenv("SOURCE_API_KEY"))) != 1:
 		return refuse(401, "the key is missing or wrong")
 	case strings.TrimSpace(query.Get("keyword")) == "":
 		return refuse(400, "keyword: is required")
 	case err != nil || wrongCursor != nil:
 		return refuse(400, "limit or cursor: is not one of this source")
 	}
-	return find(query.Get("keyword"), min(max(limit, 1), 100), last)
+	answer, failure := find(query.Get("keyword"), min(max(limit, 1), 100), last)
+	if failure != nil {
+		log.Print(failure)
+		return refuse(500, "the search failed")
+	}
+	return answer
 }
 
 func search(response http.ResponseWriter, request *http.Request) {
-	answer := answerTo(request)
+	defer func() {
+		if failure := recover(); failure != nil {
+			log.Print(failure)
+			send(response, refuse(500, "the search failed"))
+		}
+	}()
+	send(response, answerTo(request))
+}
+
+func send(response http.ResponseWriter, answer Answer) {
 	response.Header().Set("Content-Type", "application/json;charset=UTF-8")
 	response.WriteHeader(answer.Code)
 	json.NewEncoder(response).Encode(answer)
@@ -132,17 +152,23 @@ func search(response http.ResponseWriter, request *http.Request) {
 
 func main() {
 	if os.Getenv("SOURCE_API_KEY") == "" {
-		os.Setenv("SOURCE_API_KEY", "change-me")
+		fmt.Fprintln(os.Stderr, "SOURCE_API_KEY: is required")
+		os.Exit(1)
+	}
+	host := os.Getenv("HOST")
+	if host == "" {
+		host = "127.0.0.1"
 	}
 	port := os.Getenv("PORT")
 	if port == "" {
 		port = "8090"
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, port))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	fmt.Printf("http://%s/search\n", listener.Addr())
-	http.Serve(listener, http.HandlerFunc(search))
+	// The default mux would redirect a path of two slashes.
+	log.Fatal(http.Serve(listener, http.HandlerFunc(search)))
 }

@@ -6,7 +6,10 @@ func TestPagesHoldEveryMatchOnce(t *testing.T) {
 	var ids []string
 	var last *Item
 	for {
-		page := find("report", 7, last)
+		page, err := find("report", 7, last)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, item := range page.Data {
 			ids = append(ids, item.ID)
 		}
@@ -26,7 +29,7 @@ func TestPagesHoldEveryMatchOnce(t *testing.T) {
 }
 
 func TestUnknownWordFindsNothing(t *testing.T) {
-	if page := find("nowhere", 10, nil); page.Total != 0 || len(page.Data) != 0 || page.Cursor != nil {
+	if page, _ := find("nowhere", 10, nil); page.Total != 0 || len(page.Data) != 0 || page.Cursor != nil {
 		t.Fatalf("%+v", page)
 	}
 }

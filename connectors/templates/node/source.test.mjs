@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { ITEMS, find } from "./source.mjs";
+import { ITEMS, find, server } from "./source.mjs";
 
 test("pages hold every match once", () => {
     const ids = [];
@@ -13,6 +13,16 @@ test("pages hold every match once", () => {
         cursor = page.cursor;
     } while (cursor);
     assert.deepEqual(ids, ITEMS.map(({ id }) => id));
+});
+
+test("two slashes are a path", async () => {
+    await new Promise((listening) => { server.listen(0, "127.0.0.1", listening); });
+    const { port } = server.address();
+    const answer = await fetch(`http://127.0.0.1:${port}//?keyword=report`);
+    assert.equal(answer.status, 401);
+    await answer.text();
+    server.closeAllConnections();
+    await new Promise((closed) => { server.close(closed); });
 });
 
 test("unknown word finds nothing", () => {

@@ -267,6 +267,66 @@ async fn chunks_quoted_charset_and_redirected_path_pass() {
 }
 
 #[tokio::test]
+async fn json_without_a_charset_passes_with_a_note() {
+    let report = check_answers(|query| {
+        let page = page_by_offset(&query, &query.matching(57), query.limit());
+        ([(header::CONTENT_TYPE, "application/json")], page.to_string()).into_response()
+    })
+    .await;
+    assert_kept(&report, &[]);
+    let charset = report.clauses.iter().find(|finding| finding.id == "charset").unwrap();
+    assert!(charset.seen.contains("without a charset"), "{}", charset.seen);
+}
+
+#[tokio::test]
+async fn latin_1_on_a_later_page_breaks_utf_8() {
+    let report = check_answers(|query| {
+        let page = page_by_offset(&query, &query.matching(57), query.limit()).to_string();
+        let title = if query.cursor.is_some() { &b"Caf\xe9"[..] } else { b"Harbour" };
+        let body = page.split("Harbour").map(str::as_bytes).collect::<Vec<_>>().join(title);
+        ([(header::CONTENT_TYPE, CONTENT_TYPE)], body).into_response()
+    })
+    .await;
+    assert_eq!(clauses_with(&report, ClauseVerdict::Fail), ["utf-8"], "{report:#?}");
+}
+
+#[tokio::test]
+async fn half_a_character_leaves_other_clauses_decided() {
+    let report = check_answers(|query| {
+        let page = page_by_offset(&query, &query.matching(57), query.limit()).to_string();
+        ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.replacen("Harbour", "\\ud83dHarbour", 1))
+            .into_response()
+    })
+    .await;
+    assert_eq!(clauses_with(&report, ClauseVerdict::Fail), ["json"], "{report:#?}");
+    assert_eq!(clauses_with(&report, ClauseVerdict::Unknown), OF_TOKENS);
+}
+
+#[tokio::test]
+async fn redirect_without_the_query_breaks_redirect() {
+    let router = Router::new().fallback(|request: Request| async move {
+        match request.uri().path() {
+            "/search" => (StatusCode::FOUND, [(header::LOCATION, "/find")]).into_response(),
+            _ => StatusCode::BAD_REQUEST.into_response(),
+        }
+    });
+    let report = check_in_order(serve_router(router).await, DeclaredOrder::Time).await;
+    assert_eq!(clauses_with(&report, ClauseVerdict::Fail), ["redirect"], "{report:#?}");
+}
+
+#[tokio::test]
+async fn clauses_without_a_row_say_that_none_came() {
+    let report =
+        check_answers(|query| send(&page_by_offset(&SearchQuery { keyword: None, ..query }, &[], 10))).await;
+    let id = report.clauses.iter().find(|finding| finding.id == "item-id").unwrap();
+    assert!(id.seen.contains("no answer held a row"), "{}", id.seen);
+    assert!(report.passed && report.open() > 0);
+    let whole =
+        check_answers(|query| send(&page_by_offset(&query, &query.matching(57), query.limit()))).await;
+    assert_eq!(whole.open(), 0, "clauses about tokens are beside the point");
+}
+
+#[tokio::test]
 async fn http_1_0_server_passes() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url: Url = format!("http://{}/search", listener.local_addr().unwrap()).parse().unwrap();

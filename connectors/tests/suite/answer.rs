@@ -283,7 +283,8 @@ prop_compose! {
         sub_title in option::of(any_text(bounds::SUB_TITLE)),
         brief in option::of(any_text(bounds::BRIEF)),
         author in option::of(any_text(bounds::AUTHOR)),
-        display_time in any::<i32>(),
+        // Fifty days of 1970 are read as seconds.
+        display_time in any::<i32>().prop_filter("no seconds", |time| !(100_000..4_294_968).contains(time)),
         action in option::of(any_text(20)),
     ) -> ContentItem {
         ContentItem {

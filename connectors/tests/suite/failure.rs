@@ -8,6 +8,7 @@ use axum::response::IntoResponse;
 use futures::StreamExt;
 use futures::future::join_all;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use trawl_connectors::{Method, Question, SourceError, SourceSettings};
@@ -36,6 +37,24 @@ async fn each_status_has_its_own_error() {
         let error = search_error(move || status_answer(status)).await;
         assert!(matches!(error, SourceError::Unavailable { retry_after: None, .. }), "{status}: {error:?}");
     }
+    let used_up = || {
+        let headers = [("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "90")];
+        (axum::http::StatusCode::FORBIDDEN, headers).into_response()
+    };
+    let error = search_error(used_up).await;
+    let wait = Some(Duration::from_secs(90));
+    assert!(
+        matches!(error, SourceError::Unavailable { retry_after, .. } if retry_after == wait),
+        "{error:?}"
+    );
+    let in_words = || {
+        let message = r#"{"message": "You have exceeded a secondary rate limit."}"#;
+        (axum::http::StatusCode::FORBIDDEN, [("x-ratelimit-remaining", "41")], message).into_response()
+    };
+    let error = search_error(in_words).await;
+    let wait = Some(Duration::from_mins(1));
+    let waits = matches!(error, SourceError::Unavailable { retry_after, .. } if retry_after == wait);
+    assert!(waits, "{error:?}");
 }
 
 #[tokio::test]
@@ -143,6 +162,43 @@ async fn closed_pooled_connection_costs_no_search() {
     client.search(&QUESTION).await.unwrap();
 
     answering.await.unwrap();
+}
+
+/// Several idle connections that the source closed together, as servers do after a while or so many requests.
+#[tokio::test]
+async fn idle_connections_closed_together_cost_no_search() {
+    const AT_ONCE: usize = 4;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
+    let all_came = Arc::new(tokio::sync::Barrier::new(AT_ONCE));
+    tokio::spawn(async move {
+        let body = page(1).to_string();
+        for number in 0.. {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let (all_came, body) = (Arc::clone(&all_came), body.clone());
+            tokio::spawn(async move {
+                let mut request = [0; 4096];
+                assert!(connection.read(&mut request).await.unwrap() > 0);
+                if number < AT_ONCE {
+                    all_came.wait().await;
+                }
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length:";
+                let answer = format!("{head} {}\r\n\r\n{body}", body.len());
+                connection.write_all(answer.as_bytes()).await.unwrap();
+                // It takes a second request, and closes.
+                drop(connection.read(&mut request).await);
+            });
+        }
+    });
+    let server = Server::start(|_| async { good_answer() }).await;
+    let client = connect(SourceSettings { url, ..server.settings(Method::Get) }).unwrap();
+
+    for outcome in join_all((0..AT_ONCE).map(|_| client.search(&QUESTION))).await {
+        outcome.unwrap();
+    }
+    for _ in 0..AT_ONCE {
+        client.search(&QUESTION).await.unwrap();
+    }
 }
 
 #[tokio::test]

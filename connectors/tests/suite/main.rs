@@ -18,3 +18,4 @@ mod request;
 mod support;
 mod token;
 mod warm;
+mod wild;

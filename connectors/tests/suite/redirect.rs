@@ -144,3 +144,20 @@ async fn token_endpoint_redirect_to_another_origin_is_refused() {
     }
     assert!(stranger.received("/token").is_empty() && source.received("/search").is_empty());
 }
+
+#[tokio::test]
+async fn redirect_without_the_query_is_named() {
+    let server = Server::start(move |request: Received| async move {
+        match (request.path.as_str(), request.query.as_str()) {
+            ("/search", _) => redirect(301, "/new"),
+            (_, "") => StatusCode::BAD_REQUEST.into_response(),
+            _ => good_answer(),
+        }
+    })
+    .await;
+
+    let error = server.client().search(&QUESTION).await.unwrap_err();
+
+    let said = "the source answered with HTTP 400, behind a redirect that loses the query";
+    assert_eq!(error, SourceError::Failed(said.to_owned()));
+}

@@ -1,5 +1,6 @@
 //! Faults of authentication, tokens and concurrent calls.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use axum::Json;
@@ -39,6 +40,7 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::search("any-token-will-do", "auth-wrong-token", |call| take_any_token(call).boxed()),
         Fault::search("wrong-token-403", "auth-wrong-token", |call| forbid_wrong_tokens(call).boxed()),
         Fault::search("any-scope-will-do", "auth-scope", |call| take_any_scope(call).boxed()),
+        Fault::search("good-token-refused-once", "status", |call| refuse_once(call).boxed()),
         Fault::search("four-at-once", "concurrency", |call| serve_four_at_once(call).boxed()),
     ]
 }
@@ -89,6 +91,13 @@ async fn take_any_scope(call: Call) -> Response {
         return call.reference.ask(&with_good_token(&call)).await;
     }
     response
+}
+
+async fn refuse_once(call: Call) -> Response {
+    if call.state.calls.fetch_add(1, Ordering::SeqCst) == 2 {
+        return StatusCode::UNAUTHORIZED.into_response();
+    }
+    call.reference.ask(&call.request).await
 }
 
 /// Sequential repeats meet it.

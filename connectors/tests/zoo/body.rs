@@ -34,7 +34,6 @@ pub(super) fn faults() -> Vec<Fault> {
         .slip("no content type"),
         Fault::send("charset-gbk", "charset", |_, text| send_as("application/json;charset=GBK", text))
             .slip("the content type is application/json;charset=GBK"),
-        Fault::send("charset-not-stated", "charset", |_, text| send_as("application/json", text)),
         Fault::send("latin-1", "utf-8", |_, text| send_json(latin_1(&text))).unusable("not UTF-8"),
         Fault::send("utf-16", "utf-8", |_, text| {
             let units = std::iter::once(0xfeff).chain(text.encode_utf16());

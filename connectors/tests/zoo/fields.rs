@@ -70,7 +70,7 @@ fn texts() -> Vec<Fault> {
     vec![
         Fault::item("title-a-number", "item-title", |item| item["title"] = number(item).into())
             .slip("`title` is not text"),
-        Fault::item("title-missing", "item-title", |item| remove(item, "title")),
+        Fault::item("title-missing", "item-title", |item| remove(item, "title")).slip("`title` is missing"),
         Fault::item("title-and-brief-missing", "item-title", |item| {
             remove(item, "title");
             remove(item, "brief");
@@ -117,10 +117,12 @@ fn times() -> Vec<Fault> {
         .slip("`displayTime` is text"),
         Fault::item("time-in-seconds", "item-display-time-plausible", |item| {
             item["displayTime"] = (time(item) / 1_000).into();
-        }),
+        })
+        .slip("`displayTime` is in seconds"),
         Fault::item("time-in-microseconds", "item-display-time-plausible", |item| {
             item["displayTime"] = (time(item) * 1_000).into();
-        }),
+        })
+        .slip("`displayTime` is in microseconds"),
     ]
 }
 

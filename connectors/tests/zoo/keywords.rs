@@ -58,6 +58,14 @@ pub(super) fn faults() -> Vec<Fault> {
         })
         .failing("error", "500")
         .met_by("\"surcharge\""),
+        Fault::search("query-not-decoded", "keyword-specials", |call| take_the_query_as_it_is(call).boxed()),
+        Fault::search("chinese-finds-nothing", "keyword-chinese", |call| {
+            find_nothing_where(call, |keyword| keyword.contains(|c| ('\u{4e00}'..='\u{9fff}').contains(&c)))
+                .boxed()
+        }),
+        Fault::search("two-words-find-nothing", "keyword-spaces", |call| {
+            find_nothing_where(call, |keyword| keyword.contains(' ')).boxed()
+        }),
         Fault::send("spaces-400", "keyword-spaces", |request, text| {
             fail_where(request, text, StatusCode::BAD_REQUEST, |keyword| keyword.contains(' '))
         })
@@ -81,6 +89,20 @@ async fn take_no_keyword(Call { request, reference, .. }: Call) -> Response {
 fn answer_nothing(text: String, otherwise: impl FnOnce() -> Response) -> Response {
     let page: Value = serde_json::from_str(&text).unwrap();
     if page["total"] == 0 { otherwise() } else { send_json(text) }
+}
+
+/// An empty success for every keyword that is escaped.
+async fn take_the_query_as_it_is(Call { request, reference, .. }: Call) -> Response {
+    let undecoded =
+        request.query.split('&').find_map(|pair| pair.strip_prefix("keyword=")).map(str::to_owned);
+    reference.ask(&SourceRequest { keyword: undecoded.or(request.keyword.clone()), ..request }).await
+}
+
+async fn find_nothing_where(Call { request, reference, .. }: Call, such: fn(&str) -> bool) -> Response {
+    let is_such = request.keyword.as_deref().is_some_and(such);
+    let request =
+        if is_such { SourceRequest { keyword: Some(UNKNOWN.to_owned()), ..request } } else { request };
+    reference.ask(&request).await
 }
 
 async fn find_everything(Call { request, reference, .. }: Call) -> Response {

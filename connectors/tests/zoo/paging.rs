@@ -30,9 +30,9 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::search("cursors-in-a-circle", "cursor-ends", |call| lead_in_a_circle(call).map(send).boxed())
             .partly("loop"),
         Fault::search("cursor-without-end", "cursor-ends", |call| go_on_without_end(call).map(send).boxed())
-            .slip("pages without"),
+            .used("brought nothing new"),
         Fault::search("cursor-that-works-once", "cursor-repeatable", |call| work_once(call).boxed())
-            .failing("error", "400")
+            .slip("it shows no more")
             .with_rows(Rows::Some),
         Fault::search("cursor-shifts-when-repeated", "cursor-repeatable", |call| {
             shift_when_repeated(call).map(send).boxed()
@@ -44,6 +44,7 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::search("row-twice-in-the-chain", "cursor-unique", |call| repeat_a_row(call).map(send).boxed())
             .used("repeat an id"),
         Fault::search("row-lost-between-pages", "cursor-complete", |call| lose_a_row(call).map(send).boxed())
+            .slip("it shows no more")
             .with_rows(Rows::Some),
         Fault::page("cursor-lost-on-large-pages", "cursor-complete", |request, page| {
             if request.limit_or_default() > MAX_ROWS {
@@ -51,6 +52,7 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         Fault::search("ends-before-its-total", "total", |call| end_early(call).map(send).boxed())
+            .slip("it shows no more")
             .with_rows(Rows::Some),
         Fault::search("total-of-what-is-left", "total", |call| count_what_is_left(call).map(send).boxed()),
         Fault::page("page-upside-down", "order", |_, page| page["data"].as_array_mut().unwrap().reverse())

@@ -1,5 +1,7 @@
 mod all_modules;
+mod depth;
 mod duplicates;
+mod endless;
 mod faults;
 mod lossless;
 mod paging;

@@ -7,6 +7,7 @@ use trawl_engine::correction::CorrectedWord;
 use super::*;
 use crate::{
     duplicates::MAX_SEEN,
+    loop_guard::{PassedPage, SentRow, fingerprint},
     request::{Filters, PageStart, SearchParameters, Viewer},
     source::ConsumedPart,
     testing::{TestKey, parameters, viewer},
@@ -28,6 +29,11 @@ fn any_position() -> impl Strategy<Value = Position> {
     ]
 }
 
+fn pass(guard: &mut LoopGuard, cursor: &str) {
+    let row = SentRow { id: fingerprint(cursor), display_time: 0 };
+    let _ends = guard.pass(&PassedPage { rows: &[row], fresh: 1, next: cursor });
+}
+
 fn correction(keyword: String) -> Correction {
     Correction { keyword, words: vec![CorrectedWord { from: "v".to_owned(), to: "w".to_owned() }] }
 }
@@ -38,7 +44,7 @@ fn any_cursor() -> impl Strategy<Value = PageCursor> {
     let lane = lane.prop_map(|(source, position, (consumed, least_estimate), total, passed)| {
         let mut guard = LoopGuard::default();
         for cursor in &passed {
-            guard.pass(cursor);
+            pass(&mut guard, cursor);
         }
         LaneState { source: SourceFingerprint::of(&source), position, consumed, least_estimate, total, guard }
     });
@@ -130,7 +136,7 @@ fn binding_tells_searches_apart() {
 fn bytes_of_cursor_and_binding_are_unchanged() {
     let part = ConsumedPart { count: 3, display_time: 7, id: "i".to_owned() };
     let mut guard = LoopGuard::default();
-    guard.pass("a");
+    pass(&mut guard, "a");
     let state = |position| LaneState {
         source: SourceFingerprint::of("abc"),
         position,
@@ -157,9 +163,10 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
         bytes,
-        "AQEEungWv48Bz-oBEgF4AgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qAgUCAQAAAD8BrAIBypeBEsobvcoBungWv4\
-         8Bz-oDAQJwMgEDDgFpAgEAAAA_AawCAcqXgRLKG73KAbp4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEBAQEBAQEB\
-         AQEBA3cgeAEBdgF3AQJ3IAEBeAG6eBa_jwHP6gFwAQ"
+        "AQEEungWv48Bz-oBEgF4AgEAAAA_AawCAcqXgRLKG73KARsnV8_pQd7FAQEbJ1fPAAC6eBa_jwHP6gIFAgEAAAA_AawC\
+         AcqXgRLKG73KARsnV8_pQd7FAQEbJ1fPAAC6eBa_jwHP6gMBAnAyAQMOAWkCAQAAAD8BrAIBypeBEsobvcoBGydXz-lB\
+         3sUBARsnV88AALp4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEbJ1fP6UHexQEBGydXzwAAAQEBAQEBAQEBAQN3IHgB\
+         AXYBdwECdyABAXgBungWv48Bz-oBcAE"
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
@@ -169,12 +176,12 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
             .unwrap();
     let expected = r#"[1,null,"m","word",true,false,[1,null,"ann","crm"]]"#;
     assert_eq!(String::from_utf8(bound).unwrap(), expected);
-    assert_eq!(versioned(b"x"), b"v6.x");
+    assert_eq!(versioned(b"x"), b"v7.x");
 }
 
 fn lane(position: Position) -> LaneState {
     let mut guard = LoopGuard::default();
-    guard.pass("cursor");
+    pass(&mut guard, "cursor");
     let (total, least_estimate) = (Some(100_000), Some(0.5));
     LaneState {
         source: SourceFingerprint::of("source"),
@@ -190,7 +197,9 @@ fn lane(position: Position) -> LaneState {
 fn usual_sources_and_seen_items_fit_in_an_external_cursor() {
     for (sources, seen) in [(40, 0), (4, 250)] {
         let position = Position::AfterItem(1_800_000_000_000, "i".repeat(36));
-        let (lanes, seen) = (vec![lane(position); sources], vec![[u8::MAX; 8]; seen]);
+        // Built-in sources need no guard.
+        let lane = LaneState { guard: LoopGuard::default(), ..lane(position) };
+        let (lanes, seen) = (vec![lane; sources], vec![[u8::MAX; 8]; seen]);
         let cursor = PageCursor { lanes, seen, ..PageCursor::default() };
         let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
         assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());

@@ -1,11 +1,11 @@
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use crate::{
     answer::SourceReport,
     fan_out::CallOutcome,
-    loop_guard::LoopGuard,
+    loop_guard::{Brought, Fingerprint, LoopGuard, PassedPage},
     plan::PlannedLane,
-    source::{PagedSource, Pause, Position, SourceFailure, SourcePage, Status},
+    source::{PagedSource, Pause, Position, SourceFailure, SourcePage, Status, TimeBound},
 };
 
 /// A source in one search: its place in the cursor, and how it answered.
@@ -23,7 +23,12 @@ pub(super) struct SourceProgress {
     pub(super) incomplete: Option<String>,
     /// It counts once the page is needed.
     pub(super) failed_ahead: Option<CallOutcome>,
-    cursors: Vec<String>,
+    /// Cursors of the pages read, each with what is remembered of the pages before.
+    passed: Vec<(String, LoopGuard)>,
+    /// Rows of the pages read.
+    met: HashSet<Fingerprint>,
+    /// The oldest row of the pages read, if the source declares time order.
+    oldest: Option<i64>,
 }
 
 impl SourceProgress {
@@ -41,22 +46,45 @@ impl SourceProgress {
             answered: false,
             incomplete: None,
             failed_ahead: None,
-            cursors: Vec::new(),
+            passed: Vec::new(),
+            met: HashSet::new(),
+            oldest: None,
         }
     }
 
-    /// Its cursor leads back to an earlier page.
+    /// Ends the chain of an external source whose pages lead nowhere, and reports an order that breaks between pages.
     pub(super) fn check_progress(&mut self, page: &mut SourcePage) {
+        let mut fresh = 0;
+        let mut newest = None;
+        for row in page.sent.iter().filter(|row| self.met.insert(row.id)) {
+            fresh += 1;
+            newest = newest.max(Some(row.display_time));
+        }
+        if let TimeBound::AtMost(oldest) = page.bound {
+            // Filters may hide the rows that rise. Known ones rise when a new row pushes others down.
+            if self.oldest.is_some_and(|oldest| newest > Some(oldest)) {
+                page.broken
+                    .get_or_insert_with(|| "it declares time order and breaks it between pages".to_owned());
+            }
+            self.oldest = Some(self.oldest.map_or(oldest, |earlier| earlier.min(oldest)));
+        }
         let Some(Position::InPage(Some(next), _)) = &page.next else { return };
         let started_at =
             matches!(&self.planned.state.position, Position::InPage(Some(start), _) if start == next);
-        let guard = self.guard_at(&Position::End);
-        if started_at || self.cursors.contains(next) || guard.was_at(next) {
-            page.broken
-                .get_or_insert_with(|| "its cursors form a loop: the next page was read already".to_owned());
-            page.next = None;
+        let mut guard = self.passed.last().map_or(&self.planned.state.guard, |(_, guard)| guard).clone();
+        let (brought, ends) = guard.pass(&PassedPage { rows: &page.sent, fresh, next });
+        let ends = if started_at || self.passed.iter().any(|(passed, _)| passed == next) {
+            Err("its cursors form a loop: the next page was read already".to_owned())
         } else {
-            self.cursors.push(next.clone());
+            ends
+        };
+        self.passed.push((next.clone(), guard));
+        if brought == (Brought::Nothing { is_repeated: true }) {
+            page.items.clear();
+        }
+        if let Err(why) = ends {
+            page.broken = Some(page.broken.take().map_or(why.clone(), |broken| format!("{why}; {broken}")));
+            page.next = None;
         }
     }
 
@@ -71,15 +99,32 @@ impl SourceProgress {
         self.message = page.broken.take().or(self.message.take()).or(page.note.take());
     }
 
+    /// The source refused the cursor that it gave: its list ends here.
+    pub(super) fn take_end(&mut self, refusal: &SourceFailure) {
+        self.answered = true;
+        self.status = self.status.or(Some(Status::Ok));
+        let end = format!("it shows no more: it refused its next page ({})", refusal.message);
+        self.message = Some(match self.message.take() {
+            Some(message) if self.status == Some(Status::Invalid) => format!("{message}; {end}"),
+            _ => end,
+        });
+    }
+
+    /// What is remembered of the pages before this position.
     pub(super) fn guard_at(&self, position: &Position) -> LoopGuard {
-        let mut guard = self.planned.state.guard.clone();
-        let last = match position {
-            Position::InPage(Some(cursor), _) => self.cursors.iter().position(|passed| passed == cursor),
-            Position::End => self.cursors.len().checked_sub(1),
+        let found = match position {
+            Position::InPage(Some(cursor), _) => self.passed.iter().find(|(passed, _)| passed == cursor),
             _ => None,
         };
-        self.cursors.iter().take(last.map_or(0, |last| last + 1)).for_each(|cursor| guard.pass(cursor));
-        guard
+        found.map_or_else(|| self.planned.state.guard.clone(), |(_, guard)| guard.clone())
+    }
+
+    /// Tells how many of the stated matches came before the end.
+    pub(super) fn note_early_end(&mut self, known: usize) {
+        let Some(total) = self.total.filter(|total| *total > known as u64) else { return };
+        if self.status == Some(Status::Ok) && self.message.is_none() {
+            self.message = Some(format!("it shows no more: {known} of the {total} matches that it states"));
+        }
     }
 
     pub(super) fn report(&self) -> SourceReport {
@@ -98,12 +143,18 @@ impl SourceProgress {
     }
 }
 
-pub(super) fn report_disabled(source: &dyn PagedSource) -> SourceReport {
-    let SourceFailure { kind, message, .. } = SourceFailure::disabled();
+/// A source that is disabled, or skipped while the keyword is typed.
+pub(super) fn report_unasked(source: &dyn PagedSource) -> SourceReport {
+    let (status, message) = if source.is_disabled() {
+        let SourceFailure { kind, message, .. } = SourceFailure::disabled();
+        (kind.into(), message)
+    } else {
+        (Status::Skipped, "not asked while the keyword is typed".to_owned())
+    };
     SourceReport {
         id: source.id().to_owned(),
         name: source.name().to_owned(),
-        status: kind.into(),
+        status,
         took_ms: 0,
         total: None,
         message: Some(message),

@@ -4,7 +4,8 @@
 //!
 //! 1. `page_cache`: a fresh page is the answer. A stale one will stand in for a failure.
 //! 2. `wait`: a source that was late three times in a row is asked and not waited for (`lateness`).
-//! 3. `call_timeout`: the suspension permits the call, before one is joined: nobody waits for another's probe.
+//! 3. `call_timeout`: the suspension permits the call, before one is joined: nobody waits for another's probe. `call_rate` does not count
+//!    calls that are joined.
 //! 4. `single_flight`: identical calls share one; a call without waiters is dropped.
 //! 5. `call_timeout`: the call is limited and its end recorded. One given up at its search's deadline runs on to its own limit, to
 //!    tell slow from down. A probe always does, else one call of each source.
@@ -17,6 +18,7 @@
 //! the calls in flight for them, are of one person each. The span and the trace of a call are those of the search that
 //! began it.
 
+mod call_rate;
 mod call_timeout;
 mod client;
 pub mod health;

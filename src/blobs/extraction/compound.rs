@@ -1,4 +1,4 @@
-//! Compound files: Word, Excel, PowerPoint and Outlook before 2007, and what is encrypted or embedded since.
+//! Compound files: Word, Excel, `PowerPoint` and Outlook before 2007, and what is encrypted or embedded since.
 
 mod outlook;
 

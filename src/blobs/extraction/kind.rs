@@ -57,7 +57,7 @@ pub(super) enum DocumentFormat {
     Mail,
     Mailbox,
     Pdf,
-    /// Word, Excel and PowerPoint since 2007.
+    /// Word, Excel and `PowerPoint` since 2007.
     Office,
     OpenDocument,
     /// One piece of XML.

@@ -1,9 +1,9 @@
-//! Word, Excel and PowerPoint since 2007: packages of XML parts (ECMA-376).
+//! Word, Excel and `PowerPoint` since 2007: packages of XML parts (ECMA-376).
 //!
 //! The main part is found by its relationship. All other parts are told by their first element, so that text boxes,
 //! charts, comments and notes are found wherever a program has put them.
 
-use std::{collections::BTreeSet, io::Write};
+use std::{collections::BTreeSet, io::Write, path::Path};
 
 use quick_xml::events::{BytesStart, Event};
 
@@ -53,7 +53,7 @@ const CHUNKS: [&str; 6] = ["htm", "html", "mht", "mhtml", "rtf", "txt"];
 pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut package = Package::open(content)?;
     let main = main_part(&mut package, text);
-    if main.ends_with(".bin") {
+    if Path::new(&main).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("bin")) {
         return compound::binary_workbook(content, text);
     }
     let mut read = BTreeSet::from([main.clone()]);

@@ -1,4 +1,4 @@
-//! OpenDocument: texts, sheets, slides and drawings (ISO/IEC 26300).
+//! `OpenDocument`: texts, sheets, slides and drawings (ISO/IEC 26300).
 
 use std::io::Write;
 

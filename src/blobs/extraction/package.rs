@@ -1,4 +1,4 @@
-//! Parts of an archive: packages of Office and OpenDocument, books, archives of files.
+//! Parts of an archive: packages of Office and `OpenDocument`, books, archives of files.
 
 use std::{
     borrow::Cow,

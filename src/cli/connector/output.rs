@@ -166,6 +166,7 @@ mod tests {
             seen: seen.to_owned(),
             expected: "ten",
             curl: Some("curl -sS http://h/ --data-urlencode 'keyword=<&>'".to_owned()),
+            is_beside_the_point: false,
         };
         Report {
             url: "http://h/".to_owned(),

@@ -124,7 +124,9 @@ impl ImportReport {
     pub(super) fn note(&mut self, notes: &[String]) {
         let Some(FileReport { file, .. }) = self.files.last() else { return };
         let notes: Vec<_> = notes.iter().map(|note| format!("{file}: {note}")).collect();
-        notes.iter().for_each(|note| notice(&self.bar, note));
+        for note in &notes {
+            notice(&self.bar, note);
+        }
         self.notes.extend(notes);
     }
 

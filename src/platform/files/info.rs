@@ -29,9 +29,6 @@ pub struct FileInfo {
     pub created_at: i64,
     /// Creation of its newest version, epoch milliseconds.
     pub updated_at: i64,
-    /// Why search finds nothing of its text, or not all; null where nothing is missing, and before it was read.
-    #[schema(required)]
-    pub text_problem: Option<String>,
     /// The caller's permissions.
     pub permissions: Permissions,
 }
@@ -49,7 +46,6 @@ impl FileInfo {
             locked_at: folder.locked_at,
             created_at: file.created_at,
             updated_at: file.updated_at,
-            text_problem: file.text_problem,
             permissions: folder.permissions(),
         }
     }

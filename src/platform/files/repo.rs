@@ -16,12 +16,9 @@ pub(super) struct File {
     pub(super) stored_bytes: i64,
     pub(super) created_at: i64,
     pub(super) updated_at: i64,
-    /// Why its text is empty or not whole, once it was read.
-    pub(super) text_problem: Option<String>,
 }
 
-const FILE_COLUMNS: &str = "SELECT id, directory_id, name, extension, version, sha256, size, stored_bytes, created_at, updated_at, \
-    (SELECT problem FROM blob_texts WHERE blob_texts.sha256 = files.sha256 AND blob_texts.read_as = files.read_as) AS text_problem FROM files";
+const FILE_COLUMNS: &str = "SELECT id, directory_id, name, extension, version, sha256, size, stored_bytes, created_at, updated_at FROM files";
 
 pub(super) async fn find_named(
     connection: &Connection,
@@ -70,7 +67,6 @@ pub(super) async fn insert(
         stored_bytes: size,
         created_at: author.now,
         updated_at: author.now,
-        text_problem: None,
     };
     let statement = sql(
         "INSERT INTO files (id, tenant_id, directory_id, name, name_key, extension, version, sha256, size, stored_bytes, \
@@ -110,7 +106,6 @@ pub(super) async fn replace(
         size,
         stored_bytes: known.stored_bytes + size,
         updated_at: author.now,
-        text_problem: None,
         ..known
     };
     let statement = sql(

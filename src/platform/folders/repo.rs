@@ -35,11 +35,16 @@ pub struct ListedFile {
     /// Epoch milliseconds.
     #[sqlx(rename = "updated_at")]
     pub modified_time: i64,
+    /// Why search does not find its whole text; null where nothing is missing, and before it was read.
+    #[schema(required)]
+    pub text_problem: Option<String>,
 }
 
 pub(super) async fn files_in(reader: &Connection, directory_id: &str) -> store::Result<Vec<ListedFile>> {
     let statement = sql(
-        "SELECT id, name, extension, size, version, sha256, created_at, updated_at FROM files \
+        "SELECT id, name, extension, size, version, sha256, created_at, updated_at, \
+           (SELECT problem FROM blob_texts WHERE blob_texts.sha256 = files.sha256 \
+             AND blob_texts.read_as = files.read_as) AS text_problem FROM files \
          WHERE directory_id = ? ORDER BY name_key",
         [directory_id.into()],
     );

@@ -69,6 +69,10 @@ pub(super) struct TermParameters {
     #[serde(deserialize_with = "boolean_or_text")]
     #[param(value_type = Option<bool>, default = false)]
     explain: Option<String>,
+    /// `true` tells that the keyword is not finished: sources with `whileTyping` false are `skipped`.
+    #[serde(deserialize_with = "boolean_or_text")]
+    #[param(value_type = Option<bool>, default = false)]
+    typing: Option<String>,
     /// Counts of all matches (`facets`): some of `module`, `source`, `author` and `time`, separated by commas.
     ///
     /// Each has at most 20 values; times by day, week, month or year, as they spread. External sources count only by what they
@@ -204,6 +208,7 @@ impl RawParameters {
             highlight: query.highlight.or(body.highlight),
             exact: query.exact.or(body.exact),
             explain: query.explain.or(body.explain),
+            typing: query.typing.or(body.typing),
             facets: query.facets.or(body.facets),
             after: query.after.or(body.after),
             timeout: query.timeout.or(body.timeout),
@@ -325,6 +330,7 @@ impl TermParameters {
             facets: facets(self.facets.as_deref().unwrap_or_default())?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
+            typing: flag("typing", self.typing.as_deref())?,
             missing_change: None,
             trace,
         })

@@ -21,7 +21,7 @@ pub(super) enum RunProgress {
     /// Moves the position.
     Page(String),
     /// Ends the run; its counts are without this batch's.
-    End(RunEnd),
+    End(Box<RunEnd>),
 }
 
 /// An item as its source has it.

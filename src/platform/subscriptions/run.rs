@@ -161,7 +161,9 @@ impl<'a> Run<'a> {
         let now = state.clock.now();
         let compared = batch::compare(state.contents.store.reader(), &self.begun, batch.items, now).await?;
         self.aged.extend(compared.aged);
-        if let RunProgress::End(RunEnd { aged: Some(aged), .. }) = &mut progress {
+        if let RunProgress::End(end) = &mut progress
+            && let Some(aged) = &mut end.aged
+        {
             *aged = mem::take(&mut self.aged);
         }
         let items: Vec<_> = compared.changed.into_iter().map(|entry| entry.item).collect();
@@ -181,7 +183,7 @@ impl<'a> Run<'a> {
     /// Writes the end of the run and counts it.
     async fn write_end(&mut self, batch: ItemBatch, end: RunEnd) -> Result<(), RunStop> {
         let outcome = end.last_run.outcome.name();
-        self.write(batch, RunProgress::End(end)).await?;
+        self.write(batch, RunProgress::End(Box::new(end))).await?;
         metrics::counter!("trawl_subscription_runs_total", "outcome" => outcome).increment(1);
         Ok(())
     }

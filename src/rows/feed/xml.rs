@@ -74,11 +74,15 @@ struct LineCounter {
 impl LineCounter {
     fn line(&mut self, text: &str, at: usize) -> u64 {
         if let Some(passed) = text.as_bytes().get(self.at..at) {
-            self.breaks += passed.iter().filter(|byte| **byte == b'\n').count() as u64;
+            self.breaks += line_breaks(passed);
             self.at = at;
         }
         self.breaks + 1
     }
+}
+
+pub(super) fn line_breaks(text: &[u8]) -> u64 {
+    text.split(|byte| *byte == b'\n').skip(1).count() as u64
 }
 
 /// What a token brings.

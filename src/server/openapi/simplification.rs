@@ -27,9 +27,9 @@ pub(super) fn simplify(document: &mut Value) {
     visit(document, &mut remove_empty_default);
     visit(document, &mut describe_bytes);
     visit(document, &mut describe_query_in_body);
-    let named = document.pointer("/components/schemas").and_then(Value::as_object);
+    let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
     let names: HashMap<Value, String> =
-        named.into_iter().flatten().map(|(name, schema)| (schema.clone(), name.clone())).collect();
+        schemas.into_iter().flatten().map(|(name, schema)| (schema.clone(), name.clone())).collect();
     for (key, part) in document.as_object_mut().into_iter().flatten() {
         match key.as_str() {
             "components" => part["schemas"].as_object_mut().into_iter().flatten().for_each(|(_, schema)| {
@@ -168,15 +168,19 @@ fn merge_all_of(node: &mut Map<String, Value>, schemas: &Schemas) {
     };
     let Some(merged) = merged else { return };
     let annotations = parts.iter().filter(|part| is_annotation(part)).filter_map(Value::as_object).cloned();
-    let annotations: Map<String, Value> = annotations.flatten().collect();
+    let annotations: Vec<_> = annotations.flatten().filter(|(key, _)| key != "type").collect();
     node.remove("allOf");
     for (key, value) in annotations.into_iter().chain(merged) {
         node.entry(key).or_insert(value);
     }
 }
 
+/// utoipa gives annotations the type of an object, whatever they belong to.
 fn is_annotation(part: &Value) -> bool {
-    part.as_object().is_some_and(|part| part.keys().all(|key| ANNOTATIONS.contains(&key.as_str())))
+    let annotates = |(key, value): (&String, &Value)| {
+        ANNOTATIONS.contains(&key.as_str()) || key == "type" && value == "object"
+    };
+    part.as_object().is_some_and(|part| part.iter().all(annotates))
 }
 
 /// Later fields win, as in structs that flatten others. `None` if a part is no object with fields alone.
@@ -212,8 +216,10 @@ fn merge_objects(parts: &[Value], schemas: &Schemas) -> Option<Map<String, Value
 mod tests {
     use super::*;
 
-    fn simplified(schemas: Value, paths: Value) -> Value {
-        let mut document = json!({"components": {"schemas": schemas}, "paths": paths});
+    fn simplified(schemas: &Value, paths: &Value) -> Value {
+        let used: Vec<Value> =
+            schemas.as_object().into_iter().flatten().map(|(name, _)| reference(name)).collect();
+        let mut document = json!({"components": {"schemas": schemas}, "paths": paths, "used": used});
         simplify(&mut document);
         document
     }
@@ -228,7 +234,7 @@ mod tests {
         let own = json!({"type": "object", "required": ["name"], "properties": {"name": text("Own")}});
         let inner = json!({"allOf": [{"$ref": "#/components/schemas/Base"}, own], "description": "Inner"});
         let outer = json!({"allOf": [inner, {"type": "object", "properties": {"more": text("More")}}]});
-        let document = simplified(json!({"Base": base, "Inner": inner, "Outer": outer}), json!({}));
+        let document = simplified(&json!({"Base": base, "Inner": inner, "Outer": outer}), &json!({}));
         let expected = json!({
             "type": "object", "required": ["id", "name"],
             "properties": {"id": text("Base"), "name": text("Own"), "more": text("More")},
@@ -238,10 +244,19 @@ mod tests {
     }
 
     #[test]
+    fn annotations_of_a_part_stand_beside_it() {
+        let order = json!({"type": "string", "enum": ["time"], "description": "Inner"});
+        let schema = json!({"allOf": [order, {"type": "object", "default": "time"}], "description": "Outer"});
+        let document = simplified(&json!({}), &json!({"/": {"schema": schema}}));
+        let expected = json!({"type": "string", "enum": ["time"], "default": "time", "description": "Outer"});
+        assert_eq!(document["paths"]["/"]["schema"], expected);
+    }
+
+    #[test]
     fn parts_that_are_no_objects_stay() {
         let choice = json!({"oneOf": [text("One"), {"type": "object"}]});
         let kept = json!({"allOf": [choice, {"type": "object", "properties": {"id": text("Id")}}]});
-        let document = simplified(json!({"Kept": kept}), json!({}));
+        let document = simplified(&json!({"Kept": kept}), &json!({}));
         assert_eq!(document["components"]["schemas"]["Kept"], kept);
     }
 
@@ -251,7 +266,7 @@ mod tests {
         let data = json!({"allOf": [item, {"description": "Result."}]});
         let list =
             json!({"type": "object", "properties": {"data": data, "all": {"type": "array", "items": item}}});
-        let document = simplified(json!({"Item": item, "List": list}), json!({"/": {"schema": item}}));
+        let document = simplified(&json!({"Item": item, "List": list}), &json!({"/": {"schema": item}}));
         let reference = json!({"$ref": "#/components/schemas/Item"});
         let fields = &document["components"]["schemas"]["List"]["properties"];
         assert_eq!(document["components"]["schemas"]["Item"], item);
@@ -271,7 +286,7 @@ mod tests {
             (json!({"type": ["integer", "string", "null"]}), json!({"type": ["integer", "string"]})),
         ];
         for (given, expected) in parameters {
-            let document = simplified(json!({}), json!({"/": {"get": {"parameters": [of(given)]}}}));
+            let document = simplified(&json!({}), &json!({"/": {"get": {"parameters": [of(given)]}}}));
             assert_eq!(document["paths"]["/"]["get"]["parameters"][0], of(expected));
         }
     }

@@ -23,7 +23,7 @@ fn crm() -> Value {
             "clientSecret": "very secret", "scope": "search", "audience": "crm",
         },
         "order": "relevance", "timeoutMs": 900, "pageSize": 50, "maxConcurrency": 4, "enabled": false, "weight": 2.125,
-        "hedging": true,
+        "hedging": true, "requestsPerMinute": 30, "whileTyping": false,
     })
 }
 
@@ -41,6 +41,11 @@ fn shown(mut source: Value) -> Value {
     source["identity"] = Value::Null;
     source["kind"] = "contract".into();
     source["mapping"] = Value::Null;
+    for (field, default) in
+        [("requestsPerMinute", Value::Null), ("whileTyping", json!(true)), ("site", Value::Null)]
+    {
+        source.as_object_mut().unwrap().entry(field).or_insert(default);
+    }
     source
 }
 

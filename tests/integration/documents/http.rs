@@ -101,16 +101,11 @@ fn fields(schema: &Value) -> String {
             .join(" or ");
     }
     let mut fields = Vec::new();
-    for part in schema["allOf"].as_array().into_iter().flatten().chain([schema]) {
-        if part["$ref"].is_string() {
-            fields.push(format!("those of {}", kind(part)));
-        }
-        let required = part["required"].as_array().map(Vec::as_slice).unwrap_or_default();
-        for (name, property) in part["properties"].as_object().into_iter().flatten() {
-            let is_required = required.contains(&Value::from(name.as_str()))
-                || property["description"].as_str().is_some_and(|text| text.contains("Required"));
-            fields.push(format!("`{name}`{} {}", star(is_required), kind(property)));
-        }
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let is_required = required.contains(&Value::from(name.as_str()))
+            || property["description"].as_str().is_some_and(|text| text.contains("Required"));
+        fields.push(format!("`{name}`{} {}", star(is_required), kind(property)));
     }
     if fields.is_empty() { kind(schema) } else { fields.join(", ") }
 }

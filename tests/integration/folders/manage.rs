@@ -81,7 +81,7 @@ async fn files_are_listed_by_name() {
         first,
         json!({
             "id": format!("a0-{id}"), "name": "a0.txt", "extension": "txt", "size": 9, "version": 1, "fileHash": 64,
-            "createdTime": 1000, "modifiedTime": 2000,
+            "createdTime": 1000, "modifiedTime": 2000, "textProblem": null,
         })
     );
     let root = "(SELECT id FROM directories WHERE subject = 'u:mei')";

@@ -148,7 +148,7 @@ async fn filter_or_answer_that_goes_wrong_is_named_within_bounds() {
         ("[]", "answer.rows: cannot index"),
         ("null", "answer.rows: cannot"),
         ("{\"rows\": {}}", "rows: []"),
-        (&deep, "answer: is not JSON: recursion limit"),
+        (&deep, "answer: must be nested at most 64 levels"),
         (&many, "answer.rows: yields more than 1000 rows"),
         (&huge, "`title` is too long and was cut"),
     ];

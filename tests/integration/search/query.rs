@@ -47,7 +47,7 @@ async fn wrong_parameters_are_400_and_named() {
         ("paging", "offset"),
         ("cursor", "99999999999999999999"),
         ("cursor", "abc"),
-        ("cursor", "-5"),
+        ("cursor", "-5x"),
         ("source", "nothing"),
     ];
     for (path, wrong) in [(SEARCH, [&terms[..], &place].concat()), (ALL_MODULES, terms.to_vec())] {

@@ -128,7 +128,7 @@ fn content_types_are_read_part_by_part() {
         assess(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
     };
     assert_eq!(broken(Some("application/json; charset=\"utf-8\"")), []);
-    assert_eq!(broken(Some("application/json")), [ContractClause::Charset]);
+    assert_eq!(broken(Some("application/json")), [], "a note");
     assert_eq!(broken(Some("application/json;charset=GBK")), [ContractClause::Charset]);
     assert_eq!(broken(Some("text/html;charset=UTF-8")), [ContractClause::ContentType]);
     assert_eq!(broken(None), [ContractClause::ContentType]);

@@ -9,8 +9,10 @@ use crate::html::html_to_text;
 
 pub(super) type Values = data::JustLut<Val>;
 
-pub(super) const VARIABLES: [&str; 9] =
-    ["$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$person", "$headers", "$answer"];
+pub(super) const VARIABLES: [&str; 10] = [
+    "$keyword", "$limit", "$cursor", "$offset", "$page", "$address", "$site", "$person", "$headers",
+    "$answer",
+];
 const MUST_NOT_IMPORT: &str = "must not import modules or data";
 
 /// # Errors

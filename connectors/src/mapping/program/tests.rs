@@ -15,6 +15,7 @@ fn variables(cursor: Option<&str>) -> Variables {
         limit: 2,
         cursor: cursor.map(str::to_owned),
         address: "https://wiki.example.org/w/".to_owned(),
+        site: None,
     }
 }
 
@@ -94,7 +95,7 @@ fn recorded_answer_of_every_system_becomes_rows() {
 }
 
 #[test]
-fn numbered_pages_end_with_the_total_or_a_short_page() {
+fn numbered_pages_end_with_the_total_or_an_empty_page() {
     let of = |paging, total: Value, cursor, count| {
         let mapping = mapping(paging, |mapping| mapping.answer.total = Some(".total".to_owned()));
         cursor_of(&read(&mapping, cursor, &json!({"rows": rows(count), "total": total})))
@@ -102,7 +103,9 @@ fn numbered_pages_end_with_the_total_or_a_short_page() {
     assert_eq!(of(Paging::Offset, json!(3), None, 2).as_deref(), Some("2"));
     assert_eq!(of(Paging::Offset, json!("3"), Some("2"), 1), None);
     assert_eq!(of(Paging::Offset, Value::Null, None, 2).as_deref(), Some("2"));
-    assert_eq!(of(Paging::Offset, Value::Null, Some("2"), 1), None);
+    assert_eq!(of(Paging::Offset, Value::Null, Some("2"), 1).as_deref(), Some("3"), "rights may hide a row");
+    assert_eq!(of(Paging::Page, Value::Null, Some("2-2"), 1).as_deref(), Some("3-3"));
+    assert_eq!(of(Paging::Offset, Value::Null, Some("3"), 0), None);
     // A system with a smaller page than `limit` goes on where it stopped.
     assert_eq!(of(Paging::Offset, json!(3), None, 1).as_deref(), Some("1"));
     assert_eq!(of(Paging::Offset, json!(3), None, 0), None);
@@ -203,6 +206,44 @@ fn link_to_another_origin_is_refused() {
         ["https://evil.example/", "//evil.example/", "http://wiki.example.org/", "file:///etc/passwd"]
     {
         assert_eq!(next(elsewhere).unwrap_err().message, "leads to another origin", "{elsewhere}");
+    }
+}
+
+#[test]
+fn items_open_at_the_public_address() {
+    let open = |address: &str, site: Option<&str>, action: &str| {
+        let mapping = mapping(Paging::None, |mapping| mapping.answer.action = Some(action.to_owned()));
+        let (address, site) = (address.to_owned(), site.map(str::to_owned));
+        let variables = Variables { address, site, ..variables(None) };
+        let answer = json!({"rows": rows(1)}).to_string();
+        let program = CompiledMapping::compile(&mapping).unwrap();
+        let read = program.read(&variables, received(), answer.as_bytes()).unwrap();
+        let envelope: Value = serde_json::from_str(&read.envelope).unwrap();
+        let action: Value = serde_json::from_str(envelope["data"][0]["action"].as_str().unwrap()).unwrap();
+        action["web"].as_str().unwrap().strip_prefix("[OpenUrl]\nurl=").unwrap().to_owned()
+    };
+    let (api, site) = ("https://api.example.com/ex/jira/7", Some("https://port.example.net/"));
+    for (address, site, action, opened) in [
+        (api, site, r#""/browse/\(.id)""#, "https://port.example.net/browse/0"),
+        (api, site, r#""\($address)/browse/\(.id)""#, "https://port.example.net/browse/0"),
+        (api, site, r#""\($site)/browse/\(.id)""#, "https://port.example.net/browse/0"),
+        (api, None, r#""\($site)/browse/\(.id)""#, "https://api.example.com/ex/jira/7/browse/0"),
+        (api, site, r#""https://api.example.com/ex/jira/77""#, "https://api.example.com/ex/jira/77"),
+        (api, site, r#""https://elsewhere.example/a""#, "https://elsewhere.example/a"),
+        (
+            "http://10.0.0.7:8080",
+            Some("https://wiki.example.net/w"),
+            r#""\($address)/a?b#c""#,
+            "https://wiki.example.net/w/a?b#c",
+        ),
+        (
+            "http://10.0.0.7:8080/",
+            Some("https://wiki.example.net"),
+            r#""http://10.0.0.7:8080/a""#,
+            "https://wiki.example.net/a",
+        ),
+    ] {
+        assert_eq!(open(address, site, action), opened, "{address} {action}");
     }
 }
 

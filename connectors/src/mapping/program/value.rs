@@ -69,19 +69,45 @@ pub(super) fn read_time(value: &Val) -> Result<Value, String> {
     read.map(Value::from).ok_or_else(|| format!("yields {}, which is no time", shown()))
 }
 
+/// Where people open what is found.
+pub(super) struct Site {
+    /// What relative addresses are relative to.
+    base: Option<Url>,
+    /// The address that is called and the public one, if they differ.
+    moved: Option<(String, String)>,
+}
+
+impl Site {
+    pub(super) fn new(address: &str, site: Option<&str>) -> Self {
+        let trimmed = |address: &str| address.trim_end_matches('/').to_owned();
+        let moved = site.map(|site| (trimmed(address), trimmed(site)));
+        Self { base: Url::parse(site.unwrap_or(address)).ok(), moved }
+    }
+
+    /// The public address of one below the address that is called.
+    fn open(&self, text: &str) -> Option<String> {
+        let joined = match &self.base {
+            Some(base) => base.join(text),
+            None => Url::parse(text),
+        };
+        let address = String::from(joined.ok()?);
+        let moved = self.moved.as_ref().and_then(|(from, to)| {
+            let rest = address.strip_prefix(from)?;
+            (rest.is_empty() || rest.starts_with(['/', '?', '#'])).then(|| format!("{to}{rest}"))
+        });
+        Some(moved.unwrap_or(address))
+    }
+}
+
 /// An address becomes an action of all clients; an object is one already.
-pub(super) fn read_action(value: &Val, base: Option<&Url>) -> Result<Value, String> {
+pub(super) fn read_action(value: &Val, site: &Site) -> Result<Value, String> {
     if let Val::Obj(_) = value {
         return to_json(value, "answer.action")
             .map(|action| action.to_string().into())
             .map_err(|error| error.message);
     }
     let text = as_text(value).ok_or_else(|| format!("yields {}, not an address", kind(value)))?;
-    let joined = match base {
-        Some(base) => base.join(&text),
-        None => Url::parse(&text),
-    };
-    let address = joined.map_err(|_| format!("yields {}, which is no address", shorten(text)))?;
+    let address = site.open(&text).ok_or_else(|| format!("yields {}, which is no address", shorten(text)))?;
     Ok(json!({"web": format!("[OpenUrl]\nurl={address}")}).to_string().into())
 }
 

@@ -1,6 +1,6 @@
 //! A source of trawl: answers searches by the contract. Put your own system's search into `find`.
 
-use std::{cmp::Reverse, env};
+use std::{cmp::Reverse, env, error::Error};
 
 use axum::{
     Router,
@@ -34,7 +34,7 @@ impl Item {
 
 fn items() -> Vec<Item> {
     let item = |number: i64| Item {
-        id: format!("report-{number:02}"),
+        id: format!("reports/{number:02}"),
         title: format!("Report {number} of the harbour"),
         display_time: NEW_YEAR - number / 2 * 3_600_000,
     };
@@ -44,9 +44,12 @@ fn items() -> Vec<Item> {
 }
 
 /// A page of matches, the number of all, and the cursor of the next page.
+type Found = (Vec<Item>, usize, Option<String>);
+
+/// An error is answered by 500.
 ///
 /// The cursor names the last item, not an offset: added and removed items shift no page.
-fn find(keyword: &str, limit: usize, after: Option<(i64, &str)>) -> (Vec<Item>, usize, Option<String>) {
+fn find(keyword: &str, limit: usize, after: Option<(i64, &str)>) -> Result<Found, Box<dyn Error>> {
     let keyword = keyword.to_lowercase();
     let holds_all = |item: &Item| keyword.split_whitespace().all(|word| item.title.to_lowercase().contains(word));
     let matches: Vec<Item> = items().into_iter().filter(holds_all).collect();
@@ -55,7 +58,12 @@ fn find(keyword: &str, limit: usize, after: Option<(i64, &str)>) -> (Vec<Item>, 
     let page = matches[start..matches.len().min(start + limit)].to_vec();
     let is_last = start + page.len() == matches.len();
     let cursor = page.last().filter(|_| !is_last).map(|item| format!("{}/{}", item.display_time, item.id));
-    (page, matches.len(), cursor)
+    Ok((page, matches.len(), cursor))
+}
+
+/// Takes the same time wherever keys differ.
+fn is_equal(given: &[u8], key: &[u8]) -> bool {
+    given.len() == key.len() && given.iter().zip(key).fold(0, |differs, (one, other)| differs | (one ^ other)) == 0
 }
 
 #[derive(Deserialize)]
@@ -67,8 +75,8 @@ struct Search {
 
 fn answer(headers: &HeaderMap, search: &Search) -> Value {
     let refuse = |code: u16, message: &str| json!({"code": code, "message": message});
-    let key = env::var("SOURCE_API_KEY").unwrap_or_else(|_| "change-me".to_owned());
-    if headers.get("x-api-key").is_none_or(|given| given.as_bytes() != key.as_bytes()) {
+    let key = env::var("SOURCE_API_KEY").unwrap_or_default();
+    if key.is_empty() || headers.get("x-api-key").is_none_or(|given| !is_equal(given.as_bytes(), key.as_bytes())) {
         return refuse(401, "the key is missing or wrong");
     }
     let Some(keyword) = search.keyword.as_deref().filter(|keyword| !keyword.trim().is_empty()) else {
@@ -82,7 +90,13 @@ fn answer(headers: &HeaderMap, search: &Search) -> Value {
     let (Ok(limit), None | Some(Some(_))) = (limit, after) else {
         return refuse(400, "limit or cursor: is not one of this source");
     };
-    let (page, total, cursor) = find(keyword, limit.clamp(1, 100), after.flatten());
+    let (page, total, cursor) = match find(keyword, limit.clamp(1, 100), after.flatten()) {
+        Ok(found) => found,
+        Err(error) => {
+            eprintln!("{error}");
+            return refuse(500, "the search failed");
+        }
+    };
     let data: Vec<Value> = page.iter().map(Item::json).collect();
     json!({"code": 200, "message": null, "count": data.len(), "data": data, "total": total, "cursor": cursor})
 }
@@ -95,8 +109,12 @@ async fn search(headers: HeaderMap, Query(search): Query<Search>) -> impl IntoRe
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let port = env::var("PORT").unwrap_or_else(|_| "8090".to_owned());
-    let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
+    if env::var("SOURCE_API_KEY").unwrap_or_default().is_empty() {
+        return Err(std::io::Error::other("SOURCE_API_KEY: is required"));
+    }
+    let host = env::var("HOST").unwrap_or_else(|_| "127.0.0.1".to_owned());
+    let port = env::var("PORT").ok().and_then(|port| port.parse::<u16>().ok()).unwrap_or(8090);
+    let listener = tokio::net::TcpListener::bind((host.as_str(), port)).await?;
     println!("http://{}/search", listener.local_addr()?);
     axum::serve(listener, Router::new().fallback(search)).await
 }
@@ -112,7 +130,7 @@ mod tests {
         loop {
             let last = cursor.as_deref().and_then(|cursor| cursor.split_once('/'));
             let after = last.map(|(time, id)| (time.parse().unwrap(), id));
-            let (page, total, next) = find("report", 7, after);
+            let (page, total, next) = find("report", 7, after).unwrap();
             assert_eq!(total, items().len());
             found.extend(page);
             if next.is_none() {
@@ -125,6 +143,6 @@ mod tests {
 
     #[test]
     fn unknown_word_finds_nothing() {
-        assert_eq!(find("nowhere", 10, None), (Vec::new(), 0, None));
+        assert_eq!(find("nowhere", 10, None).unwrap(), (Vec::new(), 0, None));
     }
 }

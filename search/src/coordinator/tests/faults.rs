@@ -7,6 +7,7 @@ use super::{
     *,
 };
 use crate::{
+    loop_guard::{SentRow, fingerprint},
     source::{Position, PositionedItem, ResultItem, SourceFailure, SourcePage, SourceRequest, TimeBound},
     weight::Relevance,
 };
@@ -82,10 +83,17 @@ fn to(cursor: &str) -> Position {
 fn page_of(id: &str, display_time: i64, next: Option<&str>) -> SourcePage {
     let next = next.map(to);
     let json = serde_json::to_string(id).unwrap();
+    let sent = Arc::new([SentRow { id: fingerprint(id), display_time }]);
     let item = ResultItem { id: id.to_owned(), display_time, json, ..ResultItem::default() };
     let after = next.clone().unwrap_or(Position::End);
     let items = vec![PositionedItem { item, after, relevance: Relevance::default() }];
-    SourcePage { items, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
+    SourcePage { items, sent, next, bound: TimeBound::AtMost(display_time), ..SourcePage::default() }
+}
+
+/// Pages whose rows the filters hide, each with a row and a cursor of its own.
+fn filtered_page(number: usize) -> SourcePage {
+    let cursor = number.to_string();
+    SourcePage { items: Vec::new(), ..page_of(&format!("row {cursor}"), 10, Some(&cursor)) }
 }
 
 #[test]
@@ -109,11 +117,7 @@ fn failures_cost_their_own_source_only() {
 #[test]
 fn answer_leaves_at_the_deadline_and_no_round_follows() {
     paused_runtime().block_on(async {
-        let endless = Scripted::new("a", |call, _: &Position| SourcePage {
-            next: Some(to(&call.to_string())),
-            bound: TimeBound::AtMost(10),
-            ..SourcePage::default()
-        });
+        let endless = Scripted::new("a", |call, _: &Position| filtered_page(call));
         let endless = Arc::new(Scripted { takes: Duration::from_millis(100), ..endless });
         let slow = failing("b", external(1), [20, 9], &[None, Some(SourceFault::Hangs)]);
         let sources: Vec<ModuleSource> =
@@ -203,10 +207,7 @@ fn endless_source_stops_at_the_page_limit_and_continues() {
         Position::InPage(Some(cursor), _) => cursor.parse::<usize>().unwrap(),
         _ => 0,
     };
-    let endless = Scripted::new("a", move |_, position: &Position| {
-        let next = Some(to(&(number(position) + 1).to_string()));
-        SourcePage { next, bound: TimeBound::AtMost(10), ..SourcePage::default() }
-    });
+    let endless = Scripted::new("a", move |_, position: &Position| filtered_page(number(position) + 1));
     let sources = [shared(vec![endless]), shared(vec![failing("b", external(10), [20, 9], &[])])].concat();
     paused_runtime().block_on(async {
         let first = search_reading(&sources, &request(10), 7).await.unwrap();

@@ -12,7 +12,7 @@ use super::{
     health::SourceState,
     page_cache::PageResult,
     raw_page::RawPage,
-    suspension::{CallEnd, Permission, Suspended},
+    suspension::{CallEnd, Permission, Suspended, later},
 };
 use crate::{
     panics::CaughtPanic,
@@ -28,6 +28,13 @@ impl SourceState {
         let now = self.clock.now();
         let permission = record.suspension.admit(now).map_err(|suspended| refusal(suspended, now))?;
         Ok(CallPermit { state: Arc::clone(self), permission, is_follower: false, is_judged: false })
+    }
+
+    /// The pause that the source asked for begins now.
+    fn with_pause(&self, failure: SourceFailure) -> SourceFailure {
+        let asked = failure.retry_after.filter(|wait| !wait.is_zero());
+        let pause = asked.map(|wait| Pause { retry_at: later(self.clock.now(), wait), remaining: wait });
+        SourceFailure { pause: failure.pause.or(pause), ..failure }
     }
 
     fn panicked(&self, payload: &(dyn Any + Send)) -> SourceFailure {
@@ -62,6 +69,7 @@ impl CallPermit {
             let mut guard = CallGuard { call, permit: Some(self), started, deadline };
             let ended = AssertUnwindSafe(guard.call.as_mut()).catch_unwind().await;
             let result = ended.unwrap_or_else(|payload| Err(state.panicked(&*payload)));
+            let result = result.map_err(|failure| state.with_pause(failure));
             state.record_end(result.as_deref(), started.elapsed());
             if let Some(permit) = guard.permit.take() {
                 permit.judge(result.as_deref());

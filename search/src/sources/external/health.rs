@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use self::{call_seconds::call_seconds, history::CallHistory};
 use super::{
+    call_rate::CallRate,
     hedge_budget::{HedgeBudget, Hedges},
     lateness::Lateness,
     page_cache::PageOrigin,
@@ -54,7 +55,8 @@ pub enum HealthStatus {
 impl From<Status> for HealthStatus {
     fn from(status: Status) -> Self {
         match status {
-            Status::Ok => Self::Ok,
+            // A skipped source is not called.
+            Status::Ok | Status::Skipped => Self::Ok,
             Status::Timeout | Status::Late => Self::Timeout,
             Status::Unavailable => Self::Unavailable,
             Status::Unauthorized => Self::Unauthorized,
@@ -160,6 +162,7 @@ pub(super) struct HealthRecord {
     pub(super) suspension: Suspension,
     counted: Option<CountedSuspension>,
     pub(super) lateness: Lateness,
+    pub(super) rate: CallRate,
     /// A call outlives its search.
     pub(super) has_follower: bool,
     last: Option<(Status, Option<String>)>,
@@ -187,6 +190,7 @@ impl SourceState {
             suspension: Suspension::new(settings),
             counted: None,
             lateness: Lateness::default(),
+            rate: CallRate::default(),
             has_follower: false,
             last: None,
             refused_people: 0,
@@ -256,7 +260,7 @@ impl SourceState {
         let mut record = self.lock();
         let calls = &mut record.calls;
         let count = match status {
-            Status::Ok => &mut calls.ok,
+            Status::Ok | Status::Skipped => &mut calls.ok,
             Status::Timeout | Status::Late => &mut calls.timeout,
             Status::Unavailable => &mut calls.unavailable,
             Status::Unauthorized => &mut calls.unauthorized,

@@ -6,7 +6,7 @@
 use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures::future::select_ok;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use trawl_connectors::TraceContext;
 
 use super::{
@@ -97,7 +97,9 @@ impl SourceState {
     fn spend_hedge(&self) -> bool {
         let may = {
             let mut record = self.lock();
-            let may = record.suspension.is_steady() && record.budget.spend();
+            let may = record.suspension.is_steady()
+                && record.budget.spend()
+                && record.rate.take(Instant::now()).is_ok();
             record.hedges.sent += u64::from(may);
             may
         };
@@ -112,7 +114,7 @@ impl SourceState {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-    use tokio::time::{Instant, sleep};
+    use tokio::time::sleep;
 
     use super::*;
     use crate::{

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use trawl_connectors::DeclaredOrder;
 
 use super::{
@@ -38,7 +40,7 @@ pub(crate) fn into_page(
     let items = raw.items.as_slice();
     let mut bound = TimeBound::AnyTime;
     if parameters.order == SearchOrder::Time && declared == DeclaredOrder::Time {
-        bound = TimeBound::AtMost(items.iter().map(|raw| raw.item.display_time).min().unwrap_or(i64::MAX));
+        bound = TimeBound::AtMost(raw.oldest().unwrap_or(i64::MAX));
     }
     let is_past_range = raw.in_time_order
         && raw.broken.is_none()
@@ -68,6 +70,7 @@ pub(crate) fn into_page(
     }
     SourcePage {
         items,
+        sent: Arc::clone(&raw.sent),
         next,
         bound,
         total: raw.total,

@@ -119,9 +119,7 @@ impl SourcePageCache {
                 None => Op::Nop,
             });
         }
-        if let Some(newest) = page.newest() {
-            self.positions.put(&key, newest);
-        }
+        self.positions.put(&key, page);
         let page = Arc::clone(page);
         self.pages.insert(key, StoredPage { page, since: Instant::now(), is_overtaken: false });
     }

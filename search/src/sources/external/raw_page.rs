@@ -1,10 +1,13 @@
 //! Pages as external systems sent them, and their keys.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, sync::Arc};
 
 use trawl_connectors::{Answer, ContentItem, DeclaredOrder};
 
-use crate::source::{FailureKind, ResultItem, SourceFailure};
+use crate::{
+    loop_guard::{SentRow, fingerprint},
+    source::{FailureKind, ResultItem, SourceFailure},
+};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SourcePageKey {
@@ -27,6 +30,8 @@ impl SourcePageKey {
 #[derive(Debug, Default)]
 pub(crate) struct RawPage {
     pub(super) items: Vec<RawItem>,
+    /// The rows in short.
+    pub(super) sent: Arc<[SentRow]>,
     pub(super) in_time_order: bool,
     pub(super) cursor: Option<String>,
     pub(super) total: Option<u64>,
@@ -59,19 +64,27 @@ impl RawPage {
         if declared == DeclaredOrder::Time && !in_time_order {
             broken.get_or_insert_with(|| "it declares time order and breaks it".to_owned());
         }
+        let sent =
+            items.iter().map(|item| SentRow { id: fingerprint(&item.id), display_time: item.display_time });
+        let sent = sent.collect();
         let items = items
             .into_iter()
             .map(RawItem::write)
             .collect::<Result<_, serde_json::Error>>()
             .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be serialised"))?;
-        let note = notes.into_iter().next();
-        Ok(Self { items, in_time_order, cursor: next.filter(|_| !stands_still), total, note, broken })
+        let note = (!notes.is_empty()).then(|| notes.join("; "));
+        let cursor = next.filter(|_| !stands_still);
+        Ok(Self { items, sent, in_time_order, cursor, total, note, broken })
     }
 
     /// The upper bound of all times here and behind, if the order holds.
     pub(super) fn newest(&self) -> Option<i64> {
         let first = self.items.first().filter(|_| self.in_time_order && self.broken.is_none())?;
         Some(first.item.display_time)
+    }
+
+    pub(super) fn oldest(&self) -> Option<i64> {
+        self.sent.iter().map(|row| row.display_time).min()
     }
 
     /// The item of this id.
@@ -83,7 +96,10 @@ impl RawPage {
     pub(super) fn bytes(&self) -> usize {
         const EACH: usize = 128;
         let texts = |raw: &RawItem| {
-            EACH + raw.item.id.len() + raw.item.json.len() + raw.author.as_ref().map_or(0, String::len)
+            EACH + size_of::<SentRow>()
+                + raw.item.id.len()
+                + raw.item.json.len()
+                + raw.author.as_ref().map_or(0, String::len)
         };
         let own =
             [&self.cursor, &self.note, &self.broken].into_iter().flatten().map(String::len).sum::<usize>();

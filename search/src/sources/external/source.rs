@@ -34,6 +34,7 @@ pub struct ExternalSource {
     name: String,
     weight: Weight,
     order: DeclaredOrder,
+    while_typing: bool,
     /// Whether it learns for whom it is called.
     is_personal: bool,
     /// Separates the cached pages of registrations.
@@ -56,6 +57,10 @@ pub struct ExternalSettings {
     pub weight: Weight,
     /// Whether late calls are hedged.
     pub hedging: bool,
+    /// Most calls in a minute.
+    pub requests_per_minute: Option<usize>,
+    /// Whether it is asked for a keyword that is still typed.
+    pub while_typing: bool,
     /// Client's settings.
     pub client: ClientSettings,
 }
@@ -69,7 +74,9 @@ impl ExternalSource {
         propagate_trace: PropagateTrace,
     ) -> Self {
         static REGISTRATIONS: AtomicU64 = AtomicU64::new(0);
-        let ExternalSettings { id, name, weight, hedging, client } = settings;
+        let ExternalSettings { id, name, weight, hedging, requests_per_minute, while_typing, client } =
+            settings;
+        state.limit_calls(requests_per_minute);
         let (order, timeout) = (client.order, client.source.timeout);
         let is_personal = client.source.identity.is_some();
         let client = HedgedClient::new(LazyClient::new(client), hedging.then(|| Arc::clone(&state)));
@@ -80,6 +87,7 @@ impl ExternalSource {
             name,
             weight,
             order,
+            while_typing,
             is_personal,
             registration,
             cache,
@@ -108,6 +116,10 @@ impl PagedSource for ExternalSource {
 
     fn weight(&self) -> Weight {
         self.weight
+    }
+
+    fn is_asked_while_typing(&self) -> bool {
+        self.while_typing
     }
 
     /// Finds an item in the cached pages that the viewer may see.
@@ -176,12 +188,14 @@ impl ExternalSource {
         is_guess: bool,
     ) -> Result<SharedCall<PageResult>, SourceFailure> {
         let permit = self.state.admit()?;
+        let slot = self.state.reserve_call()?;
         self.state.count_call();
         let (span, trace) = (Span::current(), request.search.parameters.trace.clone());
         let (client, cache, propagate_trace) =
             (Arc::clone(&self.client), self.cache.clone(), self.propagate_trace);
         let (fetched, fetch_span) = (Arc::clone(&key), span.clone());
         let fetch = async move {
+            slot.take();
             let trace = propagate_trace(fetch_span, trace);
             let result = client.fetch(&fetched, trace.as_ref()).await.map(Arc::new).map_err(|failure| {
                 SourceFailure { is_cursor_fault: failure.is_cursor_fault || is_guess, ..failure }

@@ -230,6 +230,6 @@ fn pause(rule: &SuspensionRule, times: u32, chance: f64) -> Duration {
     (shortest + longest.saturating_sub(shortest).mul_f64(chance)).clamp(least, most)
 }
 
-fn later(now: i64, wait: Duration) -> i64 {
+pub(super) fn later(now: i64, wait: Duration) -> i64 {
     now.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX))
 }

@@ -6,6 +6,7 @@ export function addressFields(source = {}) {
     return [
         { name: "name", label: t("source.name"), value: source.name, required: true, hint: t("source.name-hint") },
         { name: "url", kind: "url", label: t("source.url"), value: source.url, required: true, hint: t("source.url-hint") },
+        ...(source.mapping ? [{ name: "site", kind: "url", label: t("source.site"), value: source.site, hint: t("source.site-hint") }] : []),
         {
             name: "method", kind: "choice", label: t("source.method"), value: source.method ?? "GET", hint: t("source.method-hint"),
             options: [["GET", "GET"], ["POST", "POST"]],
@@ -99,6 +100,9 @@ export function limitFields(source = {}) {
         { name: "maxConcurrency", kind: "number", label: t("source.concurrency"), value: source.maxConcurrency ?? 8, required: true, min: 1, max: 256 },
         { name: "weight", kind: "number", label: t("source.weight"), value: source.weight ?? 1, required: true, min: 0.01, max: 100, step: "any",
             hint: t("source.weight-hint") },
+        { name: "requestsPerMinute", kind: "number", label: t("source.requests-per-minute"), value: source.requestsPerMinute, min: 1, max: 60000,
+            hint: t("source.requests-per-minute-hint") },
+        { name: "whileTyping", kind: "check", label: t("source.while-typing"), value: source.whileTyping ?? true, hint: t("source.while-typing-hint") },
         { name: "hedging", kind: "check", label: t("source.hedging"), value: source.hedging, hint: t("source.hedging-hint") },
     ];
 }
@@ -146,6 +150,12 @@ export function changedSource(source, changed) {
 }
 
 /** The writable fields of a source, for a PUT; its secret stays. */
-export function formOf({ name, kind, url, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging }) {
-    return { name, kind, url, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging };
+export function formOf({
+    name, kind, url, site, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging, requestsPerMinute,
+    whileTyping,
+}) {
+    return {
+        name, kind, url, site, method, mapping, auth, identity, order, timeoutMs, pageSize, maxConcurrency, enabled, weight, hedging,
+        requestsPerMinute, whileTyping,
+    };
 }

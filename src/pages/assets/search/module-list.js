@@ -8,7 +8,7 @@ import { t } from "../shared/language.js";
 import { question } from "./address.js";
 import { nameOf } from "./module-name.js";
 import { formatCount, noteElement } from "./section.js";
-import { gapOf, notes } from "./source-notes.js";
+import { gapOf, hasSkipped, notes } from "./source-notes.js";
 import { withValidItems, row } from "./row.js";
 import { moduleIcon } from "./icons.js";
 
@@ -31,6 +31,8 @@ export class ModuleList {
     #empty = 0;
     #loading = false;
     #isPartial = false;
+    /** Whether a source waits for the end of the typing. */
+    #hasSkipped = false;
     /** Whether the notice shows a failure of this list. */
     #hasFailed = false;
     #near = new IntersectionObserver((entries) => this.#seen(entries), { rootMargin: NEAR });
@@ -81,6 +83,7 @@ export class ModuleList {
         this.#count = 0;
         this.#empty = 0;
         this.#isPartial = false;
+        this.#hasSkipped = false;
         this.title.hidden = false;
         fill(this.heading, isolate(nameOf(module)));
         fill(this.icon, moduleIcon(module));
@@ -132,7 +135,7 @@ export class ModuleList {
         this.rows.setAttribute("aria-busy", "true");
         const query = {
             ...question(this.place), moduleId: this.module.id, source: this.place.source, limit, paging: "cursor", pinned: true,
-            cursor: this.#cursor, facets: isFirst ? "author,source" : undefined,
+            cursor: this.#cursor, facets: isFirst ? "author,source" : undefined, typing: this.page.isTyping() || undefined,
         };
         try {
             const answer = await call("POST", "/contents/search", { query, signal });
@@ -203,6 +206,15 @@ export class ModuleList {
         this.#hasFailed = false;
         if (!isEmpty || this.#cursor !== null) {
             this.#showEnd(sourceNotes, gap !== null && rows.length < limit, isFirst);
+        }
+        this.#hasSkipped ||= hasSkipped(answer);
+        this.askSkipped();
+    }
+
+    /** Begins again with the sources that were skipped, after the typing. */
+    askSkipped() {
+        if (this.#hasSkipped && this.place && !this.page.isTyping()) {
+            this.show(this.place, this.module);
         }
     }
 

@@ -11,7 +11,7 @@ import { nameOf } from "./module-name.js";
 import { Section, formatCount, noteElement } from "./section.js";
 import { withValidItems } from "./row.js";
 import { icon, WARNING } from "./icons.js";
-import { isIncomplete, gapOf, notes } from "./source-notes.js";
+import { hasSkipped, isIncomplete, gapOf, notes } from "./source-notes.js";
 import { TopResults } from "./top-results.js";
 
 const LIMIT = 5;
@@ -108,7 +108,7 @@ export class Overview {
         try {
             let done = null;
             const top = this.top.isPending ? TOP : undefined;
-            const query = { ...question(place), limit: LIMIT, facets: "author", top };
+            const query = { ...question(place), limit: LIMIT, facets: "author", top, typing: this.page.isTyping() || undefined };
             for await (const { event, data } of events("POST", "/contents/search/all", { query, signal })) {
                 if (signal.aborted) {
                     return;
@@ -300,6 +300,7 @@ export class Overview {
         this.#showIncomplete();
         this.page.done({ count, modules: found.length, gap });
         this.page.totals(new Map(found.map(({ module, answer }) => [module.id, formatCount(answer)])));
+        this.askSkipped();
     }
 
     #fail(failure) {
@@ -336,6 +337,13 @@ export class Overview {
             this.page.done({ count: 0, modules: 0, gap: "nobody" });
         } else {
             this.page.failed(failure, again);
+        }
+    }
+
+    /** Searches once more in modules with skipped sources, after the typing and the whole search. */
+    askSkipped() {
+        if (!this.#isSearching && !this.page.isTyping()) {
+            this.#ordered().filter(({ answer, pending }) => answer && !pending && hasSkipped(answer)).forEach((section) => this.#retry(section));
         }
     }
 

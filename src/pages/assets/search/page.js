@@ -27,6 +27,7 @@ import { SearchBox } from "./search-box.js";
 import { signInSection, takeSignInError } from "./sign-in.js";
 import { Start } from "./start.js";
 import { Suggestions } from "./suggestions.js";
+import { Typing } from "./typing.js";
 
 /** Milliseconds between updates of relative times. */
 const MINUTE = 60_000;
@@ -41,6 +42,7 @@ export class SearchPage extends HTMLElement {
     #announcer;
     #session;
     #position;
+    #typing = new Typing(() => this.results?.askSkipped());
     #modules = new ModuleLoader({
         loaded: (modules) => this.#takeModules(modules),
         waiting: () => this.#showWithModules.bind(this, this.#place),
@@ -148,6 +150,7 @@ export class SearchPage extends HTMLElement {
             }),
             restoreFocus: () => this.#restoreFocus(),
             totals: (totals) => { this.nav.totals = totals; },
+            isTyping: () => this.#typing.isOn,
             change: (changed) => this.#go({ ...this.#latestPlace(), ...changed }),
         });
         this.nav = new Modules((module) => this.#open(module));
@@ -351,6 +354,7 @@ export class SearchPage extends HTMLElement {
 
     #type() {
         if (this.#box.text !== this.#place.q) {
+            this.#typing.begin();
             this.#go(this.#latestPlace());
         }
     }
@@ -358,6 +362,7 @@ export class SearchPage extends HTMLElement {
     #enter() {
         this.#remember(this.#box.text);
         this.#type();
+        this.#typing.end();
         this.finished?.enter();
         if (matchMedia("(pointer: coarse)").matches) {
             // A phone's keyboard covers the results.

@@ -12,7 +12,7 @@ export class Results {
 
     /**
      * @param {{open: Function, address: Function, asked: Function, failed: Function, found: Function, answered: Function, emptyResult: Function,
-     *     restoreFocus: Function, totals: Function, change: (changed: object) => void}} page `asked` begins to wait, `found` follows a complete answer
+     *     restoreFocus: Function, totals: Function, change: (changed: object) => void, isTyping: () => boolean}} page `asked` begins to wait, `found` follows a complete answer
      */
     constructor(page) {
         this.filters = new Filters();
@@ -46,6 +46,13 @@ export class Results {
         return this.list.element.hidden ? this.overview.element : this.list.element;
     }
 
+    /** Asks the sources that were skipped while words were typed. */
+    askSkipped() {
+        if (!this.element.hidden) {
+            (this.list.element.hidden ? this.overview : this.list).askSkipped();
+        }
+    }
+
     stop() {
         this.overview.stop();
         this.list.stop();
@@ -67,6 +74,7 @@ export class Results {
             decided: ifShown((answer) => this.decision.show(this.#place, answer)),
             counted: ifShown((facets, sources) => this.chips.take(facets, sources)),
             totals: ifShown(page.totals),
+            isTyping: page.isTyping,
         };
     }
 }

@@ -13,6 +13,9 @@ import { clockTime } from "../shared/time.js";
 /** The server's message for a disabled source: the answer is complete without it. */
 const OUT_OF_USE = "disabled by the operator";
 
+/** The status of a source that is not asked while words are typed. */
+const SKIPPED = "skipped";
+
 const SAID = { timeout: "state.timeout", late: "state.late", unauthorized: "state.unauthorized", invalid: "state.invalid", error: "state.error" };
 
 /**
@@ -24,14 +27,14 @@ const SAID = { timeout: "state.timeout", late: "state.late", unauthorized: "stat
  */
 export function notes(answer, now) {
     const hasFailed = answer.code !== undefined && answer.code !== 200;
-    const found = reportsOf(answer).flatMap((report) =>
+    const found = reportsOf(answer).filter(({ status }) => status !== SKIPPED).flatMap((report) =>
         report.message !== OUT_OF_USE || report.status === "ok" ? ofSource(report, now) : outOfUse(report, hasFailed));
     if (answer.code === 413) {
         found.push({ level: "trouble", text: t("state.no-room"), again: true });
     } else if (!found.some((note) => note.level === "trouble")) {
         if (hasFailed && !found.length) {
             found.push({ level: "trouble", text: t("state.failed"), again: true });
-        } else if (answer.partial) {
+        } else if (answer.partial && !hasSkipped(answer)) {
             found.push({ level: "trouble", text: t("state.partial"), again: false });
         }
     }
@@ -45,11 +48,16 @@ export function notes(answer, now) {
  * @returns {"unreached" | "unread" | null}
  */
 export function gapOf(answer) {
-    const failed = reportsOf(answer).some((report) => report.status !== "ok" && report.message !== OUT_OF_USE);
+    const failed = reportsOf(answer).some(({ status, message }) => status !== "ok" && status !== SKIPPED && message !== OUT_OF_USE);
     if (failed || (answer.code !== undefined && answer.code !== 200)) {
         return "unreached";
     }
-    return answer.partial ? "unread" : null;
+    return answer.partial && !hasSkipped(answer) ? "unread" : null;
+}
+
+/** Whether a source waits for the end of the typing. It is asked a moment later, so nothing is missing. */
+export function hasSkipped(answer) {
+    return reportsOf(answer).some(({ status }) => status === SKIPPED);
 }
 
 export function isIncomplete(answer) {

@@ -1,6 +1,8 @@
 use serde_json::{Value, json};
 
 use crate::util::{
+    eventually,
+    external::{ExternalSystem, with},
     gate::Gate,
     items::{NEW_YEAR, item, many},
     search_page::SearchPage,
@@ -314,5 +316,38 @@ async fn module_suggested_after_in_is_searched_for_the_other_words() {
     // Other words are completed as before.
     page.run("test.enter('#box', 'in:nowhere')", &[]).await;
     page.wait_until("document.querySelectorAll('.suggestion').length === 0").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn source_is_asked_once_typing_rests_or_at_enter() {
+    let all = SearchPage::with(&[item("h", "harbour", 1)]).await;
+    let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
+    let registration = with(system.registration("spared"), "whileTyping", false);
+    all.register_source(&registration, "Spared", 50).await;
+    let page = Page::open(&all.mei, "/").await;
+    page.wait_until("document.activeElement.id === 'box' && document.querySelector('.modules li')").await;
+    // Typing rests when the test says so.
+    let hold = "const set = setTimeout; globalThis.setTimeout = (act, wait) => \
+        wait === 600 ? (globalThis.rest = act, 0) : set(act, wait)";
+    page.run(hold, &[]).await;
+    page.press("harb").await;
+    page.wait_until("document.querySelectorAll('[data-module=article] .row').length === 1").await;
+    // The start page asks for what is new.
+    let typed = || {
+        let keywords = system.requests().into_iter().map(|request| request.keyword);
+        keywords.filter(|keyword| keyword != "*").collect::<Vec<_>>()
+    };
+    assert_eq!(typed(), Vec::<String>::new());
+    assert!(!page.shows_text("This is not all there is").await);
+    page.run("rest()", &[]).await;
+    page.wait_until("document.querySelectorAll('[data-module=spared] .row').length === 3").await;
+    page.press("our").await;
+    page.press_key(Key::Enter).await;
+    page.wait_until("location.search === '?q=harbour'").await;
+    page.wait_until("document.querySelectorAll('[data-module=spared] .row:not(.old *)').length === 3").await;
+    let asked = async || system.requests().last().filter(|last| last.keyword == "harbour").cloned();
+    eventually("the source was asked", asked).await;
+    assert_eq!(typed(), ["harb", "harbour"]);
     page.close().await;
 }

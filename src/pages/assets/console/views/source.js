@@ -133,6 +133,9 @@ class Source extends View {
             [t("source.order"), t(`order.${source.order}`)],
             [t("source.timeout"), duration(source.timeoutMs)], [t("source.page-size"), number(source.pageSize)],
             [t("source.concurrency"), number(source.maxConcurrency)], [t("source.weight"), number(source.weight)],
+            source.site && [t("source.site"), element("span", { class: "address" }, isolate(source.site))],
+            source.requestsPerMinute && [t("source.requests-per-minute"), number(source.requestsPerMinute)],
+            [t("source.while-typing"), t(source.whileTyping ? "console.yes" : "console.no")],
             [t("source.hedging"), t(source.hedging ? "console.yes" : "console.no")],
             [t("sources.modules"), shown.length === 0 ? t("sources.in-no-module") : element("span", {}, ...shown.flatMap(({ id, name }, place) => [
                 place > 0 && ", ", element("a", { href: this.console.href({ view: "modules", id }) }, isolate(name)),
@@ -140,7 +143,7 @@ class Source extends View {
         ];
         return element(
             "section", { class: "panel wide", "data-key": "settings", "aria-labelledby": "source-settings" },
-            element("h2", { id: "source-settings" }, t("source.settings")), factList(facts),
+            element("h2", { id: "source-settings" }, t("source.settings")), factList(facts.filter(Boolean)),
         );
     }
 
