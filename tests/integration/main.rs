@@ -195,7 +195,6 @@ mod people {
     mod credentials;
     mod devices;
     mod fields;
-    mod logins;
     mod pictures;
     mod search;
     mod sync;
@@ -296,7 +295,6 @@ mod store {
     mod copy;
     mod failures;
     mod outages;
-    mod poolers;
     mod schema;
     mod settings;
     mod tenant_locks;

@@ -13,5 +13,4 @@ mod relevance;
 pub(crate) mod support;
 mod synonyms;
 mod titles;
-mod wild;
 mod writing;

@@ -11,7 +11,6 @@ use super::{
 };
 use crate::{
     error::Result,
-    identity::logins,
     platform::shared::{
         directory_rows::DirectoryRow,
         patch::{Written, written_text},
@@ -200,7 +199,6 @@ impl DirectoryRow for StoredUser {
         "user_id",
         "platform_user_id",
         "login_id",
-        "login_folded",
         "has_own_login",
         "name",
         "sex",
@@ -230,7 +228,6 @@ impl DirectoryRow for StoredUser {
             Value::from(self.user_id.as_str()),
             self.platform_user_id.as_str().into(),
             self.login_id.as_str().into(),
-            logins::fold(&self.login_id).into(),
             self.has_own_login.into(),
             self.name.as_str().into(),
             self.sex.into(),
