@@ -43,6 +43,7 @@ use crate::{
         shared::sync::Synchronisation,
         subscriptions::{IgnoredNames, SubscriptionsState, scheduler::Scheduler},
         tasks::{creation::TaskCreations, quick_deal::QuickDeals},
+        users,
     },
     registry::{Registry, SourcePolicy},
     replicas::{JoinError, Replicas, SharedSettings},
@@ -284,12 +285,13 @@ impl App {
 }
 
 async fn open_store(config: &Config) -> Result<Store, StartError> {
-    let store = Store::open_configured(config, config.store.readers, config.store.wait_seconds).await?;
+    let store = Store::open_for_server(config).await?;
     if copy::origin(&store).await.map_err(Error::from)?.is_some() {
         return Err(StartError::UnfinishedCopy);
     }
-    let store = store.with_tenant_writers(config.store.writers).await.map_err(Error::from)?;
-    Ok(store.with_disk_reserve(&config.data, config.store.reserve_bytes))
+    let store = store.with_disk_reserve(&config.data, config.store.reserve_bytes);
+    users::service::fold_logins(&store).await?;
+    Ok(store)
 }
 
 async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Arc<Replicas>, JoinError> {

@@ -1,6 +1,7 @@
 //! Basic identity types.
 
 pub mod frozen;
+pub mod logins;
 pub mod principals;
 pub mod scopes;
 pub mod tenant;

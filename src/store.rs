@@ -17,6 +17,7 @@ pub mod generations;
 mod json_column;
 mod migrations;
 mod observer;
+mod pooler;
 mod postgres;
 pub mod schema;
 mod sqlite;
@@ -53,13 +54,19 @@ use self::{
     commits::Commits, disk_reserve::DiskReserve, generations::Generations, observer::Observer,
     transaction::Signals,
 };
-use crate::{config::Config, error::Error};
+use crate::{
+    config::{Config, StoreSettings},
+    error::Error,
+};
 
 /// The result of a statement.
 pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 
 /// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
+
+/// Connections of a command: of each kind one.
+const COMMAND_CONNECTIONS: u32 = 4;
 
 /// Interval between attempts to reach the database at start.
 const WAIT_INTERVAL: Duration = Duration::from_secs(1);
@@ -107,7 +114,7 @@ pub enum OpenError {
         /// The database.
         address: DatabaseAddress,
         /// The missing property.
-        reason: &'static str,
+        reason: String,
     },
     /// The address of the database is invalid.
     #[error("{0}")]
@@ -120,19 +127,28 @@ impl Store {
         Self::open_at(DatabaseAddress::in_directory(directory), readers).await
     }
 
-    /// Opens the database of the settings.
+    /// Opens the database of the settings for a command.
     ///
-    /// A server that cannot be reached is tried again for `wait_seconds`.
-    pub async fn open_configured(
-        config: &Config,
-        readers: u32,
-        wait_seconds: u32,
-    ) -> Result<Self, OpenError> {
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn open_configured(config: &Config, readers: u32) -> Result<Self, OpenError> {
+        let address = DatabaseAddress::new(config.store.url.as_ref(), &config.data);
+        Self::open_at(address.map_err(OpenError::Address)?, readers).await
+    }
+
+    /// Opens the database of the settings, with all connections of a server.
+    ///
+    /// A server that cannot be reached is tried again for `store.wait_seconds`.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn open_for_server(config: &Config) -> Result<Self, OpenError> {
+        let settings = &config.store;
         let address =
-            DatabaseAddress::new(config.store.url.as_ref(), &config.data).map_err(OpenError::Address)?;
-        let attempts =
-            ConstantBuilder::default().with_delay(WAIT_INTERVAL).with_max_times(wait_seconds as usize);
-        (|| Self::open_at(address.clone(), readers))
+            DatabaseAddress::new(settings.url.as_ref(), &config.data).map_err(OpenError::Address)?;
+        let attempts = settings.wait_seconds as usize;
+        let attempts = ConstantBuilder::default().with_delay(WAIT_INTERVAL).with_max_times(attempts);
+        (|| Self::open_all(address.clone(), settings))
             .retry(attempts)
             .when(|error: &OpenError| matches!(error, OpenError::Database { cause, .. } if errors::is_unreachable(cause)))
             .notify(|error, _| tracing::warn!(%error, "waiting for the database"))
@@ -146,9 +162,31 @@ impl Store {
     }
 
     /// Opens a database, creating its tables or migrating them.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
     pub async fn open_at(address: DatabaseAddress, readers: u32) -> Result<Self, OpenError> {
+        Self::open_with(address, readers, COMMAND_CONNECTIONS).await
+    }
+
+    async fn open_all(address: DatabaseAddress, settings: &StoreSettings) -> Result<Self, OpenError> {
+        let StoreSettings { readers, writers, .. } = *settings;
+        let needed = readers + INDEX_READERS + postgres::COORDINATION_CONNECTIONS + 1 + writers;
+        let mut store = Self::open_with(address.clone(), readers, needed).await?;
+        let added = Arc::make_mut(&mut store.writer).add_tenant_queues(writers).await;
+        added.map_err(|cause| OpenError::Database { address, cause })?;
+        Ok(store)
+    }
+
+    /// `needed`: connections that a pooler must give at once.
+    async fn open_with(address: DatabaseAddress, readers: u32, needed: u32) -> Result<Self, OpenError> {
         let fail = |cause| OpenError::Database { address: address.clone(), cause };
 
+        if let DatabaseAddress::Server(server) = &address
+            && let Some(reason) = pooler::missing_requirement(server, needed).await.map_err(fail)?
+        {
+            return Err(OpenError::Unsuitable { address, reason });
+        }
         let writer = migrated(&address).await?;
         writer.follow_timeline().await.map_err(fail)?;
         writer::remove_old(&writer).await.map_err(fail)?;
@@ -177,15 +215,6 @@ impl Store {
             id,
             disk_reserve: Arc::default(),
         })
-    }
-
-    /// Writes on PostgreSQL by this many more connections, for jobs of single tenants.
-    ///
-    /// # Errors
-    /// The database refused them.
-    pub async fn with_tenant_writers(mut self, count: u32) -> Result<Self, DatabaseError> {
-        Arc::make_mut(&mut self.writer).add_tenant_queues(count).await?;
-        Ok(self)
     }
 
     /// Refuses writes while less than `bytes` are free on the disk of `directory`.
@@ -370,7 +399,7 @@ async fn migrated(address: &DatabaseAddress) -> Result<Connection, OpenError> {
     if writer.dialect() == Dialect::Postgres
         && let Some(reason) = postgres::missing_requirement(&writer).await.map_err(fail)?
     {
-        return Err(OpenError::Unsuitable { address: address.clone(), reason });
+        return Err(OpenError::Unsuitable { address: address.clone(), reason: reason.to_owned() });
     }
     if let Some(migration) = migrations::first_unknown(&writer).await.map_err(fail)? {
         return Err(OpenError::NewerSchema { address: address.clone(), migration });

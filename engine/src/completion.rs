@@ -1,7 +1,9 @@
 //! Completion of what a person types.
 
 use crate::query::{MAX_TERMS, Piece, Query, Target};
-use crate::text::{ScriptRun, WHOLE_NAME, fold, is_ideograph, query_words, runs, stem, whole_name};
+use crate::text::{
+    ScriptRun, WHOLE_NAME, fold, is_ideograph, is_syllabic, query_words, runs, stem, whole_name,
+};
 
 /// Folded beginning of a title, name or author.
 ///
@@ -64,7 +66,7 @@ impl TypedPrefix {
         }
         let mut is_after_space = false;
         for (start, character) in text.char_indices() {
-            let is_start = is_after_space || is_ideograph(character);
+            let is_start = is_after_space || is_ideograph(character) || is_syllabic(character);
             is_after_space = character == ' ';
             if is_start && self.is_continued_by(&text[start..]) {
                 return Some(PrefixPlace::WordStart);
@@ -108,11 +110,11 @@ impl TypedPrefix {
         Some(Piece::Either(vec![vec![finished], vec![prefix(stemmed, typed)]]))
     }
 
-    /// Ideographs are never unfinished.
+    /// Ideographs and syllables are never unfinished.
     fn unfinished_word(&self) -> Option<&str> {
         match runs(&self.spaced).last()? {
             ScriptRun::Word(word) => Some(word),
-            ScriptRun::Ideographs(_) => None,
+            ScriptRun::Ideographs(_) | ScriptRun::Syllables(_) => None,
         }
     }
 }
@@ -165,6 +167,9 @@ mod tests {
             ("國際", "国际会议", Some(TextStart)),
             ("２０２６年", "2026年度", Some(TextStart)),
             ("wangf", "Wang Fang", Some(TextStart)),
+            ("łódz", "Lodz office", Some(TextStart)),
+            ("정책", "회사의 정책을", Some(WordStart)),
+            ("ประชุม", "การประชุม", Some(WordStart)),
         ] {
             assert_eq!(place(typed, text), expected, "{typed:?} in {text:?}");
         }
@@ -172,7 +177,7 @@ mod tests {
 
     #[test]
     fn prefix_without_a_word_is_none() {
-        for typed in ["", " \u{3000}", "…!", "🦀"] {
+        for typed in ["", " \u{3000}", "…!", "\u{ad}"] {
             assert!(TypedPrefix::new(typed).is_none(), "{typed:?}");
         }
     }

@@ -152,6 +152,8 @@ impl CorrectableWord {
                 word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
             }
             ScriptRun::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
+            // Any part of them is found, so no word is unknown.
+            ScriptRun::Syllables(_) => false,
         };
         if !is_long_enough {
             return None;

@@ -1,6 +1,7 @@
 //! Counts of matches by author and period.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use jiff::civil::{Date, date};
 use jiff::{Timestamp, tz::TimeZone};
@@ -15,12 +16,12 @@ const EPOCH: Date = date(1970, 1, 1);
 const DAY_MILLIS: i64 = 86_400_000;
 
 /// Fields to count by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FacetFields {
     /// The author's name.
     pub author: bool,
-    /// The day.
-    pub time: bool,
+    /// The day, in this time zone; none are counted without one.
+    pub time: Option<TimeZone>,
 }
 
 /// Matches by the values of each field.
@@ -28,7 +29,7 @@ pub struct FacetFields {
 pub struct FieldCounts {
     /// Counts by [`counted_author`].
     pub authors: HashMap<String, u64>,
-    /// Counts by [`day_of`] their time.
+    /// Counts by the [`Days`] of their time.
     pub days: BTreeMap<i64, u64>,
     /// Whether some matches are not counted.
     pub is_cut: bool,
@@ -71,6 +72,49 @@ pub fn counted_author(author: &str) -> Option<&str> {
 /// Days since 1970, in UTC, of a time in epoch milliseconds.
 pub fn day_of(time: i64) -> i64 {
     time.div_euclid(DAY_MILLIS)
+}
+
+/// Days of a time zone, from midnight to midnight.
+///
+/// Times of one day in a row are looked up once.
+#[derive(Debug, Clone)]
+pub struct Days {
+    zone: TimeZone,
+    last: (i64, Range<i64>),
+}
+
+impl Days {
+    /// The days of a zone.
+    pub fn new(zone: TimeZone) -> Self {
+        Self { zone, last: (0, 0..0) }
+    }
+
+    /// Days since 1970 of a time in epoch milliseconds, in UTC beyond the calendar.
+    pub fn day_of(&mut self, time: i64) -> i64 {
+        if !self.last.1.contains(&time) {
+            let day = day_of(time);
+            let in_utc = || (day, day.saturating_mul(DAY_MILLIS)..(day + 1).saturating_mul(DAY_MILLIS));
+            self.last = self.find(time).unwrap_or_else(in_utc);
+        }
+        self.last.0
+    }
+
+    fn find(&self, time: i64) -> Option<(i64, Range<i64>)> {
+        let date = Timestamp::from_millisecond(time).ok()?.to_zoned(self.zone.clone()).date();
+        let span = self.span(date)?;
+        // Where clocks are set back over midnight, the day goes on.
+        let (date, span) = if time < span.end {
+            (date, span)
+        } else {
+            (date.tomorrow().ok()?, self.span(date.tomorrow().ok()?)?)
+        };
+        Some((Period::Day.number(date).into(), span))
+    }
+
+    fn span(&self, date: Date) -> Option<Range<i64>> {
+        let midnight = |date: Date| Some(date.to_zoned(self.zone.clone()).ok()?.timestamp().as_millisecond());
+        Some(midnight(date)?..midnight(date.tomorrow().ok()?)?)
+    }
 }
 
 /// Days outside of the calendar count as its ends.
@@ -160,6 +204,36 @@ mod tests {
         }
         assert_eq!(names([date(2027, 1, 3), date(2026, 12, 1)]), ["2026-W53", "2026-W49"]);
         assert_eq!(names([]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn days_of_a_zone_begin_at_its_midnights() {
+        let hour = 3_600_000;
+        let at = |text: &str| text.parse::<Timestamp>().unwrap().as_millisecond();
+        for (zone, time, expected) in [
+            ("Asia/Shanghai", "2024-01-01T15:59:59.999Z", date(2024, 1, 1)),
+            ("Asia/Shanghai", "2024-01-01T16:00:00Z", date(2024, 1, 2)),
+            ("Asia/Kolkata", "2024-01-01T18:30:00Z", date(2024, 1, 2)),
+            ("America/New_York", "2024-07-02T03:59:59Z", date(2024, 7, 1)),
+            ("America/New_York", "2024-01-02T04:59:59Z", date(2024, 1, 1)),
+            // Clocks were set back over midnight, and a day was left out.
+            ("America/St_Johns", "2010-11-07T02:45:00Z", date(2010, 11, 7)),
+            ("Pacific/Apia", "2011-12-30T09:59:59Z", date(2011, 12, 29)),
+            ("Pacific/Apia", "2011-12-30T10:00:00Z", date(2011, 12, 31)),
+            ("Asia/Shanghai", "1850-01-01T15:54:17Z", date(1850, 1, 2)),
+        ] {
+            let mut days = Days::new(TimeZone::get(zone).unwrap());
+            let expected = i64::from(Period::Day.number(expected));
+            assert_eq!(days.day_of(at(time)), expected, "{zone} {time}");
+            // In whatever order times are asked for.
+            for other in [-40 * hour, 40 * hour, -1, 0] {
+                let alone = Days::new(days.zone.clone()).day_of(at(time) + other);
+                assert_eq!(days.day_of(at(time) + other), alone, "{zone} {time} {other}");
+            }
+        }
+        for time in [i64::MIN, -1, 0, i64::MAX] {
+            assert_eq!(Days::new(TimeZone::UTC).day_of(time), day_of(time));
+        }
     }
 
     #[test]

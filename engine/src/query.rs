@@ -14,14 +14,17 @@
 
 mod clauses;
 mod expansion;
+mod pieces;
 mod relaxation;
 mod replacement;
+mod spellings;
 mod synonyms;
 
 use self::clauses::RawClause;
 pub(crate) use self::clauses::{open_pieces, plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
+use self::spellings::WordSplit;
 pub use self::synonyms::{SynonymMatch, Synonyms};
 
 use crate::text::{fold, is_stop_word, parts_of_word};
@@ -41,6 +44,8 @@ pub struct Query {
     pub words: Vec<QueryWord>,
     /// Alternatives of these words.
     pub synonyms: Vec<SynonymMatch>,
+    /// Words that may also be written apart.
+    splits: Vec<WordSplit>,
     /// Whether dictionary words have no parts.
     is_exact: bool,
     /// Whether all is found that the clauses do not rule out.
@@ -55,6 +60,10 @@ pub struct QueryWord {
     pub quoted: bool,
     /// Another spelling of the words before it.
     pub joined: bool,
+    /// Position of the word that it is a part of; `None` if it is all of it.
+    pub part_of: Option<usize>,
+    /// Folded, if it is one word of letters and digits that its neighbours may belong to.
+    pub written: Option<String>,
 }
 
 impl QueryWord {
@@ -83,6 +92,13 @@ pub struct Clause {
     pub exact: bool,
     /// All required; never empty.
     pub pieces: Vec<Piece>,
+}
+
+impl Clause {
+    /// Whether it is plain words.
+    fn is_plain(&self) -> bool {
+        !self.exclude && !self.quoted && self.target == Target::Text
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -140,6 +156,11 @@ impl Piece {
         }
     }
 
+    /// Whether it is this word, finished or not.
+    fn is_word(&self, word: &str) -> bool {
+        matches!(self, Self::Term(term) | Self::Prefix { stem: term, .. } if term == word)
+    }
+
     fn has(&self, word: &str) -> bool {
         self.words().contains(&word)
     }
@@ -178,11 +199,14 @@ impl Query {
     pub fn bytes(&self) -> usize {
         let of_clause =
             |clause: &Clause| size_of::<Clause>() + clause.pieces.iter().map(Piece::bytes).sum::<usize>();
-        let of_word = |word: &QueryWord| size_of::<QueryWord>() + word.term.len();
+        let of_word = |word: &QueryWord| {
+            size_of::<QueryWord>() + word.term.len() + word.written.as_ref().map_or(0, String::len)
+        };
         // Their words stand in clauses, too.
         let of_synonyms = |found: &SynonymMatch| size_of_val(&*found.typed) + size_of_val(&*found.synonyms);
         let words = self.words.iter().map(of_word).chain(self.synonyms.iter().map(of_synonyms));
-        self.clauses.iter().map(of_clause).chain(words).sum()
+        let splits = self.splits.iter().map(WordSplit::bytes);
+        self.clauses.iter().map(of_clause).chain(words).chain(splits).sum()
     }
 
     /// Parses any text.
@@ -234,7 +258,7 @@ impl Query {
     pub fn without_stop_words(&self) -> Self {
         let mut query = self.clone();
         for clause in &mut query.clauses {
-            if clause.target == Target::Text && !clause.exclude && !clause.quoted {
+            if clause.is_plain() {
                 clause.pieces.retain(|piece| match piece {
                     Piece::Term(term) | Piece::Prefix { stem: term, .. } => !is_stop_word(term),
                     Piece::Phrase(_) | Piece::Either(_) => true,
@@ -259,7 +283,7 @@ impl Query {
         Self { is_exact: true, ..self }
     }
 
-    /// A query for each exact token, and for dictionary words with parts.
+    /// A query for each exact token, for dictionary words with parts, and for words written apart.
     pub fn whole_token_queries(&self) -> Vec<Self> {
         let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
         let mut wholes: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
@@ -269,16 +293,21 @@ impl Query {
                 wholes.push(whole);
             }
         }
+        wholes.extend(self.splits.iter().map(WordSplit::query));
         wholes
     }
 
     /// Leaves [`Self::whole_token_queries`] that nothing holds to their words of several characters.
     ///
+    /// Words that something holds written apart are searched so, too.
     /// Stop words alone are not searched instead.
     #[must_use]
     pub fn with_parts_of(&self, missing: &[Self]) -> Self {
+        let held = self.splits.iter().filter(|split| !missing.contains(&split.query()));
+        let apart: Vec<QueryWord> = held.flat_map(WordSplit::words).collect();
         if missing.is_empty() {
-            return self.clone();
+            let words = self.words.iter().cloned().chain(apart).collect();
+            return Self { words, splits: Vec::new(), ..self.clone() };
         }
         let is_missing = |clause: &Clause| missing.iter().any(|whole| whole.clauses.contains(clause));
         let mut clauses = self.clauses.clone();
@@ -309,7 +338,8 @@ impl Query {
             let pieces = || clauses.iter().flat_map(|clause| &clause.pieces);
             found.synonyms.iter().flatten().any(|(_, word)| pieces().any(|piece| piece.has(word)))
         });
-        let query = Self { clauses, words, synonyms, ..*self };
+        words.extend(apart);
+        let query = Self { clauses, words, synonyms, splits: Vec::new(), ..*self };
         let has_content = |query: &Self| query.words.iter().any(QueryWord::is_content);
         if has_content(self) && !has_content(&query) { Self::default() } else { query }
     }
@@ -329,7 +359,7 @@ impl From<Clause> for Query {
 
 /// Parses a name as in `author:NAME`.
 pub fn author_pieces(name: &str) -> Vec<Piece> {
-    clauses::author_pieces(&fold(name), &mut MAX_TERMS.clone())
+    pieces::author_pieces(&fold(name), &mut MAX_TERMS.clone())
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ impl View for OpenSearchView {
         requests: &Arc<[Request]>,
         fields: FacetFields,
     ) -> Result<FieldCounts, Failure> {
-        match facets::count_fields(&self.indexes, requests, fields).await {
+        match facets::count_fields(&self.indexes, requests, fields.clone()).await {
             Err(failure) => {
                 facets::count_fields(&self.after_exchange(failure).await?, requests, fields).await
             }

@@ -117,7 +117,7 @@ pub struct Facets {
     /// Names of authors, in the order of their counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Vec<FacetValue>>,
-    /// Periods in UTC, the latest first.
+    /// Periods in `timeZone`, the latest first.
     ///
     /// These are days (`2026-11-27`), weeks (`2026-W48`), months (`2026-11`) or years (`2026`). The shortest are taken
     /// of which 20 reach from the first match to the last.

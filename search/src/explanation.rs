@@ -10,7 +10,7 @@ use trawl_engine::{
     fold,
     query::{Clause, Piece, Target},
     relevance::MatchScore,
-    text::{WHOLE_NAME, stem},
+    text::{WHOLE_NAME, stem, written_signs, written_syllables},
 };
 
 use crate::{
@@ -125,15 +125,17 @@ impl SearchedWord {
             .collect();
         if search.parameters.order == SearchOrder::Relevance {
             let typed = query.without_stop_words().words;
-            pieces.extend(typed.into_iter().map(|word| (Target::Text, Piece::Term(word.term))));
+            let whole = typed.into_iter().filter(|word| word.part_of.is_none());
+            pieces.extend(whole.map(|word| (Target::Text, Piece::Term(word.term))));
         }
         let folded = fold(&search.parameters.keyword);
         let typed: Vec<&str> = folded.split(|character: char| !character.is_alphanumeric()).collect();
         let mut words: Vec<Self> = Vec::with_capacity(pieces.len());
         for (target, piece) in pieces {
-            // A finished word is the same as an unfinished one.
-            let is_known =
-                |known: &Self| known.target == target && terms_of(&known.piece) == terms_of(&piece);
+            // A finished word is the same as an unfinished one, and as its parts.
+            let is_known = |known: &Self| {
+                known.target == target && terms_of(&known.piece).concat() == terms_of(&piece).concat()
+            };
             if !words.iter().any(is_known) {
                 words.push(Self::new(piece, target, &typed, query, corrected));
             }
@@ -151,7 +153,7 @@ impl SearchedWord {
         let terms = terms_of(&piece);
         let as_typed =
             |term: &str| typed.iter().find(|word| stem(word) == term).map(|word| (*word).to_owned());
-        let shown = terms.iter().map(|term| as_typed(term).unwrap_or_else(|| (*term).to_owned()));
+        let shown = terms.iter().map(|term| as_typed(term).unwrap_or_else(|| written_signs(term)));
         let separator = if terms.iter().all(|term| term.is_ascii()) { " " } else { "" };
         let is_typed = |term: &&str| query.words.iter().any(|word| word.term == **term);
         let synonyms = || query.synonyms.iter().flat_map(|found| &found.synonyms).flatten();
@@ -165,8 +167,10 @@ impl SearchedWord {
         } else {
             terms.iter().any(is_correction).then_some(MatchKind::Corrected)
         };
-        let word = match &piece {
-            Piece::Prefix { start, .. } => start.clone(),
+        let syllables = if let Piece::Phrase(terms) = &piece { written_syllables(terms) } else { None };
+        let word = match (&piece, syllables) {
+            (Piece::Prefix { start, .. }, _) => written_signs(start),
+            (_, Some(written)) => written,
             _ => shown.collect::<Vec<String>>().join(separator),
         };
         let highlighter = Highlighter::new(&text_query(piece.clone()));

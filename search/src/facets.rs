@@ -40,7 +40,7 @@ impl ModuleTotals {
 /// Counts the matches of modules in the index; `source` limits them to one.
 pub(crate) async fn count_fields(
     search: &SearchContext,
-    selection: FacetSelection,
+    selection: &FacetSelection,
     modules: &[&SearchableModule],
     source: Option<&str>,
 ) -> FieldCounts {
@@ -69,7 +69,7 @@ fn requests(search: &SearchContext, module: &SearchableModule, source: Option<&s
 
 impl Facets {
     /// Puts counts of the index beside the totals of all modules.
-    pub(crate) fn new(selection: FacetSelection, counts: &FieldCounts, modules: &[ModuleTotals]) -> Self {
+    pub(crate) fn new(selection: &FacetSelection, counts: &FieldCounts, modules: &[ModuleTotals]) -> Self {
         let sources = || modules.iter().flat_map(|module| &module.sources);
         let is_uncounted = |(id, total): &(String, Option<u64>)| !builtin::is_id(id) && *total != Some(0);
         let partial = counts.is_cut
@@ -85,7 +85,7 @@ impl Facets {
             module: selection.module.then(|| most(of_modules)),
             source: selection.source.then(|| most(of_sources)),
             author: selection.author.then(|| values(counts.authors())),
-            time: selection.time.then(|| values(counts.periods())),
+            time: selection.time.as_ref().map(|_| values(counts.periods())),
             partial,
         }
     }

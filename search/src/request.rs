@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use trawl_connectors::TraceContext;
-use trawl_engine::{FacetFields, Query};
+use trawl_engine::{FacetFields, Query, TimeZone};
 
 use crate::vocabulary::Vocabulary;
 
@@ -97,8 +97,7 @@ pub struct Filters {
 }
 
 /// The facets that a search asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each facet")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FacetSelection {
     /// Whether matches are counted by module.
     pub module: bool,
@@ -106,20 +105,20 @@ pub struct FacetSelection {
     pub source: bool,
     /// Whether matches are counted by the author's name.
     pub author: bool,
-    /// Whether matches are counted by period.
-    pub time: bool,
+    /// The time zone in which matches are counted by period.
+    pub time: Option<TimeZone>,
 }
 
 impl FacetSelection {
     /// Whether none is asked for.
-    pub fn is_empty(self) -> bool {
-        self == Self::default()
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
     }
 
     /// The facets that the index counts.
-    pub(crate) fn fields(self) -> Option<FacetFields> {
-        let Self { author, time, .. } = self;
-        (author || time).then_some(FacetFields { author, time })
+    pub(crate) fn fields(&self) -> Option<FacetFields> {
+        let fields = FacetFields { author: self.author, time: self.time.clone() };
+        (fields != FacetFields::default()).then_some(fields)
     }
 }
 
@@ -151,11 +150,12 @@ impl SearchContext {
         deadline: Instant,
     ) -> Self {
         let query = Query::parse(&parameters.keyword);
+        let in_all_spellings = |query: Query| query.with_synonyms(&vocabulary.synonyms).with_spellings();
         let query = match parameters.order {
             _ if parameters.exact => query.exactly(),
             // Words that only ask are not required; relevance order weighs them by itself.
-            SearchOrder::Time => query.with_synonyms(&vocabulary.synonyms).without_question_words(),
-            SearchOrder::Relevance => query.with_synonyms(&vocabulary.synonyms),
+            SearchOrder::Time => in_all_spellings(query).without_question_words(),
+            SearchOrder::Relevance => in_all_spellings(query),
         };
         Self { viewer, parameters, query: Arc::new(query), vocabulary, deadline }
     }

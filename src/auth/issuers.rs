@@ -13,7 +13,7 @@ use jsonwebtoken::{
     Algorithm, Header, Validation, dangerous::insecure_decode_claims, decode, decode_header,
     errors::ErrorKind,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use trawl_connectors::AddressRules;
 
@@ -27,6 +27,8 @@ use crate::{
 const LEEWAY_SECONDS: u64 = 30;
 
 const KEY_ID_BYTES: usize = 256;
+
+const REQUIRED_CLAIMS: [&str; 3] = ["exp", "iss", "aud"];
 
 /// Access tokens (RFC 9068) and ID tokens; logout tokens have another type.
 const TYPES: [&str; 3] = ["JWT", "at+jwt", "application/at+jwt"];
@@ -159,27 +161,36 @@ impl Issuer {
 
     fn verify_with(&self, key: &Key, algorithm: Algorithm, token: &str) -> Result<Identity<'_>> {
         let audiences: Vec<&str> = self.trusts.iter().map(|trust| trust.audience.as_str()).collect();
-        let IssuerClaims { aud, exp, others } = self.read(key, algorithm, token, &audiences)?;
+        let IssuerClaims { aud, exp, others } =
+            self.read(key, algorithm, token, (&audiences, &REQUIRED_CLAIMS))?;
         let mut trusts = self.trusts.iter();
         let trust = trusts.find(|trust| aud.names(&trust.audience)).ok_or_else(invalid)?;
         // Algorithms differ by audience.
         if !trust.algorithms.contains(&algorithm) {
             return Err(invalid());
         }
-        Ok(Identity { trust, login_id: login_id(trust, &others)?, expires_at: exp })
+        let login_id = named(trust, &others)
+            .ok_or_else(|| Error::unauthorized(format!("the token has no claim {}", trust.claim)))?;
+        Ok(Identity { trust, login_id, expires_at: exp })
     }
 
-    fn read(&self, key: &Key, algorithm: Algorithm, token: &str, audiences: &[&str]) -> Result<IssuerClaims> {
+    fn read<T: DeserializeOwned>(
+        &self,
+        key: &Key,
+        algorithm: Algorithm,
+        token: &str,
+        (audiences, required): (&[&str], &[&str]),
+    ) -> Result<T> {
         if !key.is_for(algorithm) {
             return Err(invalid());
         }
         let mut validation = Validation::new(algorithm);
         validation.set_issuer(&[&self.trusts[0].issuer]);
         validation.set_audience(audiences);
-        validation.set_required_spec_claims(&["exp", "iss", "aud"]);
+        validation.set_required_spec_claims(required);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
-        let claims = decode::<IssuerClaims>(token, &key.verifying, &validation).map_err(|error| {
+        let claims = decode::<T>(token, &key.verifying, &validation).map_err(|error| {
             Error::unauthorized(match error.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
                 _ => "the token is not valid",
@@ -188,14 +199,14 @@ impl Issuer {
         Ok(claims.claims)
     }
 
-    /// Verifies an ID token (`OpenID` Connect Core §3.1.3.7). Returns the login account.
+    /// Verifies an ID token (`OpenID` Connect Core §3.1.3.7). Returns its claims.
     async fn verify_id_token(
         &self,
         trust: &config::IssuerSettings,
         client_id: &str,
         nonce: &str,
         token: &str,
-    ) -> Result<String> {
+    ) -> Result<Map<String, Value>> {
         let header = decode_header(token).map_err(|_| invalid())?;
         let key_id = self.check_header(&header)?;
         let is_id_token = header.typ.as_ref().is_none_or(|kind| kind.eq_ignore_ascii_case("JWT"));
@@ -203,7 +214,8 @@ impl Issuer {
             return Err(invalid());
         }
         let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
-        let IssuerClaims { aud, others, .. } = self.read(&key, header.alg, token, &[client_id])?;
+        let IssuerClaims { aud, others, .. } =
+            self.read(&key, header.alg, token, (&[client_id], &REQUIRED_CLAIMS))?;
         let said = |name: &str| others.get(name).and_then(Value::as_str);
         let is_of_this_client = match said("azp") {
             Some(party) => party == client_id,
@@ -212,14 +224,30 @@ impl Issuer {
         if !is_of_this_client || said("nonce") != Some(nonce) {
             return Err(invalid());
         }
-        login_id(trust, &others)
+        Ok(others)
+    }
+
+    /// Verifies a signed userinfo response, whose issuer, audience and times are optional (§5.3.2).
+    async fn verify_userinfo(
+        &self,
+        trust: &config::IssuerSettings,
+        client_id: &str,
+        token: &str,
+    ) -> Result<Map<String, Value>> {
+        let header = decode_header(token).map_err(|_| invalid())?;
+        let key_id = self.check_header(&header)?;
+        if !trust.algorithms.contains(&header.alg) {
+            return Err(invalid());
+        }
+        let key = self.keyring.find(key_id).await?.ok_or_else(invalid)?;
+        self.read(&key, header.alg, token, (&[client_id], &[]))
     }
 }
 
-fn login_id(trust: &config::IssuerSettings, claims: &Map<String, Value>) -> Result<String> {
+/// The login account that the claims name.
+fn named(trust: &config::IssuerSettings, claims: &Map<String, Value>) -> Option<String> {
     let named = claims.get(&trust.claim).and_then(Value::as_str).filter(|login_id| !login_id.is_empty());
-    let named = named.map(str::to_owned);
-    named.ok_or_else(|| Error::unauthorized(format!("the token has no claim {}", trust.claim)))
+    named.map(str::to_owned)
 }
 
 fn invalid() -> Error {

@@ -26,7 +26,7 @@ use self::{
     limit::{AttemptEnding, FailureLimit, Failures},
     shared::{SharedAttempt, SharedAttempts},
 };
-use crate::{error::Result, store::Store};
+use crate::{error::Result, identity::logins, store::Store};
 
 const COUNTED: u64 = 100_000;
 
@@ -39,9 +39,9 @@ const KNOWN_FOR: Duration = Duration::from_hours(24);
 pub struct ThrottledAccount([u8; 32]);
 
 impl ThrottledAccount {
-    /// A login account, existing or not.
+    /// A login account, existing or not, whatever its case.
     pub fn login(tenant_id: i64, login_id: &str) -> Self {
-        Self::of(&format!("login\0{tenant_id}\0{login_id}"))
+        Self::of(&format!("login\0{tenant_id}\0{}", logins::fold(login_id)))
     }
 
     /// An application, existing or not.

@@ -98,7 +98,7 @@ async fn register(config: &Config, new: NewApplication) -> Result<Registered, Ex
     std::fs::create_dir_all(&config.data)
         .map_err(|error| fail(1, format!("the data directory {}: {error}", config.data.display())))?;
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| fail(1, error))?;
-    let store = Store::open_configured(config, 1, 0).await.map_err(|error| fail(1, error))?;
+    let store = Store::open_configured(config, 1).await.map_err(|error| fail(1, error))?;
     let registered = register_application(&store, &keys, new).await.map_err(|error| {
         fail(if error.kind == error::ErrorKind::BadRequest { WRONG_USAGE } else { 1 }, error)
     });

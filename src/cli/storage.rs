@@ -96,7 +96,7 @@ async fn open(config: &Config) -> Result<(Store, Arc<dyn BlobStore>), String> {
         return Err(format!("there is no data directory {}", config.data.display()));
     }
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| error.to_string())?;
-    let rows = Store::open_configured(config, 2, 0).await.map_err(|error| error.to_string())?;
+    let rows = Store::open_configured(config, 2).await.map_err(|error| error.to_string())?;
     let opened = blobs::open(config, &keys).map_err(|error| error.to_string())?;
     check_store(&rows, opened.store.name()).await.map_err(|error| error.to_string())?;
     Ok((rows, opened.store))

@@ -97,7 +97,7 @@ async fn checked(config: &Config) -> Result<check::StoreCheckReport, String> {
     }
     let empty = tempfile::tempdir().map_err(|error| error.to_string())?;
     let reference = Store::open(empty.path(), 1).await.map_err(|error| error.to_string())?;
-    let store = Store::open_configured(config, 1, 0).await.map_err(|error| error.to_string())?;
+    let store = Store::open_configured(config, 1).await.map_err(|error| error.to_string())?;
     let bar = ProgressBar::new_spinner();
     let report = check::check(&store, &reference, |table, rows| {
         bar.set_message(format!("{table}: {rows} rows"));

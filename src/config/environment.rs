@@ -7,9 +7,9 @@ use toml::Value;
 
 use super::layers::Layer;
 
-/// Sections and keys that variables may set.
+/// Settings outside of sections, and sections.
 ///
-/// Others are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
+/// Other variables without a section are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
 const SETTINGS: [&str; 23] = [
     "listen",
     "public_url",
@@ -60,12 +60,12 @@ const TEXTS: [&str; 8] = [
     "telemetry.headers",
 ];
 
-/// A layer for each variable that is a setting.
+/// A layer for each variable that is a setting, or names a section, which may be an unknown one.
 pub(super) fn layers() -> impl Iterator<Item = Layer> {
     env::vars_os().filter_map(|(name, value)| {
         let name = name.into_string().ok()?;
         let path = name.to_ascii_lowercase().strip_prefix("trawl_")?.replace("__", ".");
-        let is_setting = SETTINGS.contains(&path.split('.').next()?) && !path.split('.').any(str::is_empty);
+        let is_setting = path.contains('.') || SETTINGS.contains(&path.as_str());
         is_setting.then(|| Layer::from_variable(&name, &path, decode(&path, &value.to_string_lossy())))
     })
 }

@@ -8,6 +8,9 @@ use toml::{Table, Value};
 
 use crate::json::{describe, json_type};
 
+/// Least likeness (Jaro and Winkler's) of a name that a wrong one may stand for.
+const LEAST_LIKENESS: f64 = 0.75;
+
 /// The settings of one origin.
 pub(super) struct Layer {
     /// The origin in a message: a file or a variable; none for defaults and flags.
@@ -82,8 +85,21 @@ pub(super) fn read<T: DeserializeOwned>(layers: &[Layer]) -> Result<T, String> {
 fn describe_failure(path: &str, message: &str) -> String {
     match message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected ")) {
         Some((_, expected)) => format!("{path}: must be {}", json_type(expected)),
-        None => describe(path, message),
+        None => match nearest(path, message) {
+            Some(nearest) => format!("{}; the nearest is {nearest}", describe(path, message)),
+            None => describe(path, message),
+        },
     }
+}
+
+/// The known setting that is most like an unknown one.
+fn nearest(path: &str, message: &str) -> Option<String> {
+    let (unknown, known) = message.strip_prefix("unknown field ")?.split_once(", expected ")?;
+    let unknown = unknown.trim_matches('`');
+    let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
+    let nearest = known.split('`').skip(1).step_by(2).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    let section = path.strip_suffix(unknown).unwrap_or_default();
+    (likeness(nearest) > LEAST_LIKENESS).then(|| format!("{section}{nearest}"))
 }
 
 fn merge(settings: &mut Table, later: Table) {
@@ -118,7 +134,11 @@ mod tests {
             ("search.slow_ms", Value::from("hush"), "search.slow_ms: must be an integer (in TRAWL_X)"),
             ("log.filter", 12.5.into(), "log.filter: must be a string (in TRAWL_X)"),
             ("storage.kind", 12.5.into(), "storage.kind: must be a string (in TRAWL_X)"),
-            ("search.slow", 1.into(), "search.slow: is unknown (in TRAWL_X)"),
+            ("search.slow", 1.into(), "search.slow: is unknown; the nearest is search.slow_ms (in TRAWL_X)"),
+            ("search.", 1.into(), "search.: is unknown (in TRAWL_X)"),
+            ("serch.limit", 1.into(), "serch: is unknown; the nearest is search (in TRAWL_X)"),
+            ("conector.x.y", 1.into(), "conector: is unknown; the nearest is connectors (in TRAWL_X)"),
+            ("xyzzy.limit", 1.into(), "xyzzy: is unknown (in TRAWL_X)"),
             ("search", 1.into(), "search: must be an object (in TRAWL_X)"),
             ("log.format", "xml".into(), "log.format: must be text or json, not xml (in TRAWL_X)"),
             ("listen", "nowhere".into(), "listen: invalid socket address syntax (in TRAWL_X)"),

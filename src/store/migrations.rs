@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 26] = migrations!("sqlite":
+static SQLITE: [Migration; 27] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -49,10 +49,11 @@ static SQLITE: [Migration; 26] = migrations!("sqlite":
     "0023_source_identity",
     "0024_subscriptions",
     "0025_text_problems",
-    "0026_source_limits",
+    "0026_folded_logins",
+    "0027_source_limits",
 );
 
-static POSTGRES: [Migration; 17] = migrations!("postgres":
+static POSTGRES: [Migration; 18] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -69,7 +70,8 @@ static POSTGRES: [Migration; 17] = migrations!("postgres":
     "0023_source_identity",
     "0024_subscriptions",
     "0025_text_problems",
-    "0026_source_limits",
+    "0026_folded_logins",
+    "0027_source_limits",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use sqlx::{
-    ConnectOptions as _, Connection as _, Encode, Type, encode::IsNull, error::BoxDynError, pool::PoolOptions,
+    ConnectOptions as _, Connection as _, Encode, Executor as _, Type, encode::IsNull, error::BoxDynError,
+    pool::PoolOptions,
 };
 use sqlx_postgres::{
     PgArgumentBuffer, PgArguments, PgConnectOptions, PgConnection, PgTypeInfo, Postgres, types::Oid,
@@ -12,14 +13,19 @@ use tokio::time::timeout;
 
 use super::{Connection, DatabaseError, Result, Value, sql, statement::storable};
 
+/// Settings of all connections: PostgreSQL cancels a statement that takes longer.
+///
+/// Poolers take no settings at the start of a connection.
+const SETTINGS: &str = "SET statement_timeout = '60s'; SET client_min_messages = warning";
+
+const READER_SETTINGS: &str = "SET default_transaction_read_only = on";
+
 /// Timeout for another replica's write lock.
-const LOCK_TIMEOUT: &str = "10s";
+const LOCK_SETTINGS: &str = "SET lock_timeout = '10s'";
 
 /// A replica that stops inside a transaction loses it and the lock.
-const IDLE_TRANSACTION_TIMEOUT: &str = "20s";
-
-/// PostgreSQL cancels a statement that takes longer.
-const STATEMENT_TIMEOUT: &str = "60s";
+const WRITER_SETTINGS: &str =
+    "SET lock_timeout = '10s'; SET idle_in_transaction_session_timeout = '20s'; SET synchronous_commit = on";
 
 /// Time for an answer; later ones come from a broken network.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(70);
@@ -32,7 +38,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A ping before every statement would double the round trips.
 const PING_AFTER: Duration = Duration::from_secs(1);
 
-const COORDINATION_CONNECTIONS: u32 = 3;
+pub(super) const COORDINATION_CONNECTIONS: u32 = 3;
 
 const PREPARED_STATEMENTS: usize = 256;
 
@@ -64,20 +70,25 @@ pub(super) async fn missing_requirement(connection: &Connection) -> Result<Optio
 }
 
 pub(super) async fn open_readers(server: &PgConnectOptions, count: u32) -> Result<sqlx::Pool<Postgres>> {
-    open_pool(options(server).options([("default_transaction_read_only", "on")]), count).await
+    open_pool(server, READER_SETTINGS, count).await
 }
 
 /// Connections whose statements are transactions of their own.
 pub(super) async fn open_coordination(server: &PgConnectOptions) -> Result<sqlx::Pool<Postgres>> {
-    open_pool(options(server).options([("lock_timeout", LOCK_TIMEOUT)]), COORDINATION_CONNECTIONS).await
+    open_pool(server, LOCK_SETTINGS, COORDINATION_CONNECTIONS).await
 }
 
-async fn open_pool(options: PgConnectOptions, count: u32) -> Result<sqlx::Pool<Postgres>> {
+async fn open_pool(
+    server: &PgConnectOptions,
+    settings: &'static str,
+    count: u32,
+) -> Result<sqlx::Pool<Postgres>> {
     let pool = PoolOptions::new()
         .max_connections(count)
         .min_connections(1)
         .acquire_timeout(CONNECT_TIMEOUT)
         .test_before_acquire(false)
+        .after_connect(move |connection, _| Box::pin(set(connection, settings)))
         .before_acquire(|connection: &mut PgConnection, state| {
             Box::pin(async move {
                 if state.idle_for > PING_AFTER {
@@ -86,16 +97,28 @@ async fn open_pool(options: PgConnectOptions, count: u32) -> Result<sqlx::Pool<P
                 Ok(true)
             })
         });
-    pool.connect_with(options).await
+    pool.connect_with(options(server)).await
 }
 
 pub(super) async fn open_writer(server: &PgConnectOptions) -> Result<PgConnection> {
-    let timeouts = [
-        ("lock_timeout", LOCK_TIMEOUT),
-        ("idle_in_transaction_session_timeout", IDLE_TRANSACTION_TIMEOUT),
-        ("synchronous_commit", "on"),
-    ];
-    within(CONNECT_TIMEOUT, options(server).options(timeouts).connect()).await
+    let mut writer = connect(server).await?;
+    connected(set(&mut writer, WRITER_SETTINGS)).await?;
+    Ok(writer)
+}
+
+/// Connects without settings.
+pub(super) async fn connect(server: &PgConnectOptions) -> Result<PgConnection> {
+    connected(options(server).connect()).await
+}
+
+async fn set(connection: &mut PgConnection, settings: &'static str) -> Result<()> {
+    connection.execute(SETTINGS).await?;
+    connection.execute(settings).await.map(drop)
+}
+
+/// The result of a first statement, or a network error without one.
+pub(super) async fn connected<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    within(CONNECT_TIMEOUT, work).await
 }
 
 /// The result of a statement, or a network error without one.
@@ -108,8 +131,9 @@ async fn within<T>(limit: Duration, work: impl Future<Output = Result<T>>) -> Re
 }
 
 fn options(server: &PgConnectOptions) -> PgConnectOptions {
-    let options = server.clone().statement_cache_capacity(PREPARED_STATEMENTS).disable_statement_logging();
-    options.options([("statement_timeout", STATEMENT_TIMEOUT), ("client_min_messages", "warning")])
+    // Poolers refuse a parameter about the digits of numbers, of which PostgreSQL writes all by itself.
+    let options = server.clone().extra_float_digits(None);
+    options.statement_cache_capacity(PREPARED_STATEMENTS).disable_statement_logging()
 }
 
 pub(super) fn arguments(values: Vec<Value>) -> Result<PgArguments> {

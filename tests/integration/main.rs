@@ -195,6 +195,7 @@ mod people {
     mod credentials;
     mod devices;
     mod fields;
+    mod logins;
     mod pictures;
     mod search;
     mod sync;
@@ -295,6 +296,7 @@ mod store {
     mod copy;
     mod failures;
     mod outages;
+    mod poolers;
     mod schema;
     mod settings;
     mod tenant_locks;

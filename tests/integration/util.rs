@@ -32,6 +32,7 @@ pub(crate) mod opensearch_nodes;
 pub(crate) mod own_search;
 pub(crate) mod paging;
 pub(crate) mod paths;
+pub(crate) mod pgbouncer;
 pub(crate) mod planning;
 pub(crate) mod postgres;
 pub(crate) mod postgres_server;

@@ -9,6 +9,7 @@
 //   resources    audience -> {scope, accessTokenFormat}
 //   lives        lifetimes of the first, second, … token in seconds; the last one applies to all further tokens
 //   people       whether any name can sign in; tokens carry it in `preferred_username`
+//   userinfo     whether the name is told at the userinfo endpoint only; clients may have it signed
 //   algorithm    signature algorithm of tokens: ES256 or RS256
 //
 // Once ready it prints {"issuer": …}. It ends with its standard input, so that a killed test leaves nothing behind.
@@ -38,7 +39,7 @@ async function start(settings) {
   console.log(JSON.stringify({ issuer }));
 }
 
-function configure({ clients, authMethods, scopes, resources, lives, people = false, algorithm = 'ES256' }) {
+function configure({ clients, authMethods, scopes, resources, lives, people = false, userinfo = false, algorithm = 'ES256' }) {
   return {
     clients: clients.map((client) => ({
       grant_types: ['client_credentials'],
@@ -51,8 +52,8 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
     scopes,
     responseTypes: people ? ['code'] : [],
     claims: { openid: ['sub', 'preferred_username'] },
-    // Puts the name into the ID token itself.
-    conformIdTokenClaims: false,
+    // Else the ID token itself holds the name.
+    conformIdTokenClaims: userinfo,
     findAccount: (ctx, id) => ({ accountId: id, claims: () => ({ sub: id, preferred_username: id }) }),
     extraTokenClaims: (ctx, token) => (token.accountId ? { preferred_username: token.accountId } : undefined),
     cookies: { keys: [randomUUID()] },
@@ -61,6 +62,7 @@ function configure({ clients, authMethods, scopes, resources, lives, people = fa
       devInteractions: { enabled: people },
       clientCredentials: { enabled: true },
       introspection: { enabled: true },
+      jwtUserinfo: { enabled: true },
       resourceIndicators: {
         enabled: true,
         // The package reads `resource` (RFC 8707); many providers use `audience` instead.

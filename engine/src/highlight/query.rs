@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::marks::{Mark, MatchBits};
 use crate::Query;
 use crate::query::{MAX_TERMS, Piece, Target};
-use crate::text::{PlacedRun, ScriptRun, WordVariant, is_ideograph, stem};
+use crate::text::{PlacedRun, ScriptRun, WordVariant, is_ideograph, stem, syllable_term, syllables};
 
 // Each term and each phrase has a bit.
 const _: () = assert!(MAX_TERMS <= u128::BITS as usize && MAX_TERMS / 2 <= u64::BITS as usize);
@@ -101,6 +101,21 @@ impl HighlightQuery {
                     self.add_variants(position, terms, &variants[..here], &mut positions);
                     variants = &variants[here..];
                     position += 1;
+                }
+                ScriptRun::Syllables(run) => {
+                    let ends = syllables(run).map(|(start, _)| start).skip(1).chain([run.len()]);
+                    let ends: Vec<usize> = ends.collect();
+                    for (number, (offset, _)) in syllables(run).enumerate() {
+                        for end in ends.iter().skip(number).take(2) {
+                            let term = syllable_term(&run[offset..*end]);
+                            let terms = self.words.get(term).copied().unwrap_or(0);
+                            if terms != 0 {
+                                let (start, end) = (bytes.start + offset, bytes.start + end);
+                                positions.push(TermPosition { position, start, end, terms });
+                            }
+                        }
+                        position += 1;
+                    }
                 }
                 ScriptRun::Ideographs(run) => {
                     for (offset, character) in run.char_indices() {

@@ -71,7 +71,7 @@ fn folded_forms_are_marked_as_written() {
     check("km ", "[㎞] 5[km]");
     check("葛", "[葛\u{e0100}]城👍🏽[葛]👩‍👩‍👧");
     check("ok ", "👍[ok]👍🏽 🇨🇳[ok]");
-    check("straße ", "[Straße] strasse");
+    check("straße ", "[Straße] [strasse]");
     check("क ", "[क]");
 }
 
@@ -264,7 +264,7 @@ fn holds_a_match(stretch: &str, query: &Query) -> bool {
         let is_variant = |word: &str| word == term || start.is_some_and(|start| word.starts_with(start));
         variants.iter().any(|variant| is_variant(&variant.word) || is_variant(&stem(&variant.word)))
             || runs(&folded).any(|run| match run {
-                ScriptRun::Ideographs(run) => run.contains(term),
+                ScriptRun::Ideographs(run) | ScriptRun::Syllables(run) => run.contains(term),
                 ScriptRun::Word(word) => {
                     word == term || stem(word) == term || start.is_some_and(|start| word.starts_with(start))
                 }

@@ -1,12 +1,11 @@
 //! Clauses and pieces of a keyword.
 
+use super::pieces::{add_piece, author_pieces, phrase, token_pieces};
 use super::{Clause, MAX_TERMS, Piece, QueryWord, Target};
 use crate::text::{
-    Folded, JoinedToken, QueryToken, ScriptRun, WHOLE_NAME, cut_to_length, dictionary_words, fold,
-    is_acronym, is_ideograph, is_stop_word, query_tokens, query_words, runs, spaced_number, stem,
+    Folded, QueryToken, ScriptRun, TypedTerm, dictionary_words, fold, is_acronym, is_ideograph, is_stop_word,
+    positions, query_terms, query_tokens, query_words, runs, spaced_number, stem,
 };
-
-const MIN_PREFIX_CHARS: usize = 2;
 
 /// A clause as typed.
 #[derive(Clone, Copy)]
@@ -71,13 +70,21 @@ impl PartedClause<'_> {
     pub(super) fn add_words(&self, position: usize, limit: usize, words: &mut Vec<QueryWord>) -> usize {
         let folded = &self.folded;
         let mut found: Vec<QueryWord> = Vec::new();
-        let mut add = |at: usize, quoted: bool, joined: bool, words: Vec<(usize, String)>| {
-            let word = |(offset, term)| QueryWord { position: position + at + offset, term, quoted, joined };
-            found.extend(words.into_iter().map(word));
+        let mut add = |at: usize, quoted: bool, joined: bool, terms: Vec<TypedTerm>| {
+            // A text may lack a particle, so it is no word.
+            let words = terms.into_iter().filter(|typed| quoted || !typed.is_particle);
+            found.extend(words.map(|TypedTerm { position: offset, term, part_of, .. }| QueryWord {
+                position: position + at + offset,
+                term,
+                quoted,
+                joined,
+                part_of: part_of.map(|start| position + at + start),
+                written: None,
+            }));
         };
         let mut taken = 0;
         if self.raw.quoted {
-            add(0, true, false, query_words(&folded.text));
+            add(0, true, false, query_terms(&folded.text));
             taken = positions(&folded.text);
         } else {
             for token in &self.tokens {
@@ -86,16 +93,37 @@ impl PartedClause<'_> {
                 let is_exact = self.is_exact(token);
                 // Overlapping words only tell what the parts side by side tell.
                 let joined = token.joined.as_ref().filter(|joined| joined.words.len() == 1);
-                let joined = joined.into_iter().flat_map(|joined| &joined.words);
-                let joined = joined.map(|(at, word)| (*at, stem(word).into_owned())).collect();
-                let typed = acronym.map_or_else(|| query_words(text), |acronym| vec![(0, acronym)]);
+                let joined = joined.into_iter().flat_map(|joined| {
+                    let compact = joined.compact.iter().map(|word| (0, word));
+                    joined.words.iter().map(|(at, word)| (*at, word)).chain(compact)
+                });
+                let joined = joined.map(|(at, word)| TypedTerm::whole(at, stem(word).into_owned())).collect();
+                let typed =
+                    acronym.map_or_else(|| query_terms(text), |acronym| vec![TypedTerm::whole(0, acronym)]);
                 add(taken, is_exact, false, typed);
                 add(taken, is_exact, true, joined);
                 taken += positions(text);
             }
         }
+        if let ([only], Some(written)) = (found.as_mut_slice(), self.plain_word()) {
+            only.written = Some(written.to_owned());
+        }
         words.extend(found.into_iter().take(limit));
         taken
+    }
+
+    /// The one word of letters and digits that it is, if it may also be written in parts or with its neighbours.
+    fn plain_word(&self) -> Option<&str> {
+        let [QueryToken { place, joined: None }] = self.tokens.as_slice() else { return None };
+        let mut runs = runs(&self.folded.text[place.clone()]);
+        match (runs.next()?, runs.next()) {
+            (ScriptRun::Word(word), None)
+                if word.starts_with(char::is_alphanumeric) && !is_stop_word(&stem(word)) =>
+            {
+                Some(word)
+            }
+            _ => None,
+        }
     }
 
     /// A token such as `IT`.
@@ -209,123 +237,6 @@ pub(crate) fn plain_words(text: &str) -> Vec<QueryWord> {
 
 fn plain(text: &str) -> RawClause<'_> {
     RawClause { exclude: false, target: Target::Text, quoted: false, text, reads_acronyms: true }
-}
-
-/// Positions that a folded text takes.
-fn positions(folded: &str) -> usize {
-    let of_run = |run| match run {
-        ScriptRun::Word(_) => 1,
-        ScriptRun::Ideographs(run) => run.chars().count(),
-    };
-    runs(folded).map(of_run).sum()
-}
-
-fn token_pieces(
-    text: &str,
-    joined: Option<&JoinedToken>,
-    is_open: bool,
-    terms_left: &mut usize,
-) -> Vec<Piece> {
-    let of_parts = |terms_left: &mut usize| {
-        let mut parts = word_pieces(text, terms_left);
-        if is_open {
-            make_last_prefix(text, &mut parts);
-        }
-        parts
-    };
-    let Some(joined) = joined else { return of_parts(terms_left) };
-    let is_open = is_open && joined.may_be_unfinished;
-    let apart: Vec<(usize, String)> =
-        joined.apart.iter().map(|(at, word)| (*at, stem(word).into_owned())).collect();
-    let last = joined.words.last().map(|(_, start)| (start, stem(start).into_owned()));
-    if joined.is_exact && joined.words.len() > 1 {
-        // Too long for one word: its parts, the last of which may be unfinished.
-        let before = apart[..apart.len() - 1].to_vec();
-        let Some(all) = phrase(apart, terms_left) else { return Vec::new() };
-        let Some((start, stem)) = last.filter(|_| is_open && *terms_left > 0) else { return vec![all] };
-        let unfinished = Piece::Prefix { stem, start: start.clone() };
-        let ending = Piece::Either(vec![vec![unfinished], vec![all]]);
-        return phrase(before, terms_left).into_iter().chain([ending]).collect();
-    }
-    let Some((start, stem)) = last.filter(|_| *terms_left > 0) else { return of_parts(terms_left) };
-    *terms_left -= 1;
-    let whole = if is_open { Piece::Prefix { stem, start: start.clone() } } else { Piece::Term(stem) };
-    let parts = if joined.is_exact {
-        phrase(apart, terms_left).into_iter().filter(|part| *part != whole).collect()
-    } else {
-        of_parts(terms_left)
-    };
-    if parts.is_empty() {
-        return vec![whole];
-    }
-    vec![Piece::Either(vec![vec![whole], parts])]
-}
-
-fn add_piece(piece: Piece, pieces: &mut Vec<Piece>) {
-    if !pieces.contains(&piece) {
-        pieces.push(piece);
-    }
-}
-
-/// The words of a name, which may also be one word for all of it.
-pub(super) fn author_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
-    let pieces = word_pieces(folded, terms_left);
-    match pieces.as_slice() {
-        [Piece::Term(only)] if !only.starts_with(is_ideograph) && *terms_left > 0 => {
-            *terms_left -= 1;
-            let whole = Piece::Term(format!("{WHOLE_NAME}{only}"));
-            vec![Piece::Either(vec![pieces, vec![whole]])]
-        }
-        _ => pieces,
-    }
-}
-
-pub(super) fn word_pieces(folded: &str, terms_left: &mut usize) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = Vec::new();
-    for run in runs(folded) {
-        let found = match run {
-            ScriptRun::Word(word) => vec![phrase(vec![(0, stem(word).into_owned())], terms_left)],
-            ScriptRun::Ideographs(run) => {
-                let words = query_words(run);
-                let is_single = |word: &str| word.chars().nth(1).is_none();
-                words
-                    .chunk_by(|(_, left), (_, right)| is_single(left) && is_single(right))
-                    .map(|chunk| phrase(chunk.to_vec(), terms_left))
-                    .collect()
-            }
-        };
-        for piece in found.into_iter().flatten() {
-            add_piece(piece, &mut pieces);
-        }
-    }
-    pieces
-}
-
-/// Builds a phrase within the terms left; its first offset becomes 0.
-fn phrase(mut words: Vec<(usize, String)>, terms_left: &mut usize) -> Option<Piece> {
-    words.truncate(*terms_left);
-    *terms_left -= words.len();
-    let first = words.first()?.0;
-    for (offset, _) in &mut words {
-        *offset -= first;
-    }
-    if words.len() == 1 { words.pop().map(|(_, word)| Piece::Term(word)) } else { Some(Piece::Phrase(words)) }
-}
-
-/// Turns the last word into a prefix, unless it is an ideograph.
-fn make_last_prefix(folded: &str, pieces: &mut [Piece]) {
-    let Some(ScriptRun::Word(word)) = runs(folded).last() else { return };
-    let start = cut_to_length(word);
-    if start.chars().nth(MIN_PREFIX_CHARS - 1).is_none() {
-        return;
-    }
-    let term = Piece::Term(stem(start).into_owned());
-    // It may occur earlier, or exceed the limit.
-    if let Some(piece) = pieces.iter_mut().rfind(|piece| **piece == term)
-        && let Piece::Term(stem) = std::mem::replace(piece, Piece::Phrase(Vec::new()))
-    {
-        *piece = Piece::Prefix { stem, start: start.to_owned() };
-    }
 }
 
 /// Whether a clause is like `type:file`.

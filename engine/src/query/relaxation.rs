@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::Target;
 use super::clauses::{RawClause, reads_acronyms};
 use crate::text::{
-    Folded, fold, is_acronym, is_ideograph, is_stop_word, parts_of_word, query_tokens, query_words, runs,
+    Folded, ScriptRun, SyllableWord, fold, is_acronym, is_stop_word, parts_of_word, placed_runs,
+    query_tokens, query_words,
 };
 
 /// Letters and digits of a code, or digits of a number. `N95` and `2026` are words.
@@ -61,7 +62,7 @@ impl RelaxableKeyword {
                         ends_with_stop_word = false;
                         parts.push(Part::word(text.to_owned()));
                     } else {
-                        for (word, is_stop_word) in runs(text).flat_map(|run| words_of(run.text())) {
+                        for (word, is_stop_word) in words_of(text) {
                             has_stop_words |= is_stop_word;
                             ends_with_stop_word = is_stop_word;
                             if !is_stop_word {
@@ -194,16 +195,39 @@ fn is_exact(token: &str) -> bool {
     is_address || is_code || digits >= MIN_EXACT_CHARS
 }
 
-/// Words of a run, and whether each is a stop word.
+/// Words of a text, and whether each is a stop word.
 ///
 /// They are as typed where folding keeps the number of characters.
-fn words_of(run: &str) -> Vec<(String, bool)> {
-    let folded = fold(run);
-    let words = query_words(&folded);
-    if !folded.chars().all(is_ideograph) {
-        return vec![(run.to_owned(), matches!(words.as_slice(), [(_, word)] if is_stop_word(word)))];
+fn words_of(text: &str) -> Vec<(String, bool)> {
+    let folded = Folded::new(text);
+    let (mut words, mut end) = (Vec::new(), 0);
+    for (place, run) in placed_runs(&folded.text) {
+        // Folding may part one character into several words.
+        let start = folded.source_start(place.start).max(end);
+        end = folded.source_end(place.end).max(start);
+        words.extend(words_of_run(&text[start..end], run));
     }
-    let (typed, folded): (Vec<char>, Vec<char>) = (run.chars().collect(), folded.chars().collect());
+    words
+}
+
+fn words_of_run(typed: &str, run: ScriptRun<'_>) -> Vec<(String, bool)> {
+    match run {
+        ScriptRun::Word(_) if typed.is_empty() => Vec::new(),
+        ScriptRun::Word(word) => {
+            let words = query_words(word);
+            vec![(typed.to_owned(), matches!(words.as_slice(), [(_, word)] if is_stop_word(word)))]
+        }
+        ScriptRun::Syllables(run) => {
+            let words = SyllableWord::all_of(run).into_iter();
+            words.map(|word| (word.text.to_owned(), word.is_particle)).collect()
+        }
+        ScriptRun::Ideographs(run) => words_of_ideographs(typed, run),
+    }
+}
+
+fn words_of_ideographs(typed: &str, run: &str) -> Vec<(String, bool)> {
+    let words = query_words(run);
+    let (typed, folded): (Vec<char>, Vec<char>) = (typed.chars().collect(), run.chars().collect());
     let shown = if typed.len() == folded.len() { typed } else { folded };
     let is_single = |word: &str| word.chars().nth(1).is_none();
     // Characters outside the dictionary are a phrase, as in a search.

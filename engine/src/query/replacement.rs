@@ -2,7 +2,7 @@
 
 use super::clauses::{RawClause, is_operator};
 use super::{Query, Target, relaxation};
-use crate::text::{ScriptRun, fold, runs};
+use crate::text::{Folded, ScriptRun, placed_runs};
 
 impl Query {
     /// The keyword with words replaced; `None` if unchanged.
@@ -32,27 +32,28 @@ impl Query {
             let (start, text) = inside.unwrap_or((consumed.len(), ""));
             replaced.push_str(&consumed[..start]);
             let exact: Vec<_> = relaxation::exact_tokens(text).collect();
-            let mut unread = text;
-            for run in runs(text) {
-                let original = run.text();
-                let Some((separator, following)) = unread.split_once(original) else { break };
-                replaced.push_str(separator);
-                let place = text.len() - unread.len() + separator.len();
-                unread = following;
-                let folded = fold(original);
-                let is_single = runs(&folded).nth(1).is_none();
-                let is_exact = exact.iter().any(|token| token.contains(&place));
-                let instead = match runs(&folded).next() {
-                    Some(run) if is_single && !is_exact && limit > 0 => {
-                        limit -= 1;
-                        replace(original, run)
-                    }
-                    _ => None,
-                };
-                changed |= instead.is_some();
-                replaced.push_str(instead.as_deref().unwrap_or(original));
+            let mut unread = 0;
+            let folded = Folded::new(text);
+            let mut runs = placed_runs(&folded.text).peekable();
+            while let Some((place, run)) = runs.next() {
+                let (start, end) = (folded.source_start(place.start), folded.source_end(place.end));
+                let next = runs.peek().map_or(text.len(), |(next, _)| folded.source_start(next.start));
+                // Folding may part one character into several words.
+                let is_single = unread <= start && end <= next;
+                let is_exact = exact.iter().any(|token| token.contains(&start));
+                if !is_single || is_exact || limit == 0 {
+                    continue;
+                }
+                limit -= 1;
+                let original = &text[start..end];
+                if let Some(instead) = replace(original, run) {
+                    replaced.push_str(&text[unread..start]);
+                    replaced.push_str(&instead);
+                    unread = end;
+                    changed = true;
+                }
             }
-            replaced.push_str(unread);
+            replaced.push_str(&text[unread..]);
             replaced.push_str(&consumed[start + text.len()..]);
             rest = after;
         }

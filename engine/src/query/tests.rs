@@ -68,7 +68,7 @@ fn punctuation_is_not_syntax() {
     assert_eq!(clauses("- red "), clauses("red "));
     assert_eq!(clauses("author: red "), [text(vec![term("author")]), text(vec![term("red")])]);
     assert_eq!(clauses("--red"), clauses("-red"));
-    for keyword in ["", "  ", "-", "\"", "\"\"", "!?", "-\"", "🦀", "author:\"\""] {
+    for keyword in ["", "  ", "-", "\"", "\"\"", "!?", "-\"", "\u{ad}", "author:\"\""] {
         assert!(Query::parse(keyword).is_empty(), "{keyword:?}");
     }
 }

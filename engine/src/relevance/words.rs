@@ -126,16 +126,19 @@ impl<'a> TypedWords<'a> {
             }
             let is_required = quoted && typed.iter().any(|other| other.quoted && other.term == word.term);
             let documents = frequencies.of(&word.term);
-            if documents > 0 {
+            let parts = PartsOfWord::around(word, &typed);
+            if documents > 0 && !(word.joined && parts.is_one_missing(frequencies)) {
                 let same = || typed.iter().filter(|other| other.term == word.term);
                 let times = same().count();
                 let spelling = if same().all(|word| word.joined) { JOINED_WEIGHT } else { 1.0 };
                 words.push(WeightedWord {
                     term: word.term.clone(),
                     documents,
-                    weight: repetition_weight(times) * spelling,
+                    weight: repetition_weight(times) * spelling / parts.count(),
                     idf: inverse_document_frequency(documents, frequencies.documents),
-                    selects: is_required || !is_common(documents, frequencies.documents),
+                    selects: is_required
+                        || !is_common(documents, frequencies.documents)
+                            && parts.are_rarest(documents, frequencies),
                 });
             }
         }
@@ -164,6 +167,30 @@ impl<'a> TypedWords<'a> {
             requires_quotes: quoted,
             has_words: !typed.is_empty(),
         }
+    }
+}
+
+/// Parts of one typed word. A match of the word has all, so the rarest selects.
+struct PartsOfWord<'a>(Vec<&'a str>);
+
+impl<'a> PartsOfWord<'a> {
+    fn around(word: &'a QueryWord, typed: &[&'a QueryWord]) -> Self {
+        let parts = typed.iter().filter(|other| other.part_of.is_some() && other.part_of == word.part_of);
+        Self(parts.map(|other| other.term.as_str()).collect())
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "at most the terms of a query")]
+    fn count(&self) -> f32 {
+        self.0.len().max(1) as f32
+    }
+
+    fn is_one_missing(&self, frequencies: &Frequencies) -> bool {
+        self.0.iter().any(|term| frequencies.of(term) == 0)
+    }
+
+    fn are_rarest(&self, documents: u64, frequencies: &Frequencies) -> bool {
+        let others = self.0.iter().map(|term| frequencies.of(term)).filter(|documents| *documents > 0);
+        others.min().is_none_or(|rarest| documents <= rarest)
     }
 }
 

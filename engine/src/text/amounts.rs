@@ -1,9 +1,10 @@
-//! Numbers and dates in Chinese words: `三百万`, `300万`, `1.5亿`, `百分之三十`, `二〇二六年三月`.
+//! Numbers and dates in Chinese words: `三百万`, `300万`, `1.5亿`, `百分之三十`, `第三`, `二〇二六年三月`.
 
 use std::ops::Range;
 
 use super::ScriptRun;
-use super::numbers::{Date, digits_of, is_digits};
+use super::dates::Date;
+use super::numbers::{digits_of, is_digits};
 use super::segmentation::{PlacedRun, dictionary_words};
 
 const TEN_THOUSAND: u64 = 10_000;
@@ -19,6 +20,9 @@ const MAX_ZEROS: u32 = 12;
 /// Numerals of a month or day.
 const MAX_DATE_NUMERALS: usize = 3;
 const PERCENT: &str = "百分之";
+const ORDINAL: &str = "第";
+/// Greater ones are rare, and mostly part of a name.
+const MAX_ORDINAL: u64 = 99;
 /// Beginnings of what stands in one word of the dictionary with a number, such as 万元.
 const COUNTED: [char; 14] =
     ['元', '人', '个', '名', '家', '吨', '户', '股', '次', '台', '辆', '件', '美', '欧'];
@@ -44,7 +48,10 @@ impl Amount {
     pub(super) fn beginning_in(folded: &str, runs: &[PlacedRun<'_>], first: usize) -> Vec<Self> {
         match &runs[first] {
             (_, ScriptRun::Word(_)) => Self::from_digits(folded, runs, first).into_iter().collect(),
-            (_, ScriptRun::Ideographs(run)) if !run.contains(is_numeral) => Vec::new(),
+            (_, ScriptRun::Syllables(_)) => Vec::new(),
+            (_, ScriptRun::Ideographs(run)) if !run.contains(is_numeral) && !run.ends_with(ORDINAL) => {
+                Vec::new()
+            }
             (place, ScriptRun::Ideographs(run)) => {
                 let dates = run.match_indices('年').filter_map(|(year, _)| date(run, year, first + 1));
                 let mut amounts: Vec<Self> = dates.collect();
@@ -59,6 +66,7 @@ impl Amount {
                 amounts.extend(
                     numbers.map(|(number, place)| Self::from_number(number.to_string(), place, first + 1)),
                 );
+                amounts.extend(ordinals(run, runs, first));
                 // The first and longest of overlapping amounts stays.
                 amounts.sort_by_key(|amount| (amount.place.start, std::cmp::Reverse(amount.place.end)));
                 let mut end = 0;
@@ -140,6 +148,25 @@ fn numbers(run: &str) -> Vec<(u64, Range<usize>)> {
         }
     }
     numbers
+}
+
+/// `第三` or `第3`, as `3.`.
+fn ordinals(run: &str, runs: &[PlacedRun<'_>], first: usize) -> Vec<Amount> {
+    let ordinal = |(start, sign): (usize, &str)| {
+        let numerals = leading_numerals(&run[start + sign.len()..]);
+        let end = start + sign.len() + numerals.len();
+        let (value, end, runs_end) = if end == start + sign.len() && end == run.len() {
+            let (digits, _) = runs.get(first + 1)?;
+            let is_near = digits.start == runs[first].0.end;
+            let value = digits_of(runs, first + 1).filter(|_| is_near)?.parse().ok()?;
+            (value, digits.end - runs[first].0.start, first + 2)
+        } else {
+            (value_of(numerals)?, end, first + 1)
+        };
+        let word = (1..=MAX_ORDINAL).contains(&value).then(|| format!("{value}."))?;
+        Some(Amount { place: start..end, words: vec![word], is_exact: false, end: runs_end })
+    };
+    run.match_indices(ORDINAL).filter_map(ordinal).collect()
 }
 
 /// Length of such characters at the beginning: 三百万 of 三百万元.
@@ -318,6 +345,8 @@ mod tests {
             ("二〇二六年三月召开", &["二〇二六年三月 2026.03"]),
             ("二零二六年十二月十五日会议", &["二零二六年十二月十五日 20261215 2026.12"]),
             ("一百人和二十人", &["一百 100", "二十 20"]),
+            ("第三季度和第3季度", &["第三 3.", "第3 3."]),
+            ("第二十一届，第 3 名", &["第二十一 21."]),
         ] {
             assert_eq!(words(text), expected, "{text}");
         }
@@ -327,7 +356,7 @@ mod tests {
     fn ordinary_word_is_no_amount() {
         let ordinary = "一定 万一 三明治 千万别 一些 十分 百度 九寨沟 五一 十一 双十一 统一百货 几十万 一百多万 数百万 三点二十分 三分之二 \
             3万5千 3万五千 1万万亿 2万科 5万能充电器 1.5 3.2.5万能 二〇二六年 二〇二六年十三月 三月 百分之百 百分之三点五 \
-            亿万富翁 成千上万 第三";
+            亿万富翁 成千上万 第 3 第0";
         for text in ordinary.split(' ') {
             assert_eq!(words(text), [""; 0], "{text}");
         }

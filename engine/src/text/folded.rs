@@ -4,6 +4,7 @@ use unicode_normalization::char::{canonical_combining_class, decompose_compatibl
 use unicode_normalization::{IsNormalized, is_nfc_quick};
 
 use super::folding::{fold_alone, fold_together};
+use super::letters::{combining, is_ignored};
 use super::traditional::SimplifiedTable;
 
 #[derive(Debug)]
@@ -95,8 +96,12 @@ fn end_of_cluster(text: &str, start: usize, table: &SimplifiedTable) -> usize {
 
 /// It never combines with its predecessor.
 fn begins_anew(character: char) -> bool {
+    // What stands around an ignored character may combine.
+    if is_ignored(character) {
+        return false;
+    }
     let mut first = None;
-    decompose_compatible(character, |part| first = first.or(Some(part)));
+    decompose_compatible(combining(character), |part| first = first.or(Some(part)));
     let first = first.unwrap_or(character);
     canonical_combining_class(first) == 0 && is_nfc_quick(std::iter::once(first)) == IsNormalized::Yes
 }

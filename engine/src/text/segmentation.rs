@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use jieba_rs::{Jieba, Token};
 use unicode_normalization::char::is_combining_mark;
 
+use super::letters::{is_emoji, is_flag_letter};
+use super::syllables::{SyllableScript, SyllableWord, syllable_term, syllables};
 use super::{cut_to_length, stem};
 
 static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
@@ -17,14 +19,16 @@ static DICTIONARY: LazyLock<Jieba> = LazyLock::new(Jieba::new);
 pub enum ScriptRun<'a> {
     /// Ideographs and kana.
     Ideographs(&'a str),
-    /// Cut to the longest length.
+    /// Letters of a script whose words no space or sign ends.
+    Syllables(&'a str),
+    /// Letters and digits, or one emoji; cut to the longest length.
     Word(&'a str),
 }
 
 impl<'a> ScriptRun<'a> {
     pub fn text(self) -> &'a str {
         match self {
-            Self::Ideographs(text) | Self::Word(text) => text,
+            Self::Ideographs(text) | Self::Syllables(text) | Self::Word(text) => text,
         }
     }
 }
@@ -41,26 +45,64 @@ pub(crate) fn runs(folded: &str) -> impl Iterator<Item = ScriptRun<'_>> {
 pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
     let mut end = 0;
     std::iter::from_fn(move || {
-        let start = end + folded[end..].find(char::is_alphanumeric)?;
+        let (start, kind) = folded[end..].char_indices().find_map(|(place, character)| {
+            let begins = character.is_alphanumeric() || !character.is_ascii() && is_emoji(character);
+            begins.then(|| (end + place, RunKind::of(character)))
+        })?;
         let rest = &folded[start..];
-        let ideographs = rest.starts_with(is_ideograph);
-        let belongs = |character: char| {
-            if character.is_ascii() {
-                !ideographs && character.is_ascii_alphanumeric()
-            } else if ideographs {
-                is_ideograph(character)
-            } else {
-                !is_ideograph(character) && (character.is_alphanumeric() || is_combining_mark(character))
-            }
-        };
-        let run = &rest[..rest.find(|character| !belongs(character)).unwrap_or(rest.len())];
+        let run = &rest[..kind.end_in(rest)];
         end = start + run.len();
-        let place = start..end;
-        Some((
-            place,
-            if ideographs { ScriptRun::Ideographs(run) } else { ScriptRun::Word(cut_to_length(run)) },
-        ))
+        let of_kind = match kind {
+            RunKind::Ideographs => ScriptRun::Ideographs(run),
+            RunKind::Syllables(_) => ScriptRun::Syllables(run),
+            RunKind::Letters | RunKind::Emoji => ScriptRun::Word(cut_to_length(run)),
+        };
+        Some((start..end, of_kind))
     })
+}
+
+/// What the characters of a run have in common.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RunKind {
+    Ideographs,
+    Syllables(SyllableScript),
+    Letters,
+    Emoji,
+}
+
+impl RunKind {
+    /// The kind of the run that a character begins.
+    fn of(character: char) -> Self {
+        if character.is_ascii() {
+            Self::Letters
+        } else if is_ideograph(character) {
+            Self::Ideographs
+        } else if let Some(script) = SyllableScript::of(character) {
+            Self::Syllables(script)
+        } else if is_emoji(character) {
+            Self::Emoji
+        } else {
+            Self::Letters
+        }
+    }
+
+    /// End of the run at the beginning of a text.
+    fn end_in(self, text: &str) -> usize {
+        if self == Self::Emoji {
+            let is_flag = text.chars().take_while(|letter| is_flag_letter(*letter)).nth(1).is_some();
+            return text.char_indices().nth(if is_flag { 2 } else { 1 }).map_or(text.len(), |(end, _)| end);
+        }
+        let belongs = |character: char| match self {
+            Self::Letters if character.is_ascii() => character.is_ascii_alphanumeric(),
+            _ if character.is_ascii() => false,
+            Self::Syllables(script) => SyllableScript::of(character) == Some(script),
+            _ if is_combining_mark(character) => {
+                self == Self::Letters && SyllableScript::of(character).is_none()
+            }
+            kind => character.is_alphanumeric() && Self::of(character) == kind,
+        };
+        text.find(|character| !belongs(character)).unwrap_or(text.len())
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +113,8 @@ pub enum PositionStep {
 
 /// Emits each indexed word with the bytes of its position.
 ///
-/// Ideographs: each one and every dictionary word. Others: the stem, and the word if different.
+/// Ideographs: each one and every dictionary word. Syllables: each one and every two. Others: the stem, and the word if
+/// different.
 pub fn document_words(folded: &str, emit: impl FnMut(PositionStep, Range<usize>, &str)) {
     words_of_runs(placed_runs(folded), emit);
 }
@@ -88,6 +131,17 @@ pub(super) fn words_of_runs<'a>(
                 emit(PositionStep::Next, bytes.clone(), &stem);
                 if stem != word {
                     emit(PositionStep::Same, bytes, word);
+                }
+            }
+            ScriptRun::Syllables(run) => {
+                let mut syllables = syllables(run).peekable();
+                while let Some((start, syllable)) = syllables.next() {
+                    let end = start + syllable.len();
+                    let place = bytes.start + start..bytes.start + end;
+                    emit(PositionStep::Next, place.clone(), syllable_term(syllable));
+                    if let Some((_, next)) = syllables.peek() {
+                        emit(PositionStep::Same, place, syllable_term(&run[start..end + next.len()]));
+                    }
                 }
             }
             ScriptRun::Ideographs(run) => {
@@ -131,25 +185,71 @@ pub(crate) fn parts_of_word(word: &str) -> Vec<(usize, &str)> {
     parts_to.pop().flatten().unwrap_or_default()
 }
 
-/// Gapless positions, in the likeliest segmentation.
-pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
-    let mut words = Vec::new();
+/// A term of a query.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TypedTerm {
+    pub(crate) position: usize,
+    pub(crate) term: String,
+    /// Position of the word that it is a part of; `None` if it is all of it.
+    pub(crate) part_of: Option<usize>,
+    /// It only inflects the word before it.
+    pub(crate) is_particle: bool,
+}
+
+impl TypedTerm {
+    pub(crate) fn whole(position: usize, term: String) -> Self {
+        Self { position, term, part_of: None, is_particle: false }
+    }
+}
+
+/// Terms at gapless positions, in the likeliest segmentation.
+pub(crate) fn query_terms(folded: &str) -> Vec<TypedTerm> {
+    let mut terms = Vec::new();
     let mut position = 0;
     for run in runs(folded) {
         match run {
             ScriptRun::Word(word) => {
-                words.push((position, stem(word).into_owned()));
+                terms.push(TypedTerm::whole(position, stem(word).into_owned()));
                 position += 1;
+            }
+            ScriptRun::Syllables(run) => {
+                for word in SyllableWord::all_of(run) {
+                    let parts = word.terms();
+                    let start = position + word.position;
+                    let part_of = (parts.len() > 1).then_some(start);
+                    terms.extend(parts.into_iter().map(|(offset, term)| TypedTerm {
+                        position: start + offset,
+                        term,
+                        part_of,
+                        is_particle: word.is_particle,
+                    }));
+                }
+                position += syllables(run).count();
             }
             ScriptRun::Ideographs(run) => {
                 for word in DICTIONARY.cut(run, false) {
-                    words.push((position + word.start, cut_to_length(word.word).to_owned()));
+                    terms.push(TypedTerm::whole(position + word.start, cut_to_length(word.word).to_owned()));
                 }
                 position += run.chars().count();
             }
         }
     }
-    words
+    terms
+}
+
+/// Positions and words of [`query_terms`].
+pub(crate) fn query_words(folded: &str) -> Vec<(usize, String)> {
+    query_terms(folded).into_iter().map(|typed| (typed.position, typed.term)).collect()
+}
+
+/// Positions that a folded text takes.
+pub(crate) fn positions(folded: &str) -> usize {
+    let of_run = |run| match run {
+        ScriptRun::Word(_) => 1,
+        ScriptRun::Syllables(run) => syllables(run).count(),
+        ScriptRun::Ideographs(run) => run.chars().count(),
+    };
+    runs(folded).map(of_run).sum()
 }
 
 /// Includes kana and marks.
@@ -196,9 +296,31 @@ mod tests {
     }
 
     #[test]
-    fn kana_are_single_and_emoji_separate() {
-        assert_eq!(words("カナ🦀漢"), pairs(&[(0, "カ"), (1, "ナ"), (2, "汉")]));
-        assert_eq!(words("🦀 !? —"), pairs(&[]));
+    fn kana_are_single_and_emoji_are_words() {
+        assert_eq!(words("カナ🦀漢"), pairs(&[(0, "カ"), (1, "ナ"), (2, "🦀"), (3, "汉")]));
+        assert_eq!(
+            words("🇩🇪🇫🇷 👩🏽\u{200d}💻 ok❤\u{fe0f}"),
+            pairs(&[(0, "🇩🇪"), (1, "🇫🇷"), (2, "👩"), (3, "💻"), (4, "ok"), (5, "❤")])
+        );
+        assert_eq!(words("© !? — ™"), pairs(&[(0, "tm")]));
+    }
+
+    #[test]
+    fn syllables_are_emitted_alone_and_in_pairs() {
+        assert_eq!(
+            words("IT부서의 3월"),
+            pairs(&[
+                (0, "it"),
+                (1, "부"),
+                (1, "부서"),
+                (2, "서"),
+                (2, "서의"),
+                (3, "의"),
+                (4, "3"),
+                (5, "월")
+            ])
+        );
+        assert_eq!(words("ไทย"), pairs(&[(0, "ไ"), (0, "ไท"), (1, "ท"), (1, "ทย"), (2, "ย")]));
     }
 
     #[test]

@@ -3,13 +3,14 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trawl_engine::{
-    Audience, Change, Document, FacetFields, FieldCounts, Query, RankedScope, Request, Scope, Start, day_of,
+    Audience, Change, Document, FacetFields, FieldCounts, Query, RankedScope, Request, Scope, Start,
+    TimeZone, day_of,
 };
 
 use super::support::{BEST, NEWEST, commit, document, index_of, news, owned, remove, restricted_to};
 use crate::engine_under_test::{Index, cases};
 
-const ALL: FacetFields = FacetFields { author: true, time: true };
+const ALL: FacetFields = FacetFields { author: true, time: Some(TimeZone::UTC) };
 const DAY: i64 = 86_400_000;
 
 fn by(author: &str, document: Document) -> Document {
@@ -72,8 +73,29 @@ fn days_are_counted_within_the_filters() {
     let days = |request| count(&index, &[request], ALL).days;
     assert_eq!(days(all.clone()), BTreeMap::from([(-1, 1), (0, 2), (1, 1), (400, 1)]));
     assert_eq!(days(Request { from: Some(1), to: Some(DAY), ..all.clone() }), BTreeMap::from([(0, 1)]));
-    let only_authors = count(&index, &[all], FacetFields { author: true, time: false });
+    let only_authors = count(&index, &[all], FacetFields { author: true, time: None });
     assert_eq!(only_authors, FieldCounts::default());
+}
+
+#[test]
+fn days_are_counted_in_their_time_zone() {
+    const HOUR: i64 = DAY / 24;
+    // In New York, 2024-03-10 has 23 hours and begins at 05:00 UTC.
+    let spring = 19_792 * DAY + 5 * HOUR;
+    let at = |display_time: i64| Document { display_time, ..document(&display_time.to_string(), "harbour") };
+    let times =
+        [-1, 0, 16 * HOUR - 1, 16 * HOUR, spring - 1, spring, spring + 23 * HOUR - 1, spring + 23 * HOUR];
+    let (index, _writer) = index_of(times.map(at).into());
+    let request = request("harbour", &[], NEWEST);
+    let days = |zone| {
+        let fields = FacetFields { author: false, time: Some(zone) };
+        count(&index, std::slice::from_ref(&request), fields).days
+    };
+    let shanghai = BTreeMap::from([(0, 3), (1, 1), (19_792, 2), (19_793, 2)]);
+    assert_eq!(days(TimeZone::get("Asia/Shanghai").unwrap()), shanghai);
+    assert_eq!(days(TimeZone::fixed(jiff::tz::offset(8))), shanghai);
+    let new_york = BTreeMap::from([(-1, 2), (0, 2), (19_791, 1), (19_792, 2), (19_793, 1)]);
+    assert_eq!(days(TimeZone::get("America/New_York").unwrap()), new_york);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn restricted_document_stays_hidden_without_text_words() {
 #[test]
 fn empty_query_matches_nothing() {
     let (index, _writer) = index_of(vec![document("a", "x")]);
-    for keyword in ["", "!?", "\"\"", "🦀"] {
+    for keyword in ["", "!?", "\"\"", "\u{200b}"] {
         let page = page(&index.snapshot(), keyword, NEWEST, 10);
         assert_eq!((page.hits.len(), page.total), (0, 0));
     }

@@ -13,4 +13,5 @@ mod relevance;
 pub(crate) mod support;
 mod synonyms;
 mod titles;
+mod wild;
 mod writing;

@@ -63,7 +63,8 @@ pub(crate) fn request(scope: &Scope, query: &Query, start: Start, limit: usize) 
 }
 
 pub(crate) fn page(snapshot: &Snapshot, keyword: &str, start: Start, limit: usize) -> HitPage {
-    snapshot.search(&request(&news(), &Query::parse(keyword), start, limit)).unwrap()
+    let query = Query::parse(keyword).with_spellings();
+    snapshot.search(&request(&news(), &query, start, limit)).unwrap()
 }
 
 pub(crate) fn ids(page: HitPage) -> Vec<String> {

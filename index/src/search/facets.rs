@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use tantivy::columnar::StrColumn;
 use tantivy::{DocId, DocSet};
-use trawl_engine::{FacetFields, FieldCounts, Request, Start, day_of};
+use trawl_engine::{Days, FacetFields, FieldCounts, Request, Start};
 
 use super::budget::{SearchError, StepBudget};
 use super::execute::unbounded;
@@ -26,7 +26,7 @@ pub(crate) fn count_fields(
         for segment in &view.segments {
             authors.push(if fields.author { AuthorCounts::open(segment)? } else { None });
         }
-        let mut days = DayCounts { is_counting: fields.time, ..DayCounts::default() };
+        let mut days = DayCounts { zone: fields.time.map(Days::new), ..DayCounts::default() };
         for request in requests.iter().filter(|request| !request.query.is_empty()) {
             for plan in plans(view, request, budget)? {
                 let matches = Matches::new(view, &plan, request.from, request.to, budget)?;
@@ -109,17 +109,16 @@ impl AuthorCounts {
 /// Documents of a segment are sorted by time. So many in a row are of one day.
 #[derive(Default)]
 struct DayCounts {
-    is_counting: bool,
+    /// None counts nothing.
+    zone: Option<Days>,
     days: BTreeMap<i64, u64>,
     latest: Option<(i64, u64)>,
 }
 
 impl DayCounts {
     fn add(&mut self, segment: &Segment, document: DocId) {
-        if !self.is_counting {
-            return;
-        }
-        let day = day_of(segment.opened.times.get_val(document));
+        let Some(zone) = &mut self.zone else { return };
+        let day = zone.day_of(segment.opened.times.get_val(document));
         match &mut self.latest {
             Some((latest, count)) if *latest == day => *count += 1,
             latest => {

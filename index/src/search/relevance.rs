@@ -130,8 +130,12 @@ fn without_missing<'r>(
     scopes: &[&Arc<Scope>],
     budget: &mut StepBudget,
 ) -> Result<Cow<'r, Request>, SearchError> {
+    let wholes = request.query.whole_token_queries();
+    if wholes.is_empty() {
+        return Ok(Cow::Borrowed(request));
+    }
     let mut missing = Vec::new();
-    for whole in request.query.whole_token_queries() {
+    for whole in wholes {
         let query = Arc::new(whole.clone());
         let mut is_found = false;
         for scope in scopes {
@@ -141,9 +145,6 @@ fn without_missing<'r>(
         if !is_found {
             missing.push(whole);
         }
-    }
-    if missing.is_empty() {
-        return Ok(Cow::Borrowed(request));
     }
     Ok(Cow::Owned(Request { query: Arc::new(request.query.with_parts_of(&missing)), ..request.clone() }))
 }

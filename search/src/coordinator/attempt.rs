@@ -61,9 +61,9 @@ impl PageContext {
         plan.leave_out(&mut pinned);
         let sources: Vec<ModuleSource> = plan.lanes.iter().map(|lane| lane.source.clone()).collect();
         let mut rounds = SearchRounds::new(plan, Arc::clone(&search), self.source_pages);
-        let selection = search.parameters.facets;
+        let selection = search.parameters.facets.clone();
         let modules = [module];
-        let counting = facets::count_fields(&search, selection, &modules, page.source.as_deref());
+        let counting = facets::count_fields(&search, &selection, &modules, page.source.as_deref());
         let ((), counts) = join(rounds.run(), counting).await;
         let search = match rounds.ranked_query() {
             Some(query) => Arc::new(SearchContext { query: Arc::clone(query), ..(*search).clone() }),
@@ -83,7 +83,7 @@ impl PageContext {
         let mut answer = SearchPage { pinned, corrected, relaxed, ..answer };
         if !selection.is_empty() {
             let totals = ModuleTotals::answered(module, &answer);
-            answer.facets = Some(Facets::new(selection, &counts, &[totals]));
+            answer.facets = Some(Facets::new(&selection, &counts, &[totals]));
         }
         if search.parameters.explain {
             explanation::add(&mut answer, &search, &sources).await;

@@ -35,10 +35,10 @@ impl FacetCounting {
             return;
         }
         let search = context.searched_for(rewrite);
-        let (selection, modules) = (self.selection, self.modules.clone());
+        let (selection, modules) = (self.selection.clone(), self.modules.clone());
         let counting = async move {
             let modules: Vec<&SearchableModule> = modules.iter().map(Arc::as_ref).collect();
-            count_fields(&search, selection, &modules, None).await
+            count_fields(&search, &selection, &modules, None).await
         };
         self.counting = Some(AbortOnDropHandle::new(tokio::spawn(counting.in_current_span())));
     }
@@ -54,6 +54,6 @@ impl FacetCounting {
     pub(super) async fn finish(&mut self) -> Option<Facets> {
         let counts = self.counting.take()?.await;
         let counts = counts.unwrap_or_else(|_| FieldCounts { is_cut: true, ..FieldCounts::default() });
-        Some(Facets::new(self.selection, &counts, &self.totals))
+        Some(Facets::new(&self.selection, &counts, &self.totals))
     }
 }

@@ -153,7 +153,8 @@ impl Coordinator {
         keyword: &str,
     ) -> Result<Highlight> {
         let modules = self.directory.modules_of(viewer.tenant_id).await?;
-        let query = Query::parse(keyword).with_synonyms(&modules.vocabulary().synonyms).without_stop_words();
+        let query = Query::parse(keyword).with_synonyms(&modules.vocabulary().synonyms);
+        let query = query.with_spellings().without_stop_words();
         Ok(Highlight::of(item, text, &Highlighter::new(&query)))
     }
 }

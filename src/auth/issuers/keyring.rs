@@ -75,6 +75,7 @@ struct FetchedKeys {
 pub(super) struct Endpoints {
     pub(super) authorization_endpoint: Option<String>,
     pub(super) token_endpoint: Option<String>,
+    pub(super) userinfo_endpoint: Option<String>,
     token_endpoint_auth_methods_supported: Option<Vec<String>>,
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,

@@ -5,21 +5,23 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use axum::http::{HeaderValue, Request, StatusCode, header::AUTHORIZATION};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures::{FutureExt, future::BoxFuture};
 use oauth2::{
     AsyncHttpClient, AuthType, AuthorizationCode, ClientId, ClientSecret, EmptyExtraTokenFields,
     ExtraTokenFields, HttpRequest, HttpResponse, PkceCodeVerifier, RedirectUrl, RequestTokenError,
-    StandardRevocableToken, StandardTokenResponse, TokenUrl,
+    StandardRevocableToken, StandardTokenResponse, TokenResponse, TokenUrl,
     basic::{BasicErrorResponse, BasicRevocationErrorResponse, BasicTokenType},
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 use trawl_connectors::{AddressRules, SourceError, exchange_document};
 use url::Url;
 
-use super::{Issuer, keyring::Endpoints};
+use super::{Issuer, keyring::Endpoints, named};
 use crate::{
     config,
     error::{Error, ErrorKind, Result},
@@ -150,17 +152,70 @@ impl SignIn {
             return Err(self.failed("the response's iss is missing or names another issuer"));
         }
         let nonce = answer.nonce;
-        let token = self.exchange(&endpoints, answer).await?;
-        let client_id = &self.client.client_id;
-        let verified =
-            self.issuer.verify_id_token(&self.trust, client_id, nonce, token.expose_secret()).await;
-        verified.map_err(|error| match error.kind {
-            ErrorKind::Unauthorized => self.failed(&format!("its ID token was rejected: {}", error.message)),
-            _ => error,
+        let IssuedTokens { id_token, access_token } = self.exchange(&endpoints, answer).await?;
+        let (client_id, id_token) = (&self.client.client_id, id_token.expose_secret());
+        let verified = self.issuer.verify_id_token(&self.trust, client_id, nonce, id_token).await;
+        let claims = verified.map_err(|error| self.rejected("ID token", error))?;
+        match named(&self.trust, &claims) {
+            Some(login_id) => Ok(login_id),
+            None => self.ask_userinfo(&endpoints, claims.get("sub"), &access_token).await,
+        }
+    }
+
+    /// Looks for the login at the userinfo endpoint (`OpenID` Connect Core §5.3).
+    async fn ask_userinfo(
+        &self,
+        endpoints: &Endpoints,
+        subject: Option<&Value>,
+        access_token: &SecretString,
+    ) -> Result<String> {
+        let Some(endpoint) = endpoints.userinfo_endpoint.as_deref() else {
+            let reason =
+                format!("its ID token has no claim {}, and it names no userinfo_endpoint", self.trust.claim);
+            return Err(self.failed(&reason));
+        };
+        let url = self.usable(Some(endpoint), "userinfo_endpoint")?;
+        let mut token = HeaderValue::try_from(format!("Bearer {}", access_token.expose_secret()))
+            .map_err(|_| self.failed("its access token does not follow RFC 6750"))?;
+        token.set_sensitive(true);
+        let request = Request::get(url.as_str()).header(AUTHORIZATION, token).body(Vec::new());
+        let request = request.map_err(Error::internal)?;
+        let answer =
+            exchange_document("the issuer's userinfo endpoint", request, &self.rules, MAX_BYTES).await;
+        let answer = answer.map_err(|error| self.unanswered(&error))?;
+        let claims = self.read_userinfo(&answer).await?;
+        // The answer may be of another person (§5.3.2).
+        if subject.is_none_or(|subject| claims.get("sub") != Some(subject)) {
+            return Err(self.failed("its userinfo endpoint's sub is not that of the ID token"));
+        }
+        named(&self.trust, &claims).ok_or_else(|| {
+            let claim = &self.trust.claim;
+            self.failed(&format!("neither its ID token nor its userinfo endpoint has the claim {claim}"))
         })
     }
 
-    async fn exchange(&self, endpoints: &Endpoints, answer: SignInAnswer<'_>) -> Result<SecretString> {
+    /// Reads claims as plain JSON, or signed.
+    async fn read_userinfo(&self, answer: &HttpResponse) -> Result<Map<String, Value>> {
+        if answer.status() != StatusCode::OK {
+            return Err(self.failed(&format!("its userinfo endpoint answered with {}", answer.status())));
+        }
+        if let Ok(claims) = serde_json::from_slice(answer.body()) {
+            return Ok(claims);
+        }
+        let token = str::from_utf8(answer.body()).unwrap_or_default().trim();
+        let verified = self.issuer.verify_userinfo(&self.trust, &self.client.client_id, token).await;
+        verified
+            .map_err(|error| self.rejected("userinfo, which is neither an object nor well signed,", error))
+    }
+
+    fn rejected(&self, what: &str, error: Error) -> Error {
+        match error.kind {
+            ErrorKind::Unauthorized => self.failed(&format!("its {what} was rejected: {}", error.message)),
+            _ => error,
+        }
+    }
+
+    async fn exchange(&self, endpoints: &Endpoints, answer: SignInAnswer<'_>) -> Result<IssuedTokens> {
         let token_url = self.usable(endpoints.token_endpoint.as_deref(), "token_endpoint")?;
         let redirect_uri = RedirectUrl::new(answer.redirect_uri.to_owned()).map_err(Error::internal)?;
         let in_body = self.client.client_secret.is_none() || endpoints.wants_secret_in_body();
@@ -177,7 +232,9 @@ impl SignIn {
             .request_async(&GuardedHttpClient(self.rules.clone()))
             .await;
         let answered = answered.map_err(|error| self.describe(&error))?;
-        answered.extra_fields().id_token.clone().ok_or_else(|| self.failed("its answer holds no ID token"))
+        let id_token = answered.extra_fields().id_token.clone();
+        let id_token = id_token.ok_or_else(|| self.failed("its answer holds no ID token"))?;
+        Ok(IssuedTokens { id_token, access_token: answered.access_token().secret().as_str().into() })
     }
 
     fn usable(&self, address: Option<&str>, name: &str) -> Result<Url> {
@@ -188,10 +245,7 @@ impl SignIn {
 
     fn describe(&self, error: &RequestTokenError<SourceError, BasicErrorResponse>) -> Error {
         match error {
-            RequestTokenError::Request(error @ SourceError::Unavailable { .. }) => {
-                self.away(&error.to_string())
-            }
-            RequestTokenError::Request(error) => self.failed(&error.to_string()),
+            RequestTokenError::Request(error) => self.unanswered(error),
             // The issuer's error text is unbounded and untrusted.
             RequestTokenError::ServerResponse(answer) => {
                 let code: String = answer.error().to_string().chars().take(50).collect();
@@ -200,6 +254,13 @@ impl SignIn {
             RequestTokenError::Parse(..) | RequestTokenError::Other(_) => {
                 self.failed("its token endpoint's answer does not follow RFC 6749")
             }
+        }
+    }
+
+    fn unanswered(&self, error: &SourceError) -> Error {
+        match error {
+            SourceError::Unavailable { .. } => self.away(&error.to_string()),
+            _ => self.failed(&error.to_string()),
         }
     }
 
@@ -212,6 +273,11 @@ impl SignIn {
         tracing::warn!(issuer = self.trust.issuer, reason, "a sign-in by an issuer failed");
         Error::bad_gateway("the issuer did not confirm the sign-in")
     }
+}
+
+struct IssuedTokens {
+    id_token: SecretString,
+    access_token: SecretString,
 }
 
 struct GuardedHttpClient(AddressRules);

@@ -320,7 +320,7 @@ mod tests {
             ),
             (br"{\rtf1{\fonttbl{\f0 Times;}{\f1\fcharset204 Arial;}}\f1 \'cf\'ee\'f0\'f2\f0 \'e9}", "Портé"),
             (br"{\rtf1\ansicpg936 \'b8\'db{\'bf\'da}}", "港口"),
-            (br"{\rtf1\uc1 \u28207?\u21475 ?\uc2\u-10179??\u-8704??!}", "港口😀!"),
+            (br"{\rtf1\uc1 \u28207?\u21475 ?\uc2\u-10179??\u-8704??!}", "港口🌀!"),
             (br"{\rtf1{\*\generator Riched20;}{\info{\author Ivo}}tide{\pict 89504e47}}", "tide"),
             (
                 br"{\rtf1{\field{\*\fldinst HYPERLINK https://x}{\fldrslt quay}} {\v hidden}shown}",

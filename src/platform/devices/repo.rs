@@ -1,6 +1,7 @@
 //! Rows of devices.
 
 use super::forms::{Device, IdType};
+use crate::platform::users::service::find_account;
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
 /// Source id of the named user, unless deleted.
@@ -12,7 +13,10 @@ pub(super) async fn find_user(
 ) -> store::Result<Option<String>> {
     let column = match id_type {
         IdType::Platform => "platform_user_id",
-        IdType::Login => "login_id",
+        IdType::Login => {
+            let account = find_account(reader, tenant_id, id).await?;
+            return Ok(account.map(|account| account.person.user_id));
+        }
         IdType::Source => "user_id",
     };
     let text = format!("SELECT user_id FROM users WHERE tenant_id = ? AND {column} = ? AND NOT is_deleted");

@@ -2,9 +2,13 @@
 //!
 //! An invalid one fails with 400 and is named.
 
-use std::{fmt::Display, str::FromStr, time::Duration};
+use std::{borrow::Cow, fmt::Display, str::FromStr, sync::LazyLock, time::Duration};
 
 use axum::{body::Bytes, extract::Request, http::Uri};
+use jiff::{
+    fmt::temporal::DateTimeParser,
+    tz::{TimeZone, TimeZoneDatabase},
+};
 use serde::{Deserialize, Deserializer, de::DeserializeOwned};
 use trawl_connectors::TraceContext;
 use trawl_search::{
@@ -23,6 +27,7 @@ use crate::{
 const DEFAULT_LIMIT: usize = 10;
 const DEFAULT_SUGGESTIONS: usize = 8;
 const MAX_EXPLAINED: usize = 50;
+const MAX_OFFSET_SECONDS: i32 = 18 * 3_600;
 
 /// The search condition.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
@@ -79,6 +84,9 @@ pub(super) struct TermParameters {
     /// state, and `facetsPartial` says so.
     #[param(example = "author,time")]
     facets: Option<String>,
+    /// The time zone of the periods that `facets=time` counts: an IANA name, or an offset such as `+08:00`; UTC if absent.
+    #[param(example = "Asia/Shanghai")]
+    time_zone: Option<String>,
     /// The `x-trawl-position` of a write. The search waits until it finds what was written, at most nine tenths of `timeout`.
     ///
     /// If the index does not hold it by then, the answer is `partial`.
@@ -210,6 +218,7 @@ impl RawParameters {
             explain: query.explain.or(body.explain),
             typing: query.typing.or(body.typing),
             facets: query.facets.or(body.facets),
+            time_zone: query.time_zone.or(body.time_zone),
             after: query.after.or(body.after),
             timeout: query.timeout.or(body.timeout),
         })
@@ -327,7 +336,10 @@ impl TermParameters {
             explain,
             highlight: flag("highlight", self.highlight.as_deref())?,
             exact: flag("exact", self.exact.as_deref())?,
-            facets: facets(self.facets.as_deref().unwrap_or_default())?,
+            facets: facets(
+                self.facets.as_deref().unwrap_or_default(),
+                &time_zone(self.time_zone.as_deref())?,
+            )?,
             timeout: parse("timeout", self.timeout, &50, &10_000)?
                 .map_or(state.timeout, Duration::from_millis),
             typing: flag("typing", self.typing.as_deref())?,
@@ -337,14 +349,32 @@ impl TermParameters {
     }
 }
 
-fn facets(names: &str) -> Result<FacetSelection> {
+/// Reads a time zone, of the program's own database: the same one at every replica.
+fn time_zone(name: Option<&str>) -> Result<TimeZone> {
+    static ZONES: LazyLock<TimeZoneDatabase> = LazyLock::new(TimeZoneDatabase::bundled);
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(TimeZone::UTC) };
+    // `+` in a query is a space.
+    let text = name.strip_prefix(' ').map_or(Cow::Borrowed(name), |offset| format!("+{offset}").into());
+    let zone = DateTimeParser::new().parse_time_zone_with(&ZONES, text.as_bytes()).ok();
+    // Others are rules in POSIX's words, and offsets that no clock has.
+    let zone = zone.filter(|zone| match zone.to_fixed_offset() {
+        Ok(offset) => offset.seconds().abs() <= MAX_OFFSET_SECONDS,
+        Err(_) => zone.iana_name().is_some(),
+    });
+    zone.ok_or_else(|| {
+        let expected = "must be an IANA name such as `Asia/Shanghai`, or an offset such as `+08:00`";
+        Error::bad_request(format!("timeZone: {expected}, not {name:?}"))
+    })
+}
+
+fn facets(names: &str, zone: &TimeZone) -> Result<FacetSelection> {
     let mut facets = FacetSelection::default();
     for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         match name {
             "module" => facets.module = true,
             "source" => facets.source = true,
             "author" => facets.author = true,
-            "time" => facets.time = true,
+            "time" => facets.time = Some(zone.clone()),
             other => {
                 return Err(Error::bad_request(format!(
                     "facets: must be of `module`, `source`, `author` and `time`, not {other:?}"

@@ -101,7 +101,7 @@ pub(super) fn checked(item: Content) -> Result<Content, String> {
     forms::check(&item).map(|()| item)
 }
 
-fn problem(id: Option<String>, reason: String) -> EntryProblem {
+pub(super) fn problem(id: Option<String>, reason: String) -> EntryProblem {
     let shown = id.map(|mut id| {
         truncate(&mut id, SHOWN_BYTES);
         id

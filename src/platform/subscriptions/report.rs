@@ -50,7 +50,9 @@ pub struct LastRun {
     pub left_out: u64,
     /// Files whose text is empty or not whole.
     pub incomplete: u64,
-    /// The first refused entries and incomplete files.
+    /// Rows of a query whose cursor lies beyond now or is unlike the others. They are read and do not move the cursor.
+    pub passed_over: u64,
+    /// The first refused entries, incomplete files, and rows that were passed over.
     pub problems: Vec<EntryProblem>,
     /// Items whose text was cut.
     pub truncated: u64,
@@ -62,7 +64,7 @@ pub struct LastRun {
     pub error: Option<String>,
 }
 
-/// An entry that cannot be an item, or a file whose text is not whole.
+/// An entry that cannot be an item, a file whose text is not whole, or a row whose cursor does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
 pub struct EntryProblem {
     /// The entry's id at the source; null if it has none.

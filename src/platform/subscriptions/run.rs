@@ -129,6 +129,12 @@ impl<'a> Run<'a> {
         self.list(problem);
     }
 
+    /// Counts a row that does not move the cursor.
+    pub(super) fn pass_over(&mut self, problem: EntryProblem) {
+        self.report.passed_over += 1;
+        self.list(problem);
+    }
+
     fn list(&mut self, problem: EntryProblem) {
         if self.report.problems.len() < LISTED_PROBLEMS {
             self.report.problems.push(problem);

@@ -2,6 +2,8 @@
 
 mod database;
 mod dialect;
+mod frontier;
+mod moment;
 mod page;
 
 use secrecy::SecretString;
@@ -10,20 +12,24 @@ use serde_json::{Map, Value};
 
 use self::{
     database::Database,
+    frontier::Frontier,
     page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS},
 };
 use super::{
     batch::{ItemBatch, RunProgress},
-    entries::read_entries,
+    entries::{self, read_entries},
     forms::SqlQuery,
     origins::check_address,
-    report::RunOutcome,
+    report::{EntryProblem, RunOutcome},
     run::{FinishedRun, Run, RunStop},
 };
-use crate::error::Error;
+use crate::{error::Error, rows::row::truncate};
 
 /// Rows that are committed so much later than greater cursors are found.
 const OVERLAP: i64 = 10 * 60_000;
+/// Maximum bytes of a cursor that is shown.
+const SHOWN_BYTES: usize = 100;
+const NO_ORDER: &str = "is no whole number, time or text";
 
 /// The places where runs begin.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -35,6 +41,8 @@ struct QueryPosition {
     end: Option<TimedCursor>,
     /// The place where a run was cut off, and its begin.
     cut: Option<TimedCursor>,
+    /// Whether single rows with odd cursors did not move it, as they did in earlier versions.
+    is_guarded: bool,
 }
 
 /// A cursor and a time.
@@ -45,6 +53,17 @@ struct TimedCursor {
 }
 
 impl QueryPosition {
+    /// Reads a stored position. One of an earlier version begins anew.
+    fn read(text: &str) -> Self {
+        let stored = serde_json::from_str(text).ok().filter(|position: &Self| position.is_guarded);
+        Self { is_guarded: true, ..stored.unwrap_or_default() }
+    }
+
+    /// The cursor with whose rows a run begins.
+    fn first(&self) -> Option<&Cursor> {
+        self.cut.as_ref().map(|cut| &cut.cursor).or(self.begin.as_ref())
+    }
+
     /// Ends a run that began at this time.
     ///
     /// Rows of later commits have at least the cursor `begin`.
@@ -62,8 +81,10 @@ impl QueryPosition {
 /// A page of rows.
 struct QueryPage {
     rows: Vec<Map<String, Value>>,
-    /// The last row's cursor and id.
-    last: Option<(Cursor, String)>,
+    /// Cursors and ids that order the rows.
+    places: Vec<(Cursor, String)>,
+    /// Rows whose cursors are of a type that does not order them.
+    unordered: Vec<(Cursor, String)>,
     is_last: bool,
 }
 
@@ -76,17 +97,17 @@ pub(super) async fn read(
     let state = &run.runner.state;
     check_address(&sql.address, &state.folders, &state.databases)
         .map_err(|error| RunStop::failed(error.message))?;
-    let mut position: QueryPosition = serde_json::from_str(&run.begun.position).unwrap_or_default();
+    let mut position = QueryPosition::read(&run.begun.position);
     let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
     let is_whole = position.begin.is_none() && position.cut.is_none();
     let mut database =
         Database::connect(&sql.address, password, &state.folders).await.map_err(RunStop::failed)?;
     let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
+    let mut frontier = Frontier::new(database.zone_millis().await, position.first());
     let mut last: Option<(Cursor, String)> = None;
     loop {
-        let first = position.cut.as_ref().map(|cut| &cut.cursor).or(position.begin.as_ref());
-        let begin = match (&last, first) {
+        let begin = match (&last, position.first()) {
             (Some((cursor, id)), _) => Begin::Behind(cursor, id),
             (None, Some(cursor)) => Begin::At(cursor),
             (None, None) => Begin::First,
@@ -94,18 +115,28 @@ pub(super) async fn read(
         let statement = page::statement(sql.kind(), &sql.query, &columns, begin);
         let rows = database.rows(statement).await.map_err(RunStop::failed)?;
         let page = read_page(sql, &columns, rows).map_err(RunStop::failed)?;
-        if page.last.is_some() && page.last == last {
+        let page_end = page.places.last().cloned();
+        if page_end.is_some() && page_end == last {
             return Err(RunStop::failed("sql.cursorColumn: must order the rows of the query"));
+        }
+        for (cursor, id) in page.unordered {
+            run.pass_over(problem(cursor, id, NO_ORDER));
+        }
+        let now = state.clock.now();
+        for (cursor, id) in page.places {
+            if let Some(reason) = frontier.pass(&cursor, now) {
+                run.pass_over(problem(cursor, id, reason));
+            }
         }
         let id = &run.begun.settings.id;
         let items = run.take(read_entries(id, page.rows)?)?;
         let items = run.write_but_last(items).await?;
-        last = page.last.or(last);
-        let mark = |at| last.as_ref().map(|(cursor, _)| TimedCursor { cursor: cursor.clone(), at });
+        last = page_end.or(last);
+        let mark = |at| frontier.reached().map(|cursor| TimedCursor { cursor: cursor.clone(), at });
         if page.is_last {
             position.end_run(begun_at, mark(state.clock.now()));
         } else {
-            position.cut = mark(begun_at);
+            position.cut = mark(begun_at).or(position.cut.take());
         }
         let next = serde_json::to_string(&position).map_err(Error::internal)?;
         let batch = ItemBatch { items, gone: Vec::new() };
@@ -119,7 +150,7 @@ pub(super) async fn read(
 
 fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) -> Result<QueryPage, String> {
     let is_last = rows.len() < PAGE_ROWS;
-    let (mut read, mut last) = (Vec::with_capacity(rows.len()), None);
+    let (mut read, mut places, mut unordered) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
     for mut row in rows {
         let own = row.split_off(row.len().saturating_sub(OWN_COLUMNS));
         let fields = columns.fields.iter().zip(row).filter_map(|((field, _), text)| {
@@ -133,15 +164,27 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         else {
             continue;
         };
-        if !sql.kind().can_compare(&data_type) {
-            return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
-        }
-        last = Some((Cursor { text, data_type }, id));
+        let is_ordered = sql.kind().can_compare(&data_type);
+        let place = (Cursor { text, data_type }, id);
+        if is_ordered { places.push(place) } else { unordered.push(place) }
     }
-    if last.is_none() && !is_last {
+    if places.is_empty() && !unordered.is_empty() {
+        return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
+    }
+    if places.is_empty() && !is_last {
         return Err(format!("sql.query: gives {PAGE_ROWS} rows without an id"));
     }
-    Ok(QueryPage { rows: read, last, is_last })
+    Ok(QueryPage { rows: read, places, unordered, is_last })
+}
+
+/// Names a row that does not move the cursor.
+fn problem(cursor: Cursor, id: String, reason: &str) -> EntryProblem {
+    let mut text = cursor.text;
+    truncate(&mut text, SHOWN_BYTES);
+    entries::problem(
+        Some(id),
+        format!("sql.cursorColumn: {text:?} {reason}; the row does not move the cursor"),
+    )
 }
 
 #[cfg(test)]
@@ -176,6 +219,17 @@ mod tests {
                 position.end_run(begun_at, last.map(|at| TimedCursor { cursor: cursor(at), at: now }));
             }
         }
+    }
+
+    #[test]
+    fn position_of_an_earlier_version_begins_anew() {
+        let cursor = Cursor { text: "infinity".to_owned(), data_type: "TIMESTAMPTZ".to_owned() };
+        let mut position = QueryPosition { begin: Some(cursor), ..QueryPosition::default() };
+        let stored = |position: &QueryPosition| serde_json::to_string(position).unwrap();
+        let read = QueryPosition::read(&stored(&position));
+        assert!(read.is_guarded && read.first().is_none());
+        position.is_guarded = true;
+        assert_eq!(QueryPosition::read(&stored(&position)).first(), position.begin.as_ref());
     }
 
     #[test]

@@ -6,9 +6,11 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    identity::logins,
+    platform::users::service::find_ids_by_logins,
     store::{
-        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, now_millis, placeholders,
-        sql,
+        self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, find_values_in,
+        now_millis, placeholders, sql,
     },
 };
 
@@ -120,11 +122,12 @@ async fn insert(
     application: &str,
     new: &[NewTask],
 ) -> Result<usize> {
-    const ROW: &str = "(?, ?, ?, ?, ?, ?, \
-        (SELECT user_id FROM users WHERE tenant_id = ? AND login_id = ? AND NOT is_deleted), ?, ?, ?, ?, ?, ?)";
+    const ROW: &str = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+    let logins: Vec<&str> = new.iter().map(|one| one.task.assignee_login_id.as_str()).collect();
+    let assignees = find_ids_by_logins(transaction, tenant_id, &logins).await?;
     let text = format!(
-        "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, assignee_user_id, \
-         creator_id, created_at, end_comment, end_result, ended_at, task) VALUES {} \
+        "INSERT INTO tasks (id, tenant_id, application, app_task_id, status, assignee_login_id, assignee_login_folded, \
+         assignee_user_id, creator_id, created_at, end_comment, end_result, ended_at, task) VALUES {} \
          ON CONFLICT (tenant_id, application, app_task_id) DO NOTHING",
         vec![ROW; new.len()].join(", ")
     );
@@ -137,8 +140,8 @@ async fn insert(
             task.app_task_id.as_str().into(),
             status.number().into(),
             task.assignee_login_id.as_str().into(),
-            tenant_id.into(),
-            task.assignee_login_id.as_str().into(),
+            logins::fold(&task.assignee_login_id).into(),
+            assignees.get(&task.assignee_login_id).map(String::as_str).into(),
             task.creator_id.as_deref().into(),
             (*created_at).into(),
             task.end_comment.as_deref().into(),
@@ -184,7 +187,32 @@ fn resolve(
     Ok(CreationOutcome::There(CreatedTask { id: id.clone(), app_task_id: new.task.app_task_id.clone() }))
 }
 
+/// Gives tasks of logins that were unknown to the people who have them now.
 pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
+    claim_exact(transaction, tenant_id, logins).await?;
+    let folded: Vec<String> = logins.iter().map(|login| logins::fold(login)).collect();
+    let text = "SELECT DISTINCT assignee_login_id FROM tasks \
+                WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_folded";
+    let waiting: Vec<String> = find_values_in(transaction, text, &[tenant_id.into()], &folded).await?;
+    let waiting: Vec<&str> = waiting.iter().map(String::as_str).collect();
+    for (login, user_id) in find_ids_by_logins(transaction, tenant_id, &waiting).await? {
+        let text = "UPDATE tasks SET assignee_user_id = ? \
+                    WHERE tenant_id = ? AND assignee_user_id IS NULL AND assignee_login_id = ? RETURNING id, status";
+        let claimed = sql(text, [user_id.into(), tenant_id.into(), login.into()]);
+        record_changes(transaction, tenant_id, claimed.fetch_all(transaction).await?);
+    }
+    Ok(())
+}
+
+fn record_changes(transaction: &Transaction, tenant_id: i64, tasks: Vec<(String, i64)>) {
+    for (id, status) in tasks {
+        if let Some(module) = TaskStatus::from_number(status).and_then(TaskStatus::module) {
+            transaction.record_change(tenant_id, module, &id);
+        }
+    }
+}
+
+async fn claim_exact(transaction: &Transaction, tenant_id: i64, logins: &[String]) -> Result<()> {
     for portion in logins.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
             "UPDATE tasks SET assignee_user_id = (SELECT user_id FROM users WHERE users.tenant_id = tasks.tenant_id \
@@ -194,11 +222,7 @@ pub(super) async fn claim(transaction: &Transaction, tenant_id: i64, logins: &[S
         );
         let values =
             std::iter::once(Value::from(tenant_id)).chain(portion.iter().map(|login| login.as_str().into()));
-        for (id, status) in sql(text, values).fetch_all::<(String, i64)>(transaction).await? {
-            if let Some(module) = TaskStatus::from_number(status).and_then(TaskStatus::module) {
-                transaction.record_change(tenant_id, module, &id);
-            }
-        }
+        record_changes(transaction, tenant_id, sql(text, values).fetch_all(transaction).await?);
     }
     Ok(())
 }

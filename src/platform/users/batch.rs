@@ -7,6 +7,7 @@ use super::{
     picture::{self, Picture, PictureContent},
     rules::{StoredUser, UserChange, with_suffix},
 };
+use crate::identity::logins;
 use crate::platform::shared::{
     directory_rows::{RowChange, SynchronisationBatch},
     patch::Written,
@@ -17,7 +18,8 @@ use crate::platform::shared::{
 pub(super) struct UserBatch {
     suffix: Option<String>,
     users: SynchronisationBatch<StoredUser>,
-    id_by_login: HashMap<String, String>,
+    /// Ids by folded login, of which there are several in directories of earlier versions.
+    ids_by_login: HashMap<String, HashSet<String>>,
     id_by_platform_id: HashMap<String, String>,
     /// Stored pictures' digests by user id.
     digests: HashMap<String, Vec<u8>>,
@@ -30,7 +32,7 @@ impl UserBatch {
         Self {
             suffix,
             users: SynchronisationBatch::new(Vec::new()),
-            id_by_login: HashMap::new(),
+            ids_by_login: HashMap::new(),
             id_by_platform_id: HashMap::new(),
             digests: HashMap::new(),
             uploads: HashMap::new(),
@@ -54,10 +56,6 @@ impl UserBatch {
         }
     }
 
-    pub(super) fn has_login(&self, login: &str) -> bool {
-        self.id_by_login.contains_key(login)
-    }
-
     /// Adds users as the database holds them.
     pub(super) fn add_stored(&mut self, users: Vec<StoredUser>) {
         for user in &users {
@@ -68,7 +66,7 @@ impl UserBatch {
 
     fn index(&mut self, user: &StoredUser) {
         if !user.is_deleted {
-            self.id_by_login.insert(user.login_id.clone(), user.user_id.clone());
+            self.ids_by_login.entry(logins::fold(&user.login_id)).or_default().insert(user.user_id.clone());
         }
         self.id_by_platform_id.insert(user.platform_user_id.clone(), user.user_id.clone());
     }
@@ -118,19 +116,37 @@ impl UserBatch {
         }
     }
 
+    /// Refuses a login of another person. One that was alike before stays.
+    fn check_login(&self, user: &StoredUser) -> Result<(), String> {
+        let login = &user.login_id;
+        let ids = self.ids_by_login.get(&logins::fold(login));
+        let others = ids.into_iter().flatten().filter(|id| **id != user.user_id);
+        let mut others = others.filter_map(|id| self.users.find(id)).map(|other| &other.login_id).peekable();
+        let Some(alike) = others.peek().copied() else { return Ok(()) };
+        if others.any(|other| other == login) {
+            return Err(format!("loginId: {login:?} belongs to another user"));
+        }
+        let before = self.users.find(&user.user_id);
+        if before.is_some_and(|before| !before.is_deleted && before.login_id == *login) {
+            return Ok(());
+        }
+        Err(format!("loginId: {login:?} differs in case alone from {alike:?} of another user"))
+    }
+
     /// Inserts a row if login and platform id are free.
     fn put(&mut self, user: StoredUser) -> Result<(), String> {
-        let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
-        if !user.is_deleted && others(self.id_by_login.get(&user.login_id)) {
-            return Err(format!("loginId: {:?} belongs to another user", user.login_id));
+        if !user.is_deleted {
+            self.check_login(&user)?;
         }
+        let others = |owner: Option<&String>| owner.is_some_and(|owner| *owner != user.user_id);
         if others(self.id_by_platform_id.get(&user.platform_user_id)) {
             return Err(format!("platformUserId: {:?} belongs to another user", user.platform_user_id));
         }
         if let Some(before) = self.users.find(&user.user_id) {
             self.id_by_platform_id.remove(&before.platform_user_id);
             if !before.is_deleted {
-                self.id_by_login.remove(&before.login_id);
+                let ids = self.ids_by_login.entry(logins::fold(&before.login_id));
+                ids.or_default().remove(&before.user_id);
             }
         }
         self.index(&user);

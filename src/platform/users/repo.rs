@@ -3,7 +3,7 @@
 pub(super) mod accounts;
 pub(super) mod pages;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::{
     batch::UserBatch,
@@ -12,8 +12,9 @@ use super::{
 use crate::{
     auth::directory::{Account, Person, SubjectKind},
     error::Result,
+    identity::logins,
     platform::shared::directory_rows::{DirectoryRow, RowChange, ids_where},
-    store::{self, Connection, Transaction, execute_in, find_in, sql},
+    store::{self, Connection, Statement, Transaction, execute_in, find_in, sql},
 };
 
 /// Loads rows that changes may touch or collide with.
@@ -34,8 +35,11 @@ pub(super) async fn load(
         // Users may fall back on an earlier row's number.
         logins.extend(changes.iter().filter_map(|change| change.form.mobile.clone()));
     }
-    let logins: Vec<String> = logins.into_iter().filter(|login| !batch.has_login(login)).collect();
+    let logins: Vec<String> = logins.into_iter().collect();
     read(batch, transaction, tenant_id, "NOT is_deleted AND login_id", &logins).await?;
+    let folded: HashSet<String> = logins.iter().map(|login| logins::fold(login)).collect();
+    let folded: Vec<String> = folded.into_iter().collect();
+    read(batch, transaction, tenant_id, "NOT is_deleted AND login_folded", &folded).await?;
 
     let with_pictures: Vec<&str> = changes
         .iter()
@@ -123,31 +127,101 @@ pub async fn find_person(
     kind: SubjectKind,
     subject: &str,
 ) -> store::Result<Option<Person>> {
-    let column = match kind {
-        SubjectKind::LoginId => "login_id",
-        SubjectKind::UserId => "user_id",
+    let account = match kind {
+        SubjectKind::LoginId => find_account(connection, tenant_id, subject).await?,
+        SubjectKind::UserId => {
+            accounts_where("user_id", tenant_id, subject).fetch_optional(connection).await?
+        }
     };
-    sql(
-        format!(
-            "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch FROM users \
-             WHERE tenant_id = ? AND {column} = ? AND NOT is_deleted AND status = 1"
-        ),
-        [tenant_id.into(), subject.into()],
-    )
-    .fetch_optional::<Person>(connection)
-    .await
+    Ok(account.filter(|account: &Account| account.may_sign_in).map(|account| account.person))
 }
 
+/// The account with this login, else the only one whose login differs in case.
+///
 /// Deleted people free their login.
 pub async fn find_account(
     connection: &Connection,
     tenant_id: i64,
     login_id: &str,
 ) -> store::Result<Option<Account>> {
-    sql(
+    let exact = accounts_where("login_id", tenant_id, login_id);
+    if let Some(account) = exact.fetch_optional(connection).await? {
+        return Ok(Some(account));
+    }
+    let folded = logins::fold(login_id);
+    let alike = accounts_where("login_folded", tenant_id, &folded);
+    let mut alike: Vec<Account> = alike.fetch_all(connection).await?;
+    // A replica of an earlier version changes a login alone.
+    alike.retain(|account| logins::fold(&account.person.login_id) == folded);
+    Ok(alike.pop().filter(|_| alike.is_empty()))
+}
+
+/// Ids of people by logins as they are given, each found like [`find_account`].
+pub async fn find_ids_by_logins(
+    connection: &Connection,
+    tenant_id: i64,
+    logins: &[&str],
+) -> Result<HashMap<String, String>> {
+    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND NOT is_deleted AND login_id";
+    let mut found: HashMap<String, String> =
+        find_in(connection, text, &[tenant_id.into()], logins).await?.into_iter().collect();
+    let others: Vec<&str> = logins.iter().filter(|login| !found.contains_key(**login)).copied().collect();
+    let folded: HashSet<String> = others.iter().map(|login| logins::fold(login)).collect();
+    let folded: Vec<String> = folded.into_iter().collect();
+    let text = "SELECT login_id, user_id FROM users WHERE tenant_id = ? AND NOT is_deleted AND login_folded";
+    let mut alike: HashMap<String, Vec<String>> = HashMap::new();
+    for (login, id) in find_in::<(String, String)>(connection, text, &[tenant_id.into()], &folded).await? {
+        alike.entry(logins::fold(&login)).or_default().push(id);
+    }
+    for login in others {
+        if let Some([id]) = alike.get(&logins::fold(login)).map(Vec::as_slice) {
+            found.insert(login.to_owned(), id.clone());
+        }
+    }
+    Ok(found)
+}
+
+fn accounts_where(column: &str, tenant_id: i64, value: &str) -> Statement {
+    let text = format!(
         "SELECT user_id, login_id, name, org_id, deputy_org_ids, epoch, password_hash, status = 1 AS may_sign_in \
-         FROM users WHERE tenant_id = ? AND login_id = ? AND NOT is_deleted",
-        [tenant_id.into(), login_id.into()],
-    ).fetch_optional::<Account>(connection)
-    .await
+         FROM users WHERE tenant_id = ? AND {column} = ? AND NOT is_deleted"
+    );
+    sql(text, [tenant_id.into(), value.into()])
+}
+
+/// Present people in the order of their ids, behind one, whose login is not folded or was folded before it changed.
+///
+/// Some of those with logins beyond ASCII are folded.
+pub(super) async fn unfolded_logins(
+    connection: &Connection,
+    behind: (i64, &str),
+    limit: u64,
+) -> store::Result<Vec<(i64, String, String, Option<String>)>> {
+    let text = "SELECT tenant_id, user_id, login_id, login_folded FROM users WHERE (tenant_id, user_id) > (?, ?) \
+                AND NOT is_deleted AND (login_folded IS NULL OR login_folded <> lower(login_id)) \
+                ORDER BY tenant_id, user_id LIMIT ?";
+    sql(text, [behind.0.into(), behind.1.into(), limit.into()]).fetch_all(connection).await
+}
+
+/// Folds a login that is still this one.
+pub(super) async fn fold_login(
+    transaction: &Transaction,
+    tenant_id: i64,
+    user_id: &str,
+    login_id: &str,
+) -> store::Result<u64> {
+    let text = "UPDATE users SET login_folded = ? WHERE tenant_id = ? AND user_id = ? AND login_id = ?";
+    let folded = logins::fold(login_id);
+    sql(text, [folded.into(), tenant_id.into(), user_id.into(), login_id.into()]).execute(transaction).await
+}
+
+/// Groups of present people whose logins differ in case alone, with their tenant's code.
+pub(super) async fn alike_logins(
+    connection: &Connection,
+    limit: u64,
+) -> store::Result<Vec<(String, String, i64)>> {
+    let text = "SELECT tenants.code, users.login_folded, COUNT(*) FROM users JOIN tenants ON tenants.id = users.tenant_id \
+                WHERE NOT users.is_deleted AND users.login_folded IS NOT NULL \
+                GROUP BY tenants.code, users.login_folded HAVING COUNT(*) > 1 ORDER BY 1, 2 LIMIT ?";
+    sql(text, [limit.into()]).fetch_all(connection).await
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     error::Result,
+    identity::logins,
     platform::shared::{
         directory_rows::DirectoryRow,
         patch::{Written, written_text},
@@ -199,6 +200,7 @@ impl DirectoryRow for StoredUser {
         "user_id",
         "platform_user_id",
         "login_id",
+        "login_folded",
         "has_own_login",
         "name",
         "sex",
@@ -228,6 +230,7 @@ impl DirectoryRow for StoredUser {
             Value::from(self.user_id.as_str()),
             self.platform_user_id.as_str().into(),
             self.login_id.as_str().into(),
+            logins::fold(&self.login_id).into(),
             self.has_own_login.into(),
             self.name.as_str().into(),
             self.sex.into(),

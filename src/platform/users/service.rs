@@ -11,7 +11,7 @@ use super::{
 pub use super::{
     repo::{
         accounts::{PersonAccount, find_person_account, list_accounts, raise_epoch},
-        find_account, find_names, find_person, find_shown,
+        find_account, find_ids_by_logins, find_names, find_person, find_shown,
         pages::find_avatar,
     },
     rules::{NamedBy, ShownPerson},
@@ -20,6 +20,7 @@ use crate::{
     audit::Actor,
     auth::tenants::Tenant,
     error::Result,
+    identity::logins,
     platform::{
         departments, groups,
         shared::{
@@ -28,8 +29,50 @@ use crate::{
         },
         tasks, tenants,
     },
-    store::Transaction,
+    store::{Store, Transaction},
 };
+
+const LOGINS_AT_ONCE: u64 = 1_000;
+const ALIKE_LOGINS_TOLD: u64 = 20;
+
+/// Folds the logins that the schema change and replicas of earlier versions left, and tells those that are alike.
+///
+/// # Errors
+/// Those of the store.
+pub async fn fold_logins(store: &Store) -> Result<()> {
+    let mut behind = (i64::MIN, String::new());
+    loop {
+        let page = repo::unfolded_logins(store.reader(), (behind.0, &behind.1), LOGINS_AT_ONCE).await?;
+        let Some((tenant_id, user_id, ..)) = page.last().cloned() else { break };
+        behind = (tenant_id, user_id);
+        let is_wrong = |(_, _, login, folded): &(_, _, String, Option<String>)| {
+            folded.as_ref() != Some(&logins::fold(login))
+        };
+        let wrong: Vec<_> = page.into_iter().filter(is_wrong).collect();
+        if wrong.is_empty() {
+            continue;
+        }
+        store
+            .write(move |transaction| {
+                Box::pin(async move {
+                    for (tenant_id, user_id, login_id, _) in &wrong {
+                        repo::fold_login(transaction, *tenant_id, user_id, login_id).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await?;
+    }
+    for (tenant, login, count) in repo::alike_logins(store.reader(), ALIKE_LOGINS_TOLD).await? {
+        tracing::warn!(
+            tenant,
+            login,
+            count,
+            "logins differ in case alone; each signs in only as it is written"
+        );
+    }
+    Ok(())
+}
 
 /// Applies changes in order, each alone. Returns failures and whether any row changed.
 pub(super) async fn synchronise(

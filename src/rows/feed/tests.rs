@@ -202,7 +202,7 @@ fn hostile_feeds_take_little_time_and_memory() {
         json!({"items": [{"id": "1", "content_html": format!("{}{}", many("<b a=1>"), many("<p>x"))}]});
     assert_eq!(rows(&nested.to_string()).len(), 1);
     let brackets = format!("{{\"items\": [{{\"id\": \"1\", \"x\": {}", "[".repeat(100_000));
-    assert!(FeedRows::open(brackets.as_bytes(), None, None).is_err());
+    assert_eq!(open(&brackets).count(), 0);
 }
 
 #[test]

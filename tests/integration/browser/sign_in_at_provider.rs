@@ -10,6 +10,15 @@ use crate::util::{
 const NAME: &str = "Staff login";
 
 async fn start(client_id: &str, method: &str) -> (TestApp, Provider) {
+    start_with(client_id, method, |_, _| {}).await
+}
+
+/// `change` gets the provider's settings and the client.
+async fn start_with(
+    client_id: &str,
+    method: &str,
+    change: impl FnOnce(&mut Value, &mut Value),
+) -> (TestApp, Provider) {
     let address = own_address();
     let mut sign_in = json!({"name": NAME, "client_id": client_id, "scope": "openid"});
     let mut client = json!({
@@ -31,6 +40,7 @@ async fn start(client_id: &str, method: &str) -> (TestApp, Provider) {
     let mut settings = people("ES256");
     settings["port"] = address.rsplit_once(':').unwrap().1.parse::<u16>().unwrap().into();
     settings["authMethods"] = json!([method]);
+    change(&mut settings, &mut client);
     settings["clients"] = json!([client]);
     (app, Provider::start(settings).await)
 }
@@ -57,6 +67,24 @@ async fn provider_signs_in_by_every_client_authentication() {
                 assert_eq!(app.session_of(&answer).info().await["person"]["loginId"], "mei");
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn provider_that_tells_the_name_at_userinfo_only_signs_in() {
+    for algorithm in [None, Some("ES256")] {
+        let (app, _provider) = start_with("pages", "client_secret_basic", |settings, client| {
+            settings["userinfo"] = json!(true);
+            if let Some(algorithm) = algorithm {
+                client["userinfo_signed_response_alg"] = json!(algorithm);
+            }
+        })
+        .await;
+        let mut browser = app.browser();
+        let url = location(&browser.follow(&start_address(&app).await).await);
+        let callback = Provider::prove(url, "Mei").await;
+        let answer = browser.follow(callback.as_str()).await;
+        assert_eq!(app.session_of(&answer).info().await["person"]["loginId"], "mei", "{algorithm:?}");
     }
 }
 

@@ -179,6 +179,26 @@ async fn suspension_settings_out_of_bounds_are_refused() {
     }
 }
 
+#[tokio::test]
+async fn variable_of_an_unknown_section_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    for (variable, named) in [
+        ("TRAWL_SERCH__LIMIT", "serch: is unknown; the nearest is search (in TRAWL_SERCH__LIMIT)"),
+        (
+            "TRAWL_STORAGE__S33__BUCKET",
+            "storage.s33: is unknown; the nearest is storage.s3 (in TRAWL_STORAGE__S33__BUCKET)",
+        ),
+        ("TRAWL_SEARCH__", "search.: is unknown (in TRAWL_SEARCH__)"),
+        ("trawl_quux__limit", "quux: is unknown (in trawl_quux__limit)"),
+    ] {
+        let mut command = trawl(&["serve", "--print-config"]);
+        command.current_dir(directory.path()).env(variable, "hush");
+        let output = run(command).await;
+        assert!(!text(&output.stderr).contains("hush"));
+        ended_with(&output, 2, named);
+    }
+}
+
 /// Both override the file.
 #[tokio::test]
 async fn list_in_the_environment_overrides_the_file() {

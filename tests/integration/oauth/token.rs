@@ -99,7 +99,7 @@ async fn user_token_is_exchanged_for_a_login_or_an_id() {
     let (app, acme) = TestApp::start_with_acme().await;
     let person = json!([{"userId": "u-1", "loginId": "mei", "name": "Mei", "sex": 2}]);
     app.sync(&acme.caller, "users", &person).await;
-    for (kind, subject) in [(LOGIN_ID, "mei"), (USER_ID, "u-1")] {
+    for (kind, subject) in [(LOGIN_ID, "mei"), (LOGIN_ID, "Mei"), (USER_ID, "u-1")] {
         let answer = app.exchange(&acme, kind, subject).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
         assert_eq!(answer.body["issued_token_type"], "urn:ietf:params:oauth:token-type:access_token");
@@ -108,7 +108,9 @@ async fn user_token_is_exchanged_for_a_login_or_an_id() {
         assert!(!scope.contains("act-as-user"), "{scope}");
         app.caller(answer.body["access_token"].as_str().unwrap()).post_empty("/modules").await.ok();
     }
-    for (kind, subject) in [(LOGIN_ID, "u-1"), (USER_ID, "mei"), (LOGIN_ID, ""), (LOGIN_ID, "nobody")] {
+    for (kind, subject) in
+        [(LOGIN_ID, "u-1"), (USER_ID, "mei"), (USER_ID, "U-1"), (LOGIN_ID, ""), (LOGIN_ID, "nobody")]
+    {
         refused(&app.exchange(&acme, kind, subject).await, 400, "invalid_request", "subject_token");
     }
     refused(&app.exchange(&acme, "login", "mei").await, 400, "invalid_request", "subject_token_type");

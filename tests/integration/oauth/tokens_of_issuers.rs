@@ -51,6 +51,7 @@ async fn people_of_an_issuer_search_as_themselves() {
             mei.get("/admin/v1/sources").await.fails(403, "application token");
             mei.on("other").post_empty("/modules").await.fails(403, "indicated-e-code");
         }
+        assert_eq!(setup.caller("MEI").await.find("article", "harbour").await, ["private", "public"]);
         let omar = setup.caller("omar").await;
         assert_eq!(omar.find("article", "harbour").await, ["public"]);
         let elsewhere = setup.provider.sign_in("mei", ELSEWHERE).await.access_token;

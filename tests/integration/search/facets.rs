@@ -106,6 +106,43 @@ async fn unknown_facet_is_refused_by_name() {
 }
 
 #[tokio::test]
+async fn periods_are_counted_in_the_time_zone() {
+    let app = TestApp::start().await;
+    let acme = app.tenant("acme").await;
+    let hour = DAY / 24;
+    let articles = [
+        item("a1", "Harbour", MONDAY - 8 * hour - 1),
+        item("a2", "Harbour", MONDAY - 8 * hour),
+        item("a3", "Harbour", MONDAY + 16 * hour - 1),
+        item("a4", "Harbour", MONDAY + 16 * hour),
+    ];
+    app.put_contents(&acme.caller, "article", &articles).await;
+    let expected = json!([value("2024-01-02", 1), value("2024-01-01", 2), value("2023-12-31", 1)]);
+    for zone in ["Asia/Shanghai", "asia/shanghai", "+08:00", "+08", "Etc/GMT-8"] {
+        for sort in ["time", "relevance"] {
+            let parameters = [("keyword", "harbour"), ("timeZone", zone), ("sort", sort)];
+            assert_eq!(facets(&acme.caller, &parameters).await["time"], expected, "{zone}");
+        }
+    }
+    // The day as `from` and `to` holds as many.
+    let (from, to) = ((MONDAY - 8 * hour).to_string(), (MONDAY + 16 * hour).to_string());
+    let day = [("keyword", "harbour"), ("moduleId", "article"), ("from", &*from), ("to", &*to)];
+    assert_eq!(acme.caller.search(&day).await.ok().body["total"], 2);
+    let body = json!({"keyword": "harbour", "facets": "time", "timeZone": "-05:00"});
+    let all = acme.caller.post(PATH, &body).await.ok();
+    let west = json!([value("2024-01-01", 2), value("2023-12-31", 2)]);
+    assert_eq!(all.body["facets"]["time"], west);
+    let utc = facets(&acme.caller, &[("keyword", "harbour"), ("timeZone", "")]).await;
+    assert_eq!(utc["time"], json!([value("2024-01-01", 2), value("2023-12-31", 2)]));
+    let none = acme.caller.get(&format!("{PATH}?keyword=harbour&facets=time&timeZone=+08:00")).await.ok();
+    assert_eq!(none.body["facets"]["time"], expected);
+    for wrong in ["Mars/Olympus", "CST", "08:00", "+25:00", "EST5EDT,M3.2.0,M11.1.0", "../UTC", "8"] {
+        let parameters = [("keyword", "harbour"), ("moduleId", "article"), ("timeZone", wrong)];
+        acme.caller.search(&parameters).await.fails(400, "timeZone: must be an IANA name");
+    }
+}
+
+#[tokio::test]
 async fn matches_of_all_modules_are_counted_together() {
     let app = TestApp::start().await;
     let acme = acme(&app).await;

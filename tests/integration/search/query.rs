@@ -256,6 +256,23 @@ async fn item_is_found_by_the_id_that_people_know() {
     }
 }
 
+#[tokio::test]
+async fn keyword_without_a_word_is_told_in_the_report() {
+    let (_app, acme) = with_items(&[item("1", "harbour 🚀", 1)]).await;
+    for sort in ["time", "relevance"] {
+        for (keyword, total, is_told) in
+            [("!?", 0, true), ("«—»", 0, true), ("🚀", 1, false), ("quay", 0, false)]
+        {
+            let parameters = [("keyword", keyword), ("moduleId", "article"), ("sort", sort)];
+            let answer = acme.caller.search(&parameters).await.ok();
+            let message = answer.body["sources"][0]["message"].as_str();
+            assert_eq!(answer.total(), total, "{keyword} by {sort}");
+            let told = message.is_some_and(|message| message.contains("holds no word"));
+            assert_eq!(told, is_told, "{keyword} by {sort}: {message:?}");
+        }
+    }
+}
+
 /// Decisions 5.7.
 #[tokio::test]
 async fn no_query_is_a_syntax_error() {

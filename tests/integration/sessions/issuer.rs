@@ -301,7 +301,7 @@ async fn unknown_or_disabled_person_is_refused_despite_the_issuer() {
     let LoginSetup { app, acme, .. } = &setup;
     let other = app.tenant("other").await;
     app.sync(&other.caller, "users", &json!([user("elsewhere", "")])).await;
-    for name in ["nobody", "elsewhere", "MEI"] {
+    for name in ["nobody", "elsewhere", "méi"] {
         setup.told(&setup.sign_in(|claims| claims["preferred_username"] = json!(name)).await, "refused");
     }
     let omar = app.session_of(&setup.sign_in(|claims| claims["preferred_username"] = json!("omar")).await);
@@ -316,6 +316,78 @@ async fn unknown_or_disabled_person_is_refused_despite_the_issuer() {
     app.execute("UPDATE tenants SET is_frozen = TRUE WHERE code = 'acme'").await;
     let start = format!("{}/session/start?to=/x&issuer={}", app.base, setup.id().await);
     setup.told(&app.browser().follow(&start).await, "refused");
+}
+
+#[tokio::test]
+async fn name_at_userinfo_only_signs_in() {
+    let setup = LoginSetup::start().await;
+    let LoginSetup { app, issuer, .. } = &setup;
+    let nameless = |claims: &mut Value| drop(claims.as_object_mut().unwrap().remove("preferred_username"));
+    let plain = json!({"sub": "1234", "preferred_username": "MEI"});
+    let mut signed = plain.clone();
+    signed["iss"] = json!(issuer.issuer);
+    signed["aud"] = json!(CLIENT.0);
+    let expiring = json!({"sub": "1234", "preferred_username": "mei", "exp": epoch_seconds() + 60});
+    for answer in [
+        format!(" {plain}\n"),
+        sign(&issuer.key, &plain, |_| {}),
+        sign(&issuer.key, &signed, |header| header.typ = None),
+        sign(&issuer.key, &expiring, |_| {}),
+    ] {
+        issuer.tell(200, answer);
+        let session = app.session_of(&setup.sign_in(nameless).await);
+        assert_eq!(session.info().await["person"]["userId"], "mei");
+        assert_eq!(issuer.requests().unwrap(), ("Bearer x".to_owned(), "userinfo".to_owned()));
+    }
+    // The ID token's name comes first.
+    issuer.tell(500, "");
+    app.session_of(&setup.sign_in(|_| {}).await);
+}
+
+#[tokio::test]
+async fn invalid_userinfo_signs_nobody_in() {
+    let setup = LoginSetup::start().await;
+    let issuer = &setup.issuer;
+    let nameless = |claims: &mut Value| drop(claims.as_object_mut().unwrap().remove("preferred_username"));
+    let good = json!({"sub": "1234", "preferred_username": "mei"});
+    let with = |name: &str, value: Value| {
+        let mut claims = good.clone();
+        claims[name] = value;
+        claims
+    };
+    let signed = |claims: &Value| sign(&issuer.key, claims, |_| {});
+    for (status, answer) in [
+        (200, with("sub", json!("4321")).to_string()),
+        (200, with("sub", json!(1234)).to_string()),
+        (200, json!({"preferred_username": "mei"}).to_string()),
+        (200, with("preferred_username", json!("")).to_string()),
+        (200, with("preferred_username", json!(["mei"])).to_string()),
+        (200, json!([good]).to_string()),
+        (200, format!("<html>{good}</html>")),
+        (200, format!("{good}{good}")),
+        (400, good.to_string()),
+        (401, good.to_string()),
+        (302, good.to_string()),
+        (200, " ".repeat(65 << 10) + &good.to_string()),
+        (200, signed(&with("sub", json!("4321")))),
+        (200, signed(&with("iss", json!("https://other.example")))),
+        (200, signed(&with("aud", json!("https://trawl.example/")))),
+        (200, signed(&with("exp", json!(epoch_seconds() - 60)))),
+        (200, sign(&new_key(), &good, |_| {})),
+        (200, sign(&issuer.key, &good, |header| header.typ = Some("logout+jwt".to_owned()))),
+        (200, format!("{}.", signed(&good))),
+        (200, "a.b.c.d.e".to_owned()),
+    ] {
+        issuer.tell(status, answer.as_str());
+        setup.told(&setup.sign_in(nameless).await, "failed");
+    }
+    issuer.tell(503, "");
+    setup.told(&setup.sign_in(nameless).await, "busy");
+    for endpoint in [json!(null), json!("http://169.254.169.254/userinfo"), json!("userinfo")] {
+        let setup = LoginSetup::start().await;
+        setup.issuer.describe(|described| described["userinfo_endpoint"] = endpoint.clone());
+        setup.told(&setup.sign_in(nameless).await, "failed");
+    }
 }
 
 /// Each invalid code costs the issuer a request.

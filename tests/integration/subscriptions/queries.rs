@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path, time::Duration};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
 use sqlx_mysql::MySqlConnectOptions;
@@ -109,6 +110,83 @@ async fn rows_of_sqlite_are_followed() {
     let notes = Notes::open(folder.path()).await;
     let (app, acme, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
     follow(&app, &acme, &operator, &form(&notes.address), async |text: String| notes.run(text).await).await;
+}
+
+/// A file of `tests/wild/cursors`: a column's type, and cursors as SQL writes them.
+#[derive(Deserialize)]
+struct OddCursors {
+    database: String,
+    #[serde(rename = "type")]
+    column_type: String,
+    rows: Vec<String>,
+    /// Cursors of rows that do not count.
+    odd: Vec<String>,
+    /// The cursor of a row that comes after.
+    later: String,
+}
+
+/// Rows with odd cursors are read and named; no later row is lost, nor the odd ones once they are mended.
+async fn follow_beside_odd_rows(
+    app: &TestApp,
+    operator: &Caller,
+    (database, address): (&str, &str),
+    run: impl AsyncFn(String),
+) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wild/cursors");
+    let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    cases.sort();
+    for file in cases {
+        let name = file.file_stem().unwrap().to_str().unwrap();
+        let case: OddCursors = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        if case.database != database {
+            continue;
+        }
+        let table = name.replace('-', "_");
+        let insert = async |id: usize, version: &str| {
+            run(format!("INSERT INTO {table} VALUES ('{id}', 'harbour', {version})")).await;
+        };
+        run(format!("CREATE TABLE {table} (id VARCHAR(9), title VARCHAR(99), version {})", case.column_type))
+            .await;
+        for (id, version) in case.rows.iter().enumerate() {
+            insert(id, version).await;
+        }
+        for (id, version) in case.odd.iter().enumerate() {
+            insert(100 + id, version).await;
+        }
+        let mut form = with(form(address), "id", name);
+        form["sql"]["query"] = json!(format!("SELECT id, title, version FROM {table}"));
+        let shown = operator.subscribe(&form).await;
+        let all = case.rows.len() + case.odd.len();
+        assert_eq!(counts(&shown), json!(["read", all, all, 0, 0, 0]), "{name}: {shown}");
+        assert_eq!(shown["lastRun"]["passedOver"], case.odd.len(), "{name}: {shown}");
+        let mut named: Vec<_> = shown["lastRun"]["problems"].as_array().unwrap().iter().collect();
+        named.sort_by_key(|problem| problem["id"].to_string());
+        let expected: Vec<_> = (0..case.odd.len()).map(|id| (100 + id).to_string()).collect();
+        let ids: Vec<_> = named.iter().map(|problem| problem["id"].as_str().unwrap()).collect();
+        assert_eq!(ids, expected, "{name}: {shown}");
+        assert!(named[0]["reason"].as_str().unwrap().starts_with("sql.cursorColumn: "), "{name}: {shown}");
+
+        for _ in 0..3 {
+            app.clock.pass(LATE);
+            operator.run_subscription(name).await;
+        }
+        insert(50, &case.later).await;
+        let shown = operator.run_subscription(name).await;
+        assert_eq!(shown["lastRun"]["added"], 1, "{name}: {shown}");
+        run(format!("UPDATE {table} SET title = 'mended', version = {} WHERE id >= '100'", case.later)).await;
+        let shown = operator.run_subscription(name).await;
+        assert_eq!(shown["lastRun"]["changed"], case.odd.len(), "{name}: {shown}");
+        assert_eq!(shown["lastRun"]["passedOver"], 0, "{name}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn rows_beside_odd_cursors_of_sqlite_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    let (app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    let run = async |text: String| notes.run(text).await;
+    follow_beside_odd_rows(&app, &operator, ("sqlite", &notes.address), run).await;
 }
 
 #[tokio::test]
@@ -245,6 +323,28 @@ fn postgresql() -> Option<(String, String, String)> {
     address.set_query(None);
     let host = format!("{}:{}", address.host_str().unwrap(), address.port().unwrap());
     Some((url, address.into(), host))
+}
+
+#[tokio::test]
+async fn rows_beside_odd_cursors_of_mysql_are_found() {
+    let database = mariadb().await;
+    database.run("CREATE DATABASE crm; CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'hunter-2'; GRANT SELECT ON crm.* TO reader@'127.0.0.1'").await;
+    let writer = MySqlConnectOptions::new().socket(database.socket()).username("root").database("crm");
+    let connection = Mutex::new(writer.connect().await.unwrap());
+    let host = format!("127.0.0.1:{}", database.port);
+    let (app, _, operator) = start(|settings| settings.databases = vec![host.clone()]).await;
+    let run = async |text: String| {
+        connection.lock().await.execute(AssertSqlSafe(text)).await.unwrap();
+    };
+    follow_beside_odd_rows(&app, &operator, ("mysql", &format!("mysql://reader@{host}/crm")), run).await;
+}
+
+#[tokio::test]
+async fn rows_beside_odd_cursors_of_postgresql_are_found() {
+    let Some((url, address, host)) = postgresql() else { return };
+    let (app, _, operator) = start(|settings| settings.databases = vec![host]).await;
+    let run = async |text: String| postgres::query(&url, &text).await;
+    follow_beside_odd_rows(&app, &operator, ("postgres", &address), run).await;
 }
 
 #[tokio::test]

@@ -33,6 +33,7 @@ struct Site {
     description: Mutex<Value>,
     keys: Value,
     answer: Mutex<(StatusCode, String)>,
+    userinfo: Mutex<(StatusCode, String)>,
     asked: Mutex<Vec<(String, String)>>,
 }
 
@@ -59,12 +60,14 @@ impl FakeIssuer {
             description: Mutex::new(description),
             keys: json!({"keys": [public]}),
             answer: Mutex::new((StatusCode::NOT_FOUND, String::new())),
+            userinfo: Mutex::default(),
             asked: Mutex::default(),
         });
         let router = Router::new()
             .route("/.well-known/openid-configuration", get(describe))
             .route("/jwks", get(async |State(site): State<Arc<Site>>| Json(site.keys.clone())))
             .route("/token", post(give))
+            .route("/userinfo", get(tell))
             .route("/auth", get(prove))
             .with_state(Arc::clone(&site));
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
@@ -95,6 +98,14 @@ impl FakeIssuer {
 
     pub(crate) fn give(&self, id_token: &str) {
         *self.site.answer.lock().unwrap() = (StatusCode::OK, token_answer(id_token));
+    }
+
+    /// Answers at a userinfo endpoint.
+    pub(crate) fn tell(&self, status: u16, body: impl Into<String>) {
+        self.describe(|description| {
+            description["userinfo_endpoint"] = format!("{}/userinfo", self.issuer).into();
+        });
+        *self.site.userinfo.lock().unwrap() = (StatusCode::from_u16(status).unwrap(), body.into());
     }
 
     pub(crate) fn requests(&self) -> Option<(String, String)> {
@@ -131,6 +142,14 @@ async fn prove(State(site): State<Arc<Site>>, Query(asked): Query<HashMap<String
 
 async fn describe(State(site): State<Arc<Site>>) -> Json<Value> {
     Json(site.description.lock().unwrap().clone())
+}
+
+async fn tell(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response {
+    let authorization = headers["authorization"].to_str().unwrap();
+    site.asked.lock().unwrap().push((authorization.to_owned(), "userinfo".to_owned()));
+    let (status, body) = site.userinfo.lock().unwrap().clone();
+    // Some issuers name no type.
+    (status, [("location", "http://127.0.0.1:1/")], body).into_response()
 }
 
 async fn give(State(site): State<Arc<Site>>, headers: HeaderMap, form: String) -> Response {

@@ -22,7 +22,7 @@ pub(crate) use trawl::{
     config::{self, Config, IssuerSettings, Limits, S3Settings, Storage, StorageKind},
     error::{BusinessCode, Error, ErrorKind, Result},
     identity::scopes::{Scopes, TokenScope},
-    platform::folders::removal::remove_portion,
+    platform::{folders::removal::remove_portion, users::service::fold_logins},
     replicas::{Replicas, SharedSettings},
     server::{
         middleware::wrap,

@@ -23,6 +23,8 @@ use crate::{
 
 /// A larger group of equal times needs a blocking thread.
 const INLINE_TIE: usize = 100;
+/// Note of a page for a keyword that finds nothing in any document.
+const NO_WORD: &str = "the keyword holds no word: a word has letters, digits, ideographs or emoji";
 
 /// Documents of a module.
 pub struct BuiltinSource {
@@ -76,8 +78,14 @@ impl PagedSource for BuiltinSource {
         }
         let ServedView { view, incomplete, degradation } = self.view_of(&request.search)?;
         let page = self.search(view, request, start).await?;
-        Ok(SourcePage { incomplete, note: degradation.map(Arc::unwrap_or_clone), ..page })
+        Ok(SourcePage { incomplete, note: note(&request.search, degradation), ..page })
     }
+}
+
+/// What the report says of a whole page.
+fn note(search: &SearchContext, degradation: Option<Arc<String>>) -> Option<String> {
+    let without_word = search.query.is_empty().then(|| NO_WORD.to_owned());
+    without_word.or_else(|| degradation.map(Arc::unwrap_or_clone))
 }
 
 impl BuiltinSource {
@@ -256,9 +264,10 @@ pub(crate) async fn ranked_together(
     let search = Arc::new(first.request(request, start));
     let page = first.cache.get(search, view, first.on_failure()).await?;
     let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);
+    let note = note(&request.search, degradation);
     for page in &mut pages {
         page.incomplete.clone_from(&incomplete);
-        page.note = degradation.as_deref().cloned();
+        page.note.clone_from(&note);
     }
     Ok(pages)
 }

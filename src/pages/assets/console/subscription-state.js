@@ -21,14 +21,14 @@ export function stateBadge(subscription) {
     return badge(tone, name, t(`subscriptions.is-${state}`));
 }
 
-/** The failure of the last run, how many entries it refused or cut, and what it did not understand. */
+/** The failure of the last run, how many entries it refused, cut or passed over, and what it did not understand. */
 export function explainRun({ lastRun }) {
     const english = (text) => element("p", { lang: "en", dir: "auto" }, isolate(text));
     const counted = (name) => lastRun?.[name] > 0
         && element("p", {}, t(`subscriptions.${name}`, { count: lastRun[name], said: number(lastRun[name]) }));
     return [
         lastRun?.error && english(lastRun.error),
-        ...["refused", "truncated", "undated"].map(counted),
+        ...["refused", "truncated", "undated", "passedOver"].map(counted),
         ...(lastRun?.notes ?? []).map(english),
     ];
 }

@@ -21,6 +21,9 @@ export default {
     "subscriptions.undated": [
         "{said} time cannot be read and stands as of 1970|{said} times cannot be read and stand as of 1970", "{said} 个时间无法识别，按 1970 年处理",
     ],
+    "subscriptions.passedOver": [
+        "{said} row has a cursor that does not count|{said} rows have a cursor that does not count", "{said} 行的游标不计入进度",
+    ],
     "subscriptions.on-request": ["on request", "仅手动运行"],
     "subscriptions.due": ["due now", "即将运行"],
     "subscription.run": ["Run now", "立即运行"],

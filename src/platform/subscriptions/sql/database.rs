@@ -82,6 +82,23 @@ impl Database {
         })
     }
 
+    /// The offset from UTC of the database's own zone; zero if it does not tell.
+    pub(super) async fn zone_millis(&mut self) -> i64 {
+        let text = match self {
+            Self::Postgres(_) => "SELECT CAST(EXTRACT(TIMEZONE FROM now()) AS BIGINT)",
+            Self::MySql(_) => {
+                "SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), \
+                 CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))"
+            }
+            Self::Sqlite(_) => "SELECT strftime('%s', 'now', 'localtime') - strftime('%s', 'now')",
+        };
+        let seconds = on_each!(self, connection => {
+            let row = within(connection.fetch_one(text)).await;
+            row.ok().and_then(|row| row.try_get_unchecked::<Option<i64>, _>(0).ok().flatten())
+        });
+        seconds.unwrap_or_default().saturating_mul(1_000)
+    }
+
     /// Rows of a statement as texts, in a read-only transaction.
     pub(super) async fn rows(
         &mut self,
@@ -120,7 +137,7 @@ impl Database {
         match self {
             Self::Postgres(connection) => {
                 within(connection.execute("BEGIN TRANSACTION READ ONLY")).await?;
-                let text = format!("SET LOCAL statement_timeout = {limit}");
+                let text = format!("SET LOCAL TimeZone = 'UTC'; SET LOCAL statement_timeout = {limit}");
                 within(connection.execute(AssertSqlSafe(text))).await?;
             }
             Self::MySql(connection) => {
@@ -154,8 +171,8 @@ fn postgres(address: &Url, password: Option<&str>) -> PgConnectOptions {
         .password(password.unwrap_or_default())
         .database(&decoded(address.path().trim_start_matches('/')))
         .application_name("trawl")
+        .extra_float_digits(None)
         .ssl_mode(if requires_tls(address) { PgSslMode::VerifyFull } else { PgSslMode::Prefer })
-        .options([("TimeZone", "UTC"), ("default_transaction_read_only", "on")])
         .disable_statement_logging();
     match system_authorities() {
         Some(file) => options.ssl_root_cert(file),
