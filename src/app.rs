@@ -289,9 +289,8 @@ async fn open_store(config: &Config) -> Result<Store, StartError> {
     if copy::origin(&store).await.map_err(Error::from)?.is_some() {
         return Err(StartError::UnfinishedCopy);
     }
-    let store = store.with_disk_reserve(&config.data, config.store.reserve_bytes);
     users::service::fold_logins(&store).await?;
-    Ok(store)
+    Ok(store.with_disk_reserve(&config.data, config.store.reserve_bytes))
 }
 
 async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Arc<Replicas>, JoinError> {

@@ -11,6 +11,8 @@ pub mod config;
 pub mod demo;
 pub mod error;
 pub mod figures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 pub mod http;
 pub mod identity;
 pub mod index_progress;

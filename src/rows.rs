@@ -7,7 +7,7 @@
 pub(crate) mod batch;
 pub(crate) mod content;
 pub(crate) mod feed;
-mod format;
+pub(crate) mod format;
 pub(crate) mod input;
 mod json_records;
 pub(crate) mod row;

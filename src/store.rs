@@ -65,8 +65,8 @@ pub type Result<T, E = DatabaseError> = std::result::Result<T, E>;
 /// The indexer reads two batches of changes at once, and the log.
 const INDEX_READERS: u32 = 3;
 
-/// Connections of a command: of each kind one.
-const COMMAND_CONNECTIONS: u32 = 4;
+/// Least connections of a command beside its readers: of each other kind one.
+const COMMAND_CONNECTIONS: u32 = 3;
 
 /// Interval between attempts to reach the database at start.
 const WAIT_INTERVAL: Duration = Duration::from_secs(1);
@@ -166,7 +166,7 @@ impl Store {
     /// # Errors
     /// See [`OpenError`].
     pub async fn open_at(address: DatabaseAddress, readers: u32) -> Result<Self, OpenError> {
-        Self::open_with(address, readers, COMMAND_CONNECTIONS).await
+        Self::open_with(address, readers, readers + COMMAND_CONNECTIONS).await
     }
 
     async fn open_all(address: DatabaseAddress, settings: &StoreSettings) -> Result<Self, OpenError> {

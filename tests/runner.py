@@ -5,6 +5,7 @@
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import signal
@@ -43,6 +44,10 @@ OPENSEARCH_ALL = (
     "search::correction", "search::highlight", "search::paging", "search::query", "search::relaxation", "search::suggestions",
     "security::attacks", "security::isolation", "security::non_interference",
 )
+
+FUZZERS = "tests/fuzz/run"
+# Seconds of each fuzzer.
+FUZZED = 60
 
 SLOWEST = 30
 
@@ -100,6 +105,20 @@ def run(suite, options):
     if not ended:
         yield Outcome(suite, {"name": "(program)", "event": "failed", "message": f"ended early, with status {process.returncode}"})
     print(f"{suite.name}: {len(names)} tests, {time.monotonic() - started:.0f} s", flush=True)
+
+
+def fuzz(options):
+    """Yields the outcome of each fuzzer; the end of its output tells the fault."""
+    suite = Suite("fuzz", FUZZERS, os.getcwd())
+    listed = subprocess.run([FUZZERS, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    for target in listed:
+        name = f"fuzzers::{target}"
+        if not name.startswith(tuple(options.names or [""])):
+            continue
+        started = time.monotonic()
+        ran = subprocess.run([FUZZERS, target, str(FUZZED)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        event = "failed" if ran.returncode else "ok"
+        yield Outcome(suite, {"name": name, "event": event, "exec_time": time.monotonic() - started, "stdout": ran.stdout[-8_000:]})
 
 
 def folder(outcome):
@@ -173,15 +192,15 @@ def main():
     options = parser.parse_args()
     if options.all:
         os.environ["TRAWL_TEST_ALL"] = "1"
-        print("beside whole sizes: all over PostgreSQL;", ", ".join((*ONLY_ALL, *(f"{name} over OpenSearch" for name in OPENSEARCH_ALL))))
+        print("beside whole sizes: all over PostgreSQL; a minute of each fuzzer;", ", ".join((*ONLY_ALL, *(f"{name} over OpenSearch" for name in OPENSEARCH_ALL))))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     outcomes = []
     try:
-        for suite in suites(options):
-            for outcome in run(suite, options):
-                outcomes.append(outcome)
-                if outcome.failed:
-                    print(f"\n{suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
+        runs = [run(suite, options) for suite in suites(options)] + [fuzz(options)] * options.all
+        for outcome in itertools.chain.from_iterable(runs):
+            outcomes.append(outcome)
+            if outcome.failed:
+                print(f"\n{outcome.suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
     finally:
         os.makedirs("target", exist_ok=True)
         report(outcomes)

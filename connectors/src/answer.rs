@@ -22,6 +22,7 @@ pub const MAX_CURSOR_BYTES: usize = 4096;
 
 const TOTAL_MISSING: &str = "`total` is missing";
 const MESSAGE_CHARACTERS: usize = 200;
+const TOO_MANY_REQUESTS: i64 = 429;
 
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -34,6 +35,8 @@ pub struct Answer {
     pub total: Option<u64>,
     /// Cursor of the next page.
     pub cursor: Option<String>,
+    /// Why items are missing, although the source answered.
+    pub incomplete: Option<String>,
     /// Slips; the source stays `ok`.
     pub notes: Vec<String>,
     /// Breaks that leave rows usable; the source is `invalid`.
@@ -48,16 +51,17 @@ impl Answer {
     }
 
     pub(crate) fn redacted(self, secret: &str) -> Self {
+        let redacted = |text: Option<String>| text.map(|text| redact(text, secret));
         let notes = self.notes.into_iter().map(|note| redact(note, secret)).collect();
-        Self { notes, broken: self.broken.map(|broken| redact(broken, secret)), ..self }
+        Self { notes, incomplete: redacted(self.incomplete), broken: redacted(self.broken), ..self }
     }
 }
 
 /// Parses the body of an HTTP 200 response to a search for `limit` items.
 ///
 /// # Errors
-/// [`SourceError::Failed`] for a `code` other than 200, [`SourceError::Invalid`] for anything but the
-/// envelope.
+/// [`SourceError::Unavailable`] for the `code` 429, [`SourceError::Failed`] for others than 200,
+/// [`SourceError::Invalid`] for anything but the envelope.
 pub fn parse_answer(body: &[u8], content_type: Option<&str>, limit: usize) -> Result<Answer, SourceError> {
     parse_page(body, content_type, limit, false)
 }
@@ -103,6 +107,10 @@ pub(crate) fn parse_page(
     check_code(&envelope, had_cursor, &mut notes)?;
     let data = match envelope.take("data") {
         Some(Value::Array(data)) => data,
+        Some(Value::Null) if had_cursor => {
+            notes.push("`data` is null, not an array".to_owned());
+            Vec::new()
+        }
         Some(other) => {
             return Err(SourceError::Invalid(format!("`data` is {}, not an array", name_kind(&other))));
         }
@@ -129,7 +137,14 @@ fn read_page(
         notes.push("`message` is not null although `code` is 200".to_owned());
     }
     let cursor = read_cursor(envelope.get("cursor"), &mut notes, &mut broken);
-    Answer { items, total, cursor, notes, broken: (!broken.is_empty()).then(|| broken.join("; ")) }
+    Answer {
+        items,
+        total,
+        cursor,
+        incomplete: None,
+        notes,
+        broken: (!broken.is_empty()).then(|| broken.join("; ")),
+    }
 }
 
 fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
@@ -193,7 +208,9 @@ fn check_code(
     } else {
         format!("the source answered with code {code}: {message}")
     };
-    Err(if had_cursor && refuses_the_call(code) {
+    Err(if code == TOO_MANY_REQUESTS {
+        SourceError::unavailable(text)
+    } else if had_cursor && refuses_the_call(code) {
         SourceError::CursorRefused(text)
     } else {
         SourceError::Failed(text)

@@ -77,7 +77,11 @@ impl Check {
         let keyword = settings.keyword.as_deref();
         let whole = script::run(&probe, settings.order, keyword, &mut verdicts, &mut decide);
         if tokio::time::timeout(MAX_CHECK, whole).await.is_err() {
-            verdicts.set_undecided_reason(format!("the check ended after {} s", MAX_CHECK.as_secs()));
+            let limits = match probe.waits() {
+                0 => String::new(),
+                waits => format!("; the source asked {waits} times for fewer requests"),
+            };
+            verdicts.set_undecided_reason(format!("the check ended after {} s{limits}", MAX_CHECK.as_secs()));
         }
         decide(verdicts.take_remaining());
         let clauses: Vec<Finding> = clauses.into_iter().flatten().collect();

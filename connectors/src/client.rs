@@ -2,36 +2,34 @@
 //!
 //! A search takes a permit and credentials, sends one request, and parses the bounded body. A 401 renews a token of a token endpoint once.
 
+mod refusal;
+
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use reqwest::{Response, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use self::refusal::read_refusal;
 use crate::addresses::AddressRules;
 use crate::answer::{Answer, parse_page};
 use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::SourceCredential;
-use crate::error::{SourceError, refuses_the_call};
+use crate::error::SourceError;
 use crate::identity::{IdentifiedPerson, KnownPerson};
-use crate::mapping::{MappedQuestion, MappingError};
+use crate::mapping::{MappedQuestion, MappingError, ReadAnswer};
 use crate::redaction::redact_answer;
 use crate::request::{ContractParameters, SearchRequest};
 use crate::settings::{Authentication, SettingsError, SourceSettings};
 use crate::token::TokenCache;
 use crate::trace::TraceContext;
 use crate::transport::{
-    Http, ResponseBody, SOURCE, TransportError, read_body, read_content_type, receive_body,
+    Http, ResponseBody, SOURCE, TransportError, read_content_type, read_pause, receive_body,
 };
 
 /// Larger bodies are parsed off the runtime's threads, which other searches need.
 pub(crate) const PARSED_IN_PLACE_BYTES: usize = 32 * 1024;
-
-/// Pause of a source that asks for fewer requests, and tells no time.
-const UNSTATED_PAUSE: Duration = Duration::from_mins(1);
-const MAX_REFUSAL_BYTES: usize = 16 * 1024;
 
 /// Question of one call.
 #[derive(Clone, Copy, Debug)]
@@ -232,38 +230,18 @@ impl ClientState {
         secrets: &[SecretString],
     ) -> Result<Answer, SourceError> {
         let is_personal = self.settings.identity.is_some();
-        if response.status() != StatusCode::OK {
-            let status = response.status();
-            let mut error = match SOURCE.describe_status(status, response.headers()) {
-                SourceError::Failed(text) if loses_query(&prepared.request, &response) => {
-                    SourceError::Failed(format!("{text}, behind a redirect that loses the query"))
-                }
-                error => error,
-            };
-            if status == StatusCode::FORBIDDEN
-                && matches!(error, SourceError::Unauthorized(_))
-                && says_rate_limit(response).await
-            {
-                error = SourceError::Unavailable {
-                    reason: "the source asked for fewer requests (HTTP 403)".to_owned(),
-                    retry_after: Some(UNSTATED_PAUSE),
-                };
-            }
-            return Err(match error {
-                SourceError::Failed(text)
-                    if question.cursor.is_some() && refuses_the_call(status.as_u16().into()) =>
-                {
-                    SourceError::CursorRefused(text)
-                }
-                // Systems differ in the status for a person whom they do not know.
-                SourceError::Unauthorized(_) | SourceError::Failed(_)
-                    if is_personal && status.is_client_error() =>
-                {
-                    let text = format!("the source refused this person with HTTP {}", status.as_u16());
-                    SourceError::PersonRefused(text)
-                }
-                error => error,
-            });
+        let status = response.status();
+        if status == StatusCode::NO_CONTENT && question.cursor.is_some() {
+            let notes = vec!["HTTP 204 ends its pages".to_owned()];
+            return Ok(Answer { notes, ..Answer::default() });
+        }
+        let loses_query = loses_query(&prepared.request, &response);
+        if !is_page(status, &self.settings) {
+            return Err(read_refusal(response, question, is_personal, loses_query).await);
+        }
+        if loses_query {
+            let reason = "the source answered behind a redirect that loses the query";
+            return Err(SourceError::Invalid(reason.to_owned()));
         }
         let bound = self.settings.max_body_bytes;
         if let (Some(mapped), Some(mapped_question)) = (&self.settings.mapping, &prepared.mapped) {
@@ -279,7 +257,7 @@ impl ClientState {
             // Operators see messages, and a person's rows are no concern of theirs.
             let hidden = |error: MappingError| if is_personal { error.without_values() } else { error };
             let read = mapped.read(mapped_question, &headers, &content, secrets).await;
-            let (envelope, faults) = read.map_err(hidden)?;
+            let ReadAnswer { envelope, incomplete, faults } = read.map_err(hidden)?;
             let (limit, had_cursor) = (question.limit, question.cursor.is_some());
             let is_small = envelope.len() <= PARSED_IN_PLACE_BYTES;
             let parse = move || parse_page(envelope.as_bytes(), Some(CONTRACT_TYPE), limit, had_cursor);
@@ -289,17 +267,20 @@ impl ClientState {
             }
             let notes = faults.iter().filter_map(|fault| fault.note(is_personal));
             answer.notes.splice(..0, notes);
+            answer.incomplete = incomplete;
             refuse_repeated_cursor(&mut answer, question);
             return Ok(answer);
         }
         let content_type = read_content_type(&response);
+        let wait = read_pause(StatusCode::TOO_MANY_REQUESTS, response.headers()).wait;
         let body = receive_body(response, bound).await.map_err(|error| error.into_source_error(SOURCE))?;
         let (limit, had_cursor) = (question.limit, question.cursor.is_some());
         let parse = move |content: &[u8]| parse_page(content, content_type.as_deref(), limit, had_cursor);
         let mut answer = match body.if_small(PARSED_IN_PLACE_BYTES.min(bound)) {
             Some(content) => parse(&content),
             None => on_thread(move || parse(&inflate(body, bound)?)).await,
-        }?;
+        }
+        .map_err(|error| error.waiting(wait))?;
         refuse_repeated_cursor(&mut answer, question);
         Ok(answer)
     }
@@ -345,10 +326,10 @@ pub(crate) async fn prepare(
     })
 }
 
-/// Whether a 403 is about the number of requests, as GitHub says in words alone.
-async fn says_rate_limit(response: Response) -> bool {
-    let body = read_body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
-    String::from_utf8_lossy(&body).to_ascii_lowercase().contains("rate limit")
+/// Systems that know no contract may answer with any success that has a body.
+pub(crate) fn is_page(status: StatusCode, settings: &SourceSettings) -> bool {
+    status == StatusCode::OK
+        || settings.mapping.is_some() && status.is_success() && status != StatusCode::NO_CONTENT
 }
 
 /// Whether a redirect led to an address without the parameters.
@@ -378,6 +359,8 @@ fn refuse_repeated_cursor(answer: &mut Answer, question: &Question<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::settings::Method;
 

@@ -35,14 +35,14 @@ pub enum SourceError {
     /// The source, or its token endpoint, refused or does not know this person. Calls of other people may succeed.
     #[error("{0}")]
     PersonRefused(String),
-    /// A refused cursor: 400, 404, 410 or 422 as status or `code`. Other calls may succeed.
+    /// A refused cursor: 400, 404, 410, 413, 416, 422 or 501 as status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
 }
 
 /// The code is about the parameters of one call.
 pub(crate) fn refuses_the_call(code: i64) -> bool {
-    matches!(code, 400 | 404 | 410 | 422)
+    matches!(code, 400 | 404 | 410 | 413 | 416 | 422 | 501)
 }
 
 impl SourceError {
@@ -53,6 +53,14 @@ impl SourceError {
     /// A source of people was called for none.
     pub(crate) fn no_person() -> Self {
         Self::PersonRefused("the source answers people alone: search with the token of a person".to_owned())
+    }
+
+    /// An unavailable source is asked again after this time, unless it told another.
+    pub(crate) fn waiting(mut self, wait: Option<Duration>) -> Self {
+        if let Self::Unavailable { retry_after, .. } = &mut self {
+            *retry_after = retry_after.or(wait);
+        }
+        self
     }
 
     pub(crate) fn redacted(mut self, secret: &str) -> Self {

@@ -12,7 +12,7 @@ use crate::addresses::AddressRules;
 use crate::content_type::ContentType;
 use crate::error::SourceError;
 use crate::settings::SettingsError;
-use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, read_body};
+use crate::transport::{Endpoint, NameLookups, TransportError, UnpooledHttp, inflate_file, read_body};
 
 const FEED: Endpoint = Endpoint { name: "the feed", setting: "url" };
 /// Includes abandoned ones.
@@ -87,7 +87,8 @@ impl FeedClient {
             StatusCode::OK => {
                 let (charset, validators) =
                     (read_charset(response.headers()), read_validators(response.headers()));
-                let bytes = read_body(response, max_bytes).await.map_err(failed)?;
+                let bytes = read_body(response, max_bytes).await;
+                let bytes = bytes.and_then(|bytes| inflate_file(bytes, max_bytes)).map_err(failed)?;
                 Ok(FeedAnswer::Document { bytes, charset, validators })
             }
             StatusCode::NOT_MODIFIED => Ok(FeedAnswer::Unchanged),

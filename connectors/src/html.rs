@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 /// Tags that begin a line or a cell.
 const BREAKING: &str = "address article aside blockquote body br caption dd details div dl dt figcaption \
-    figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table \
+    figure footer form frame frameset h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table \
     td th title tr ul";
 /// Other tags of HTML.
-const INLINE: &str = "a abbr acronym area audio b base bdi bdo big button canvas center cite code col colgroup data \
+const INLINE: &str = "a abbr acronym applet area audio b base bdi bdo big blink button canvas center cite code col colgroup data \
     datalist del dfn em embed fieldset font head html i iframe img input ins kbd label link map mark marquee menu meta \
     meter nobr noscript object optgroup output param picture progress q rp rt ruby s samp script select small source \
-    span strike strong style sub sup svg tbody template textarea tfoot thead time track tt u var video wbr";
+    span strike strong style sub sup svg math mi mn mo mrow msup msub mfrac msqrt mtext mstyle annotation semantics tbody template textarea tfoot thead time track tt u var video wbr";
 /// Elements whose content is no text.
-const HIDDEN: &str = "script style";
+const HIDDEN: &str = "script style svg";
 /// The characters of windows-1252 from 128 on.
 const C1: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
 /// The longest name of a reference, and its `;`.
@@ -58,30 +58,55 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
     while let Some((before, behind)) = rest.split_once('&') {
         decoded.push_str(before);
         rest = behind;
-        let end = behind.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b';');
-        match end.and_then(|end| Some((decode_reference(&behind[..end])?, end))) {
-            Some((character, end)) => {
-                decoded.push_str(&character);
-                rest = &behind[end + 1..];
-            }
-            None => decoded.push('&'),
+        let Some((name, behind)) = split_name(behind) else {
+            decoded.push('&');
+            continue;
+        };
+        if let Some((character, behind)) = decode_pair(name, behind) {
+            decoded.push(character);
+            rest = behind;
+        } else if let Some(character) = decode_reference(name) {
+            decoded.push_str(&character);
+            rest = behind;
+        } else {
+            decoded.push('&');
         }
     }
     decoded.push_str(rest);
     decoded.into()
 }
 
+/// The name of a reference that began before, and the text behind it.
+fn split_name(text: &str) -> Option<(&str, &str)> {
+    let end = text.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b';')?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
+/// A character by the numbers of its two halves in UTF-16, and the text behind the second.
+fn decode_pair<'t>(first: &str, behind: &'t str) -> Option<(char, &'t str)> {
+    let first = code(first).filter(|code| (0xd800..0xdc00).contains(code))?;
+    let (second, behind) = split_name(behind.strip_prefix('&')?)?;
+    let units = [u16::try_from(first).ok()?, u16::try_from(code(second)?).ok()?];
+    Some((char::decode_utf16(units).next()?.ok()?, behind))
+}
+
+/// The number of a reference by number.
+fn code(name: &str) -> Option<u32> {
+    let number = name.strip_prefix('#')?;
+    match number.strip_prefix(['x', 'X']) {
+        Some(digits) => u32::from_str_radix(digits, 16).ok(),
+        None => number.parse().ok(),
+    }
+}
+
 fn decode_reference(name: &str) -> Option<String> {
-    let Some(number) = name.strip_prefix('#') else {
+    if !name.starts_with('#') {
         return match html_escape::decode_html_entities(&format!("&{name};")) {
             Cow::Owned(character) => Some(character),
             Cow::Borrowed(_) => None,
         };
-    };
-    let code = match number.strip_prefix(['x', 'X']) {
-        Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-        None => number.parse().ok()?,
-    };
+    }
+    let code = code(name)?;
     let in_c1 = code.checked_sub(0x80).and_then(|place| C1.chars().nth(usize::try_from(place).ok()?));
     let character = in_c1.or_else(|| char::from_u32(code)).unwrap_or(char::REPLACEMENT_CHARACTER);
     let is_text = !character.is_control() || matches!(character, '\t' | '\n' | '\r');
@@ -112,7 +137,7 @@ fn to_text(html: &str, is_tag: impl Fn(&str) -> bool) -> String {
         if is_one_of(BREAKING, name) {
             text.push(' ');
         }
-        if is_one_of(HIDDEN, name) && !tag.starts_with("</") {
+        if is_one_of(HIDDEN, name) && !tag.starts_with("</") && !tag.ends_with('/') {
             rest = find_end(rest, name);
         }
     }
@@ -166,6 +191,7 @@ mod tests {
             ("<title>Dues</title><body>Harbour<nav>Home</nav>", "Dues Harbour Home"),
             ("a<script>b < c</div></SCRIPT>d<style>e</style >f<script>g", "adf"),
             ("a<!-- b <p>c", "a"),
+            ("a<svg viewBox='0 0 1 1'><title>b</title><path d='M1'/></svg>c<svg/>d", "acd"),
             (
                 "<h4>Setup</h4><pre>apt install</pre><tr><th>Name</th><th>Age</th></tr>",
                 "Setup apt install Name Age",
@@ -174,6 +200,7 @@ mod tests {
                 "&#X41;&#150;&#0;&#11;&#x110000; &bogus; &; &eacute &#; R&D;",
                 "A–\u{fffd} &bogus; &; &eacute &#; R&D;",
             ),
+            ("&#55357;&#56960; &#xD83D;&#xDE80;&#55357; &#55357;&#65;", "🚀 🚀\u{fffd} \u{fffd}A"),
             ("a<img alt=\"A -> B\" title = '>'>b<i class=it's>c", "abc"),
         ] {
             assert_eq!(html_to_text(html), text, "{html}");

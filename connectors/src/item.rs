@@ -155,6 +155,8 @@ fn read_time(
         TimeUnit::Seconds if USUAL_SECONDS.contains(&time) => "is in seconds, not milliseconds",
         TimeUnit::Microseconds => "is in microseconds, not milliseconds",
         TimeUnit::Nanoseconds => "is in nanoseconds, not milliseconds",
+        TimeUnit::FileTime => "is a FILETIME, not milliseconds",
+        TimeUnit::Ticks => "is in ticks, not milliseconds",
         TimeUnit::Seconds | TimeUnit::Milliseconds => return Ok(exact.unwrap_or(millis)),
     };
     slips.add("displayTime", what);

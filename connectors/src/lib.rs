@@ -18,6 +18,8 @@ mod credentials;
 mod document;
 mod error;
 mod feed;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod gallery;
 mod html;
 mod identity;

@@ -4,6 +4,8 @@
 //! there on a mapped source is like any other. `program` runs the filters in a process of their own (`interpreter`), which may be killed;
 //! `pool` keeps these processes. `source` puts both between the client, or the check, and the transport.
 
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod interpreter;
 mod message;
 mod pool;
@@ -13,6 +15,7 @@ mod source;
 use serde::{Deserialize, Serialize};
 
 pub use self::interpreter::serve as serve_interpreter;
+pub(crate) use self::message::ReadAnswer;
 pub use self::message::{FieldFault, MappingError};
 pub use self::pool::{CONFINED_ENVIRONMENT, InterpreterPool};
 pub use self::source::MappedCalls;
@@ -71,7 +74,8 @@ pub enum Paging {
     Cursor,
     /// `$page` counts pages.
     ///
-    /// The last one reaches `total` or, without one, is empty: rights may make any page short.
+    /// The last one reaches `total` or, without one, is empty: rights may make any page short. A `total` below
+    /// the rows is not believed.
     ///
     /// If there is a `next`, it yields the next page's number.
     Page,
@@ -83,7 +87,7 @@ pub enum Paging {
     Link,
 }
 
-/// Parts of the answer. `error`, `rows`, `total` and `next` have the whole answer as input, the others a row.
+/// Parts of the answer. `error`, `incomplete`, `rows`, `total` and `next` have the whole answer as input, the others a row.
 ///
 /// The first of several results counts, except of `rows`. `$answer` is the whole answer, and `$headers` has its headers
 /// by names in lower case. The filter `text` makes plain text of HTML.
@@ -93,6 +97,9 @@ pub struct AnswerMapping {
     /// The message of a failure; null, false, empty or nothing if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
+    /// Why rows are missing from an answer that is no failure; null, false, zero, empty or nothing if none are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<String>,
     /// The rows, one result each. Required.
     pub rows: String,
     /// The id, unique in the source. Required.
@@ -106,7 +113,7 @@ pub struct AnswerMapping {
     /// The summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub brief: Option<String>,
-    /// The address of an icon.
+    /// The address of an icon, relative as that of `action`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
     /// The author's name.
@@ -142,6 +149,7 @@ impl Mapping {
             ("request.headers", request.headers.as_deref()),
             ("request.body", request.body.as_deref()),
             ("answer.error", answer.error.as_deref()),
+            ("answer.incomplete", answer.incomplete.as_deref()),
             ("answer.rows", Some(answer.rows.as_str())),
             ("answer.id", Some(answer.id.as_str())),
             ("answer.title", answer.title.as_deref()),

@@ -39,9 +39,11 @@ pub(crate) fn redact_answer(mut answer: Vec<u8>, secrets: &[SecretString]) -> Ve
 fn spellings(secret: &str) -> BTreeSet<String> {
     let quoted = Value::from(secret).to_string();
     let quoted = quoted.trim_matches('"');
+    let encoded: String = form_urlencoded::byte_serialize(secret.as_bytes()).collect();
     BTreeSet::from([
         secret.to_owned(),
-        form_urlencoded::byte_serialize(secret.as_bytes()).collect(),
+        encoded.replace('+', "%20"),
+        encoded,
         BASE64_STANDARD.encode(secret),
         BASE64_URL_SAFE_NO_PAD.encode(secret),
         // PHP writes `/` so.
@@ -95,6 +97,7 @@ mod tests {
         }
         assert_eq!(redact("whole".to_owned(), ""), "whole");
         assert_eq!(redact("the word hé".to_owned(), "hé"), "the word …");
+        assert_eq!(redact("?key=two%20words%2B.".to_owned(), "two words+"), "?key=….");
     }
 
     #[test]

@@ -1,14 +1,19 @@
 //! Times as other systems write them, as epoch milliseconds.
 
+mod compact;
 mod loose;
+mod names;
+mod ranges;
 mod units;
 
 use std::ops::RangeInclusive;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
+use jiff::fmt::temporal::Pieces;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
 
+use self::compact::date_of_digits;
 pub use self::units::{TimeUnit, millis_of_size};
 
 /// Longer texts are no times.
@@ -18,19 +23,25 @@ const MIN_DIGITS: usize = 9;
 /// The years 1000 to 9999: systems write earlier ones for a time that was never set.
 pub const BOUNDS: RangeInclusive<i64> = -30_610_224_000_000..=253_402_300_799_999;
 
-/// Reads an epoch number: seconds, milliseconds, microseconds or nanoseconds.
-///
-/// Its size tells the unit: each is good from 1973 to the year 5138.
+/// Reads the digits of a date, or an epoch number in the unit that its size tells.
 pub fn from_number(number: f64) -> Option<i64> {
-    let (millis, _) = millis_of_size(number)?;
+    let date = date_of_digits(&number.to_string()).and_then(in_utc);
+    let millis = match date {
+        Some(date) => date.as_millisecond(),
+        None => millis_of_size(number)?.0,
+    };
     Some(millis).filter(|millis| BOUNDS.contains(millis))
+}
+
+fn in_utc(time: DateTime) -> Option<Timestamp> {
+    Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
 /// Reads a date with or without a time, or an epoch number of nine digits or more.
 ///
 /// ISO 8601, RFC 2822 and RFC 850, and what people and programs make of them: wrong or foreign weekdays, names of months in
 /// other languages, zones by letters, AM and PM. A time without a zone is in UTC. A date that could be two, such as
-/// `01/02/2024`, is none.
+/// `01/02/2024`, is none unless its weekday tells. Digits alone that are a date are no epoch number.
 pub fn from_text(text: &str) -> Option<i64> {
     let text = text.trim();
     if text.len() > MAX_BYTES {
@@ -38,17 +49,30 @@ pub fn from_text(text: &str) -> Option<i64> {
     }
     let digits = text.trim_start_matches('-').bytes().take_while(u8::is_ascii_digit).count();
     if digits >= MIN_DIGITS
+        && text.get(..digits).and_then(date_of_digits).is_none()
         && let Ok(number) = text.parse()
     {
         return from_number(number);
     }
-    let in_utc = |time: DateTime| time.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp());
     from_json_date(text)
-        .or_else(|| text.parse::<Timestamp>().ok())
-        .or_else(|| in_utc(text.parse().ok()?))
+        .or_else(|| from_iso(text))
         .or_else(|| loose::read(text))
         .map(Timestamp::as_millisecond)
         .filter(|millis| BOUNDS.contains(millis))
+}
+
+/// ISO 8601, also with a zone in brackets (RFC 9557).
+fn from_iso(text: &str) -> Option<Timestamp> {
+    // No program writes an offset behind a space and minutes alone; people write ranges of times so.
+    if matches!(text.as_bytes(), [_, _, _, _, b'-', _, _, b'-', _, _, b' ', _, _, b':', _, _, b'-', ..]) {
+        return None;
+    }
+    let pieces = Pieces::parse(text).ok()?;
+    match pieces.to_numeric_offset() {
+        Some(offset) => text.parse().ok().filter(|_| loose::is_offset(offset)),
+        None if pieces.time_zone_annotation().is_some() => Some(text.parse::<Zoned>().ok()?.timestamp()),
+        None => in_utc(text.parse().ok()?),
+    }
 }
 
 /// `/Date(1704067200000+0100)/` of .NET: milliseconds, whatever the offset.
@@ -84,6 +108,16 @@ mod tests {
             assert_eq!(from_number(number), Some(1_704_067_200_000), "{number}");
         }
         assert_eq!(from_number(-86_400.0), Some(-86_400_000));
+        for number in [
+            20_240_101.0,
+            2_024_010_100.0,
+            202_401_010_000.0,
+            20_240_101_000_000.0,
+            133_485_408e9,
+            638_396_640e9,
+        ] {
+            assert_eq!(from_number(number), Some(1_704_067_200_000), "{number}");
+        }
         for number in [f64::NAN, f64::INFINITY, 1e30, -62_135_596_800.0] {
             assert_eq!(from_number(number), None, "{number}");
         }

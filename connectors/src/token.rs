@@ -16,6 +16,8 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 
 use self::endpoint::TokenEndpoint;
+#[cfg(any(test, fuzzing))]
+pub(crate) use self::endpoint::{FetchFailure, read_token};
 use crate::addresses::AddressRules;
 use crate::credentials::SourceCredential;
 use crate::error::SourceError;
@@ -37,7 +39,7 @@ pub(crate) struct Token {
     pub(crate) scope: Option<String>,
     /// What the endpoint's answer tells in another way than RFC 6749.
     pub(crate) note: Option<String>,
-    fresh_until: Instant,
+    pub(crate) fresh_until: Instant,
 }
 
 impl fmt::Debug for Token {

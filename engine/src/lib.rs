@@ -9,6 +9,8 @@ pub mod correction;
 mod document;
 mod engine;
 mod facets;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod highlight;
 mod item;
 mod page;

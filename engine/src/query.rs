@@ -39,6 +39,8 @@ pub const MAX_TERMS: usize = 128;
 /// A parsed query; finds nothing by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Query {
+    /// The keyword, folded.
+    pub(crate) typed: String,
     pub clauses: Vec<Clause>,
     /// Words in typed order, with repetitions.
     pub words: Vec<QueryWord>,
@@ -206,7 +208,7 @@ impl Query {
         let of_synonyms = |found: &SynonymMatch| size_of_val(&*found.typed) + size_of_val(&*found.synonyms);
         let words = self.words.iter().map(of_word).chain(self.synonyms.iter().map(of_synonyms));
         let splits = self.splits.iter().map(WordSplit::bytes);
-        self.clauses.iter().map(of_clause).chain(words).chain(splits).sum()
+        self.typed.len() + self.clauses.iter().map(of_clause).chain(words).chain(splits).sum::<usize>()
     }
 
     /// Parses any text.
@@ -235,7 +237,7 @@ impl Query {
             }
             rest = after.trim_start();
         }
-        Self { clauses, words, ..Self::default() }
+        Self { typed: fold(keyword.trim()).into_owned(), clauses, words, ..Self::default() }
     }
 
     /// Finds the items whose author holds the words of a name.
@@ -339,7 +341,8 @@ impl Query {
             found.synonyms.iter().flatten().any(|(_, word)| pieces().any(|piece| piece.has(word)))
         });
         words.extend(apart);
-        let query = Self { clauses, words, synonyms, splits: Vec::new(), ..*self };
+        let typed = self.typed.clone();
+        let query = Self { typed, clauses, words, synonyms, splits: Vec::new(), ..*self };
         let has_content = |query: &Self| query.words.iter().any(QueryWord::is_content);
         if has_content(self) && !has_content(&query) { Self::default() } else { query }
     }

@@ -10,6 +10,7 @@ pub mod parameters;
 mod recency;
 mod rescoring;
 mod score;
+mod spelling;
 mod titles;
 mod words;
 

@@ -18,7 +18,7 @@ use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
     FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates,
 };
-use trawl_engine::{Failure, Hit, HitPage, RankedScope, Request, Scope};
+use trawl_engine::{Failure, Hit, HitPage, RankedScope, Request, Scope, Texts};
 
 use self::clauses::{NamedClauses, ScorePart};
 use self::ranked_document::RankedDocument;
@@ -242,6 +242,16 @@ async fn rescore(
         ranking.rescore(document);
     }
     best.sort_by(RankedDocument::compare);
+    if ranking.words.prefers_a_spelling() {
+        let first = best.len().min(FEEDBACK_DOCUMENTS);
+        hits.read(&best[..first]).await?;
+        for document in &mut best[..first] {
+            let hit = hits.read.get(&(document.module, document.id.clone()));
+            let texts = hit.map(|hit| Texts::read(&hit.item)).unwrap_or_default();
+            document.score.nearness += ranking.words.typed_spelling_score(&texts);
+        }
+        best.sort_by(RankedDocument::compare);
+    }
     if ranking.words.takes_feedback(best.len()) {
         add_feedback(hits, ranking, best).await?;
     }

@@ -23,13 +23,14 @@ use crate::{
 };
 
 /// The dot distinguishes cursors from digits.
-const VERSION_PREFIX: &str = "v7.";
+const VERSION_PREFIX: &str = "v8.";
 
 /// Longest cursor, in bytes of text.
 ///
-/// A source takes 40 to 110 bytes. At most it takes 6,300, with its own cursor of 4,096 and an id of 512. Each of fifteen further parts adds
-/// at most 700 bytes, seen items at most 22,000, pinned ones at most 14,500. So 41 of the longest sources fit, or 35 with seen and pinned
-/// items. Forty usual sources fit in an external cursor (4,096 bytes), so one trawl can be a source of another.
+/// A source takes 40 to 130 bytes, and the rows of last pages 1,400 for all sources. At most a source takes 6,300, with its own cursor of 4,096
+/// and an id of 512. Each of fifteen further parts adds at most 700 bytes, seen items at most 22,000, pinned ones at most 14,500. So 41 of the
+/// longest sources fit, or 35 with seen and pinned items. Forty usual sources fit in an external cursor (4,096 bytes), so one trawl can be a
+/// source of another.
 pub(crate) const MAX_BYTES: usize = 256 * 1_024;
 
 /// Authenticated encryption of cursors.

@@ -16,6 +16,8 @@ mod explanation;
 mod facets;
 mod fan_out;
 pub mod figures;
+#[cfg(any(test, fuzzing))]
+pub mod fuzzing;
 mod highlight;
 pub mod latencies;
 mod loop_guard;

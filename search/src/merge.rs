@@ -22,7 +22,7 @@ use std::{
 };
 
 use crate::{
-    duplicates::{SeenAt, SeenItems},
+    duplicates::{ItemPrint, SeenAt, SeenItems},
     loop_guard::Fingerprint,
     request::SearchOrder,
     source::{Position, ResultItem, SourcePage, TimeBound},
@@ -287,25 +287,30 @@ impl Merge {
         if let Some(seen_at) = self.seen_at(place, 0) {
             self.skip(place, seen_at);
         } else if let Some((item, print)) = self.lanes[place].take() {
-            self.release(key, item, print);
+            self.release(key, item, print.as_ref());
         }
         self.line_up(place);
     }
 
-    fn release(&mut self, key: SortKey, item: ResultItem, print: Option<Fingerprint>) {
+    fn release(&mut self, key: SortKey, item: ResultItem, print: Option<&ItemPrint>) {
         self.last = self.last.max(Some(key));
         self.tie = match self.tie {
             Some((time, count)) if time == item.display_time => Some((time, count + 1)),
             Some((time, count)) if time < item.display_time => Some((time, count)),
             _ => Some((item.display_time, 1)),
         };
-        self.seen.add(print, SeenAt::ThisPage(self.released.len()));
+        self.seen.add(print, self.lanes[key.place()].source, SeenAt::ThisPage(self.released.len()));
         self.released.push(ReleasedItem { place: key.place(), item, also_in: Vec::new() });
     }
 
     fn seen_at(&self, place: usize, ahead: usize) -> Option<SeenAt> {
-        let pending = self.lanes[place].pending.get(ahead)?;
-        if pending.is_left_out { Some(SeenAt::Earlier) } else { self.seen.find(pending.print) }
+        let lane = &self.lanes[place];
+        let pending = lane.pending.get(ahead)?;
+        if pending.is_left_out {
+            Some(SeenAt::Earlier)
+        } else {
+            self.seen.find(pending.print.as_ref(), lane.source)
+        }
     }
 
     fn skip(&mut self, place: usize, seen_at: SeenAt) {

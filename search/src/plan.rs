@@ -49,7 +49,8 @@ impl PagePlan {
         for (item, (source, _)) in pinned.items.iter_mut().zip(&pinned.marks.ids) {
             item.lane = self.lanes.iter().position(|lane| lane.state.source == *source);
         }
-        pinned.items.retain(|item| self.seen.note_above(item));
+        let mut sources = pinned.marks.ids.iter().map(|(source, _)| *source);
+        pinned.items.retain(|item| self.seen.note_above(item, sources.next().unwrap_or_default()));
     }
 }
 

@@ -3,7 +3,7 @@
 mod estimation;
 mod progress;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use trawl_engine::Query;
@@ -27,6 +27,8 @@ use crate::{
     sources::builtin::BuiltinSource,
 };
 
+/// Rows of last pages that a cursor carries for all sources. One that is itself a source has a short cursor.
+const LAST_ROWS: usize = 256;
 /// Sources are late after this part of the time.
 const LATE_AFTER_PART: u32 = 10;
 
@@ -49,6 +51,7 @@ impl SearchRounds {
         let PagePlan { lanes: planned, unasked, length, before, absent, seen, recency } = plan;
         let lane = |PlannedLane { source, state, left_out }: &PlannedLane| {
             Lane::at(state.position.clone(), state.consumed, state.least_estimate, source.weight())
+                .of(state.source)
                 .leaving_out(left_out.clone())
         };
         let lanes = planned.iter().map(lane).collect();
@@ -248,8 +251,11 @@ impl SearchRounds {
         match result {
             Ok(mut page) => {
                 self.estimate(place, &mut page);
-                self.drop_repeated(place, &mut page);
                 let source = &mut self.sources[place];
+                let of_search = if source.pages < 2 { HashSet::new() } else { self.merge.ids_of(place) };
+                // A built-in item may move down between two snapshots.
+                let is_external = matches!(self.merge.next_position(place), Some(Position::InPage(..)));
+                source.drop_repeated(&of_search, is_external, &mut page);
                 source.check_progress(&mut page);
                 source.take_page(&mut page);
                 self.supply(place, page);
@@ -268,9 +274,10 @@ impl SearchRounds {
         }
     }
 
-    /// An incomplete source never ends: later pages may find more.
+    /// An incomplete built-in source never ends: later pages may find more.
     fn supply(&mut self, place: usize, mut page: SourcePage) {
-        let ends_early = page.incomplete.is_some() && page.next.is_none();
+        let is_builtin = matches!(self.sources[place].planned.source, ModuleSource::Builtin(_));
+        let ends_early = is_builtin && page.incomplete.is_some() && page.next.is_none();
         if ends_early {
             let last = page.items.last().map(|item| item.after.clone());
             page.next = last.or_else(|| self.merge.next_position(place));
@@ -278,26 +285,6 @@ impl SearchRounds {
         self.merge.supply(place, page);
         if ends_early {
             self.merge.fail(place);
-        }
-    }
-
-    /// Reports a source that ignores its cursor.
-    fn drop_repeated(&self, place: usize, page: &mut SourcePage) {
-        if self.sources[place].pages < 2 {
-            return;
-        }
-        let known = self.merge.ids_of(place);
-        let sent = page.items.len();
-        page.items.retain(|item| !known.contains(item.item.id.as_str()));
-        let repeated = sent - page.items.len();
-        // A built-in item may move down between two snapshots.
-        let is_external = matches!(self.merge.next_position(place), Some(Position::InPage(..)));
-        // Cached pages overlap when a new item pushes others down.
-        let is_fresh = !self.sources[place].cached && !page.cached;
-        if repeated > 0 && is_external && is_fresh {
-            let reason = format!("{repeated} of {sent} items repeat an id of an earlier page");
-            page.broken =
-                Some(page.broken.take().map_or(reason.clone(), |broken| format!("{reason}; {broken}")));
         }
     }
 
@@ -343,11 +330,11 @@ impl SearchRounds {
             let retry_after = asked.map(|source| source.pause.map(|pause| pause.remaining)).min().flatten();
             return Err(SearchFailure::NoSource { all_timed_out, retry_after, sources: reports });
         }
-        // A source that states no total has at least what is known of it.
+        // A source has at least what is known of it, whatever total it states.
         let totals = sources
             .iter()
             .enumerate()
-            .map(|(place, source)| source.total.unwrap_or_else(|| merge.known_items(place) as u64));
+            .map(|(place, source)| source.total.unwrap_or_default().max(merge.known_items(place) as u64));
         let total = totals.fold(0, u64::saturating_add);
         let MergedPage { items, lanes, tie_cut, seen } = merge.finish();
         let ids: Vec<Arc<str>> = sources.iter().map(|source| source.planned.source.id_as_json()).collect();
@@ -357,9 +344,10 @@ impl SearchRounds {
             || lanes.iter().any(|lane| lane.misses_items)
             || sources.iter().any(|source| source.incomplete.is_some());
         let at_end = lanes.iter().all(|lane| lane.position == Position::End);
+        let rows_of_each = LAST_ROWS / sources.len().max(1);
         let states = lanes.into_iter().zip(sources).map(|(lane, source)| LaneState {
             source: source.planned.state.source,
-            guard: source.guard_at(&lane.position),
+            guard: source.guard_at(&lane.position, rows_of_each),
             position: lane.position,
             consumed: lane.consumed,
             least_estimate: lane.least_estimate,

@@ -69,12 +69,18 @@ impl SourceRequest {
 }
 
 /// Id of a source in cursors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct SourceFingerprint(Fingerprint);
 
 impl SourceFingerprint {
     pub(crate) fn of(id: &str) -> Self {
         Self(fingerprint(id))
+    }
+
+    /// Tells most sources of a module apart.
+    pub(crate) fn short(self) -> u8 {
+        let Self([first, ..]) = self;
+        first
     }
 }
 

@@ -31,7 +31,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use self::{encoding::decode_marked_up, kind::DocumentFormat};
+use self::kind::DocumentFormat;
 pub use self::{kind::TextFormat, text::TextWriter};
 
 /// Above this size only the beginning is read, as plain text.
@@ -123,12 +123,13 @@ fn read_format<W: Write>(
         #[cfg(not(feature = "pdf"))]
         DocumentFormat::Pdf => Err(Stop::Unreadable("this build lacks the feature `pdf`".to_owned())),
         DocumentFormat::Office => office::office(content, text),
-        DocumentFormat::FlatOffice => office::flat(&decode_marked_up(content), text),
+        DocumentFormat::FlatOffice => office::flat(content, text),
         DocumentFormat::OpenDocument => open_document::open_document(content, text),
-        DocumentFormat::FlatOpenDocument => open_document::flat(&decode_marked_up(content), text),
+        DocumentFormat::FlatOpenDocument => open_document::flat(content, text),
         DocumentFormat::Book => archives::book(content, text),
         DocumentFormat::Archive => archives::archive(content, text),
         DocumentFormat::Compound => compound::compound(content, text),
+        DocumentFormat::Worksheet => compound::worksheet(content, text),
         DocumentFormat::Other => Err(Stop::Unreadable(NO_READER.to_owned())),
     });
     catch_unwind(reading).unwrap_or_else(|_| Err(Stop::Unreadable("its reader failed on it".to_owned())))

@@ -5,20 +5,40 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 /// What office programs, systems, storage and browsers leave beside files.
-const IGNORED_NAMES: [&str; 13] = [
+const IGNORED_NAMES: [&str; 33] = [
     "~$*",
     "~WRL*",
     "*.tmp",
     "*~",
-    "*.crdownload",
+    "#*#",
+    "*.part",
     "*.partial",
+    "*.filepart",
+    "*.crdownload",
+    "*.ldb",
+    "*.laccdb",
+    "*.dwl",
+    "*.dwl2",
+    "*.sb-*",
     "Thumbs.db",
     "ehthumbs.db",
+    "ehthumbs_vista.db",
     "desktop.ini",
     "$RECYCLE.BIN",
+    "RECYCLER",
+    "RECYCLED",
     "System Volume Information",
+    "FOUND.000",
+    "lost+found",
+    "__MACOSX",
+    "Network Trash Folder",
+    "Temporary Items",
     "@eaDir",
+    "@Recycle",
+    "@Recently-Snapshot",
     "#recycle",
+    "#snapshot",
+    "~snapshot",
 ];
 
 /// Subscriptions.

@@ -6,6 +6,8 @@ use super::row::{PreparedRow, Rejection, Row, RowFields, set, truncate, visible_
 use super::time;
 
 pub(crate) const MAX_BRIEF_BYTES: usize = 64 * 1024;
+/// Longer titles are refused; those of feeds are cut.
+pub(crate) const MAX_TITLE_BYTES: usize = 4 * 1024;
 
 pub(crate) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary", "description"];
 

@@ -8,12 +8,13 @@ mod encoding;
 mod entities;
 mod entry;
 mod field;
+mod ids;
 mod json;
+mod markup;
 #[cfg(test)]
 mod tests;
 mod xml;
 
-use std::collections::HashMap;
 use std::vec::IntoIter;
 
 use serde_json::{Map, Value};
@@ -21,7 +22,9 @@ use url::Url;
 
 use self::encoding::Decoded;
 use self::entry::Entry;
-use self::xml::{End, XmlFeed};
+use self::ids::Ids;
+use self::markup::{End, find_json, note_before};
+use self::xml::XmlFeed;
 
 /// Inflated; a feed is read in memory.
 pub(crate) const MAX_FEED_BYTES: usize = 64 * 1024 * 1024;
@@ -36,6 +39,8 @@ pub(crate) struct FeedRow {
     pub(crate) fields: Map<String, Value>,
     /// A time that cannot be read; the row is of 1970.
     pub(crate) undated: Option<String>,
+    /// Whether its title or author was cut, or an address left out.
+    pub(crate) is_shortened: bool,
 }
 
 /// How the rows of a feed ended.
@@ -54,10 +59,10 @@ pub(crate) struct FeedRows {
     /// Where the feed was found; relative addresses begin there.
     address: Option<Url>,
     next: Option<Entry>,
-    /// What was said under an id first, by hashes.
-    known: HashMap<u128, u128>,
+    ids: Ids,
     rows: u64,
     undated: u64,
+    shortened: u64,
     notes: Vec<String>,
     refusal: Option<String>,
 }
@@ -74,16 +79,25 @@ impl FeedRows {
     /// Why it is no feed. A feed without entries is one.
     pub(crate) fn open(bytes: &[u8], charset: Option<&str>, address: Option<Url>) -> Result<Self, String> {
         let Decoded { text, note } = encoding::decode(bytes, charset);
-        let entries = if text.trim_start().starts_with('{') {
-            let feed = json::read(&text)?;
+        let mut notes: Vec<_> = note.into_iter().collect();
+        let entries = if let Some(place) = find_json(&text) {
+            notes.extend(note_before(place));
+            let feed = json::read(&text[place..])?;
             Entries::Json(feed.entries.into_iter(), feed.author, feed.end)
         } else {
             Entries::Xml(Box::new(XmlFeed::new(text)))
         };
-        let known = HashMap::new();
-        let notes = note.into_iter().collect();
-        let mut rows =
-            Self { entries, address, next: None, known, rows: 0, undated: 0, notes, refusal: None };
+        let mut rows = Self {
+            entries,
+            address,
+            next: None,
+            ids: Ids::default(),
+            rows: 0,
+            undated: 0,
+            shortened: 0,
+            notes,
+            refusal: None,
+        };
         rows.next = rows.entries.next_entry()?;
         Ok(rows)
     }
@@ -103,8 +117,18 @@ impl FeedRows {
     /// What was guessed or not understood, once there are no more rows.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut notes = self.notes.clone();
+        if let Entries::Xml(feed) = &self.entries {
+            notes.extend(feed.faults.notes());
+        }
         if self.undated > 1 {
             notes.push(format!("the times of {} entries cannot be read", self.undated));
+        }
+        if self.shortened > 0 {
+            notes.push(format!("parts of {} entries are too long, and were cut or left out", self.shortened));
+        }
+        if self.ids.repetitions > 0 {
+            let repetitions = self.ids.repetitions;
+            notes.push(format!("{repetitions} entries repeat others; the newest of each is kept"));
         }
         if self.rows == 0 {
             notes.push("the feed has no entry".to_owned());
@@ -120,16 +144,19 @@ impl Iterator for FeedRows {
     type Item = FeedRow;
 
     fn next(&mut self) -> Option<FeedRow> {
-        let entry = self.next.take()?;
-        self.next = self.entries.next_entry().unwrap_or_else(|refusal| {
-            self.refusal = Some(refusal);
-            None
-        });
-        let known = &mut self.known;
-        self.rows += 1;
-        let row = entry.into_row(self.rows, self.entries.author(), self.address.as_ref(), |id, said| {
-            *known.entry(id).or_insert(said) != said
-        });
+        let (entry, id) = loop {
+            let entry = self.next.take()?;
+            self.next = self.entries.next_entry().unwrap_or_else(|refusal| {
+                self.refusal = Some(refusal);
+                None
+            });
+            self.rows += 1;
+            if let Some(id) = self.ids.assign(&entry) {
+                break (entry, id);
+            }
+        };
+        let row = entry.into_row(self.rows, id, self.entries.author(), self.address.as_ref());
+        self.shortened += u64::from(row.is_shortened);
         if let Some(time) = &row.undated {
             if self.undated == 0 {
                 let place = format!("entry {} (line {})", self.rows, row.line);

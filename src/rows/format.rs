@@ -7,6 +7,10 @@ use serde_json::Value;
 
 pub(crate) const HEAD_BYTES: usize = 64 * 1024;
 
+/// What a file must be.
+pub(crate) const REQUIRED: &str =
+    "must be JSON Lines (an object in each line), a JSON array, RSS, Atom or JSON Feed, plain, gzip or zstd";
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
@@ -40,12 +44,25 @@ pub(crate) fn format(head: &[u8]) -> Result<InputFormat, &'static str> {
     if head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") {
         return Err("the encoding must be UTF-8, not UTF-16");
     }
+    if head.starts_with(b"PK\x03\x04") {
+        return Err(
+            "is a zip archive or an Office file; must be a file of rows or a feed, plain, gzip or zstd",
+        );
+    }
     match head.trim_ascii_start().first() {
         Some(b'[') => Ok(InputFormat::Array),
         Some(b'<') => Ok(InputFormat::Feed),
         Some(b'{') if is_json_feed(head) => Ok(InputFormat::Feed),
+        Some(b'{') => Ok(InputFormat::Lines),
+        _ if head.split(|byte| *byte == b'\n').any(begins_feed) => Ok(InputFormat::Feed),
         _ => Ok(InputFormat::Lines),
     }
+}
+
+/// Whether a feed begins in a line, behind what a broken server wrote.
+fn begins_feed(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    [&b"<?xml"[..], b"<rss", b"<feed", b"<rdf:"].iter().any(|begin| line.starts_with(begin))
 }
 
 /// Looks for `version`, or for `items` where `version` lies beyond `head`.
@@ -103,7 +120,9 @@ mod tests {
         assert_eq!(format(b"\n<?xml version='1.0'?><rss/>"), Ok(InputFormat::Feed));
         assert_eq!(format(b""), Ok(InputFormat::Lines));
         assert_eq!(format(b"no JSON at all"), Ok(InputFormat::Lines));
-        assert!(format(b"\xff\xfe{\0").is_err());
+        assert_eq!(format(b"Warning: none\n\n <?xml version='1.0'?><rss/>"), Ok(InputFormat::Feed));
+        assert_eq!(format(b"{\"id\":1}\n<rss/>"), Ok(InputFormat::Lines));
+        assert!(format(b"\xff\xfe{\0").is_err() && format(b"PK\x03\x04").is_err());
         assert_eq!(format(b"\xff\xfe<\0r\0"), Ok(InputFormat::Feed));
         assert_eq!(format(b"\0<\0r"), Ok(InputFormat::Feed));
     }

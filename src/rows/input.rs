@@ -9,7 +9,7 @@ use serde_json::Value;
 use trawl_connectors::read_json;
 
 use super::feed::{self, FeedEnd, FeedRows};
-use super::format::{self, Compression, InputFormat};
+use super::format::{self, Compression, InputFormat, REQUIRED};
 use super::json_records::{Elements, Lines, MAX_RECORD_BYTES, RecordOutcome};
 use super::row::{PreparedRow, Rejection, Row};
 
@@ -20,8 +20,22 @@ pub(crate) struct RowReader {
     records: RecordSource,
     buffer: Vec<u8>,
     ended: bool,
+    has_rows: bool,
+    /// Why the first record cannot be read as a row.
+    unreadable: Option<Rejection>,
     position: Arc<AtomicU64>,
-    notes: Arc<OnceLock<Vec<String>>>,
+    end: Arc<OnceLock<ReadEnd>>,
+}
+
+/// What is known once all rows are read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ReadEnd {
+    /// What was guessed or not understood in a feed.
+    pub(crate) notes: Vec<String>,
+    /// Whether anything was a row, even if it was refused.
+    pub(crate) has_rows: bool,
+    /// Whether there is nothing but white space.
+    pub(crate) is_empty: bool,
 }
 
 enum RecordSource {
@@ -38,12 +52,21 @@ impl RowReader {
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
         let records =
             records(counted, limit).unwrap_or_else(|rejection| RecordSource::Unreadable(Some(rejection)));
-        Self { records, buffer: Vec::new(), ended: false, position, notes: Arc::default() }
+        let (has_rows, unreadable) = (false, None);
+        Self {
+            records,
+            buffer: Vec::new(),
+            ended: false,
+            has_rows,
+            unreadable,
+            position,
+            end: Arc::default(),
+        }
     }
 
-    /// What was guessed or not understood in a feed, once all rows are read.
-    pub(crate) fn notes(&self) -> Arc<OnceLock<Vec<String>>> {
-        Arc::clone(&self.notes)
+    /// Set once all rows are read.
+    pub(crate) fn end(&self) -> Arc<OnceLock<ReadEnd>> {
+        Arc::clone(&self.end)
     }
 
     /// Converts rows; each has the bytes of input read so far.
@@ -70,11 +93,13 @@ impl Iterator for RowReader {
             RecordSource::Elements(elements) => (elements.next_record(&mut self.buffer), elements.number()),
             RecordSource::Feed(rows) => {
                 if let Some(row) = rows.next() {
+                    self.has_rows = true;
                     let (number, fields, undated) = (row.number, row.fields, row.undated.is_some());
                     return Some(Ok(Row { number, fields, undated }));
                 }
                 self.ended = true;
-                self.notes.get_or_init(|| rows.notes());
+                let has_rows = self.has_rows;
+                self.end.get_or_init(|| ReadEnd { notes: rows.notes(), has_rows, is_empty: false });
                 return match rows.end() {
                     FeedEnd::Whole => None,
                     FeedEnd::Cut(reason) | FeedEnd::Refused(reason) => Some(Err(Rejection::file(reason))),
@@ -83,28 +108,48 @@ impl Iterator for RowReader {
             RecordSource::Unreadable(rejection) => return rejection.take().map(Err),
         };
         let rejection = match found {
-            Ok(RecordOutcome::Record) => return Some(parse(number, &self.buffer)),
+            Ok(RecordOutcome::Record) => {
+                let row = parse(number, &self.buffer, &mut self.has_rows);
+                if let (Err(rejection), false) = (&row, self.has_rows) {
+                    self.unreadable.get_or_insert_with(|| rejection.clone());
+                }
+                return Some(row);
+            }
             Ok(RecordOutcome::TooLong) => {
+                self.has_rows = true;
                 let reason = format!("longer than {} MiB", MAX_RECORD_BYTES / (1024 * 1024));
                 return Some(Err(Rejection::row(number, None, reason)));
             }
-            Ok(RecordOutcome::End) => None,
+            Ok(RecordOutcome::End) => self.unreadable.take().filter(|_| !self.has_rows).map(|first| {
+                let number = first.number.unwrap_or_default();
+                Rejection::file(format!("nothing is a row, as row {number}: {}; {REQUIRED}", first.reason))
+            }),
             Ok(RecordOutcome::Unclosed) => Some(Rejection::file("the file ends before its array is closed")),
             Ok(RecordOutcome::Trailing) => Some(Rejection::file("text follows the end of the array")),
             Err(error) => Some(unreadable(error)),
         };
         self.ended = true;
+        let is_empty =
+            rejection.is_none() && !self.has_rows && matches!(self.records, RecordSource::Lines(_));
+        self.end.get_or_init(|| ReadEnd { notes: Vec::new(), has_rows: self.has_rows, is_empty });
         rejection.map(Err)
     }
 }
 
-fn parse(number: u64, text: &[u8]) -> Result<Row, Rejection> {
+/// Reads a row; `is_row` becomes true if it is one, be it refused.
+fn parse(number: u64, text: &[u8], is_row: &mut bool) -> Result<Row, Rejection> {
     let reject = |reason: String| Err(Rejection::row(number, None, reason));
     match read_json(text.trim_ascii()) {
-        Ok(Value::Object(fields)) => Ok(Row { number, fields, undated: false }),
+        Ok(Value::Object(fields)) => {
+            *is_row = true;
+            Ok(Row { number, fields, undated: false })
+        }
         Ok(_) => reject("must be a JSON object".to_owned()),
         // A line within the row would be mistaken for one of the file.
-        Err(error) if error.is_data() => reject(error.to_string()),
+        Err(error) if error.is_data() => {
+            *is_row = true;
+            reject(error.to_string())
+        }
         Err(error) => reject(match error.line() {
             1 => format!("malformed JSON at column {}", error.column()),
             line => format!("malformed JSON at line {line} of the row, column {}", error.column()),
@@ -254,10 +299,39 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_input_is_rejected() {
-        for bytes in
-            [&b"<html></html>"[..], b"\xff\xfe{\0}\0", b"\x28\xb5\x2f\xfdgarbage", b"\x1f\x8bgarbage"]
+    fn file_without_a_row_ends_with_what_would_be_right() {
+        for (text, records) in [
+            ("id,title\n1,quay\n", 2),
+            ("{\n  \"id\": \"1\",\n  \"title\": \"quay\"\n}", 4),
+            ("[1, \"a\"]", 2),
+        ] {
+            let reader = RowReader::new(Cursor::new(text), u64::MAX);
+            let end = reader.end();
+            let rows: Vec<_> = reader.collect();
+            let (last, before) = rows.split_last().unwrap();
+            let Rejection { number, reason, .. } = last.as_ref().unwrap_err();
+            assert!(number.is_none() && reason.contains("as row 1") && reason.contains(REQUIRED), "{reason}");
+            assert_eq!((before.len(), end.get().unwrap().has_rows), (records, false));
+        }
+        for (text, is_empty) in
+            [(" \n\u{feff}", false), ("\u{feff} \n", true), ("", true), ("[]", false), ("{}", false)]
         {
+            let mut reader = RowReader::new(Cursor::new(text), u64::MAX);
+            let end = reader.end();
+            reader.by_ref().count();
+            assert_eq!(end.get().unwrap().is_empty, is_empty, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn unreadable_input_is_rejected() {
+        for bytes in [
+            &b"<html></html>"[..],
+            b"\xff\xfe{\0}\0",
+            b"\x28\xb5\x2f\xfdgarbage",
+            b"\x1f\x8bgarbage",
+            b"PK\x03\x04\x14\0",
+        ] {
             let rows = read(bytes.to_vec());
             assert!(matches!(rows[..], [Err(Rejection { number: None, .. })]), "{bytes:?}");
         }

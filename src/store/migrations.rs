@@ -49,8 +49,8 @@ static SQLITE: [Migration; 27] = migrations!("sqlite":
     "0023_source_identity",
     "0024_subscriptions",
     "0025_text_problems",
-    "0026_folded_logins",
-    "0027_source_limits",
+    "0026_source_limits",
+    "0027_folded_logins",
 );
 
 static POSTGRES: [Migration; 18] = migrations!("postgres":
@@ -70,8 +70,8 @@ static POSTGRES: [Migration; 18] = migrations!("postgres":
     "0023_source_identity",
     "0024_subscriptions",
     "0025_text_problems",
-    "0026_folded_logins",
-    "0027_source_limits",
+    "0026_source_limits",
+    "0027_folded_logins",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {
@@ -163,8 +163,8 @@ mod tests {
             "INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 1000), (2, 'other', 'other', 2000)",
             "INSERT INTO organizations VALUES (1, 'd1', 'p1', NULL, 'One', 1, 0, 0), (1, 'd2', 'p2', 'd1', 'Two', 1, 0, 1)",
             "INSERT INTO users VALUES (1, 'mei', 'p1', 'mei', 'Mei', 2, '139', 'd1', 1, 0, 0), \
-             (1, 'omar', 'p2', 'omar', 'Omar', 1, NULL, NULL, 0, 1, 0), (1, 'lin', 'p3', 'mei', 'Lin', 1, NULL, 'd2', 1, 0, 1), \
-             (2, 'mei', 'p1', 'mei', 'Another', 2, NULL, NULL, 1, 0, 0)",
+             (1, 'omar', 'p2', 'OMAR', 'Omar', 1, NULL, NULL, 0, 1, 0), (1, 'lin', 'p3', 'mei', 'Lin', 1, NULL, 'd2', 1, 0, 1), \
+             (2, 'mei', 'p1', 'MÉI', 'Another', 2, NULL, NULL, 1, 0, 0)",
         ] {
             connection.run_script(statement).await.unwrap();
         }
@@ -180,6 +180,12 @@ mod tests {
             "2 mei Another - - 100 1 2001",
         ];
         assert_eq!(lines(&connection, select).await, expected, "each row has its own time of change");
+        let select = "SELECT COALESCE(login_folded, '-') FROM users ORDER BY tenant_id, user_id";
+        assert_eq!(
+            lines(&connection, select).await,
+            ["mei", "mei", "omar", "-"],
+            "a server folds the last one"
+        );
         let select = "SELECT code || ' ' || last_change || ' ' || (SELECT COUNT(*) FROM organizations WHERE tenant_id = tenants.id) \
                       AS line FROM tenants ORDER BY id";
         assert_eq!(lines(&connection, select).await, ["acme 1003 2", "other 2001 0"]);

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["auth"],
     &["registry"],
     &["blobs"],
-    &["platform"],
+    &["fuzzing", "platform"],
     &["indexer"],
     &["admin", "maintenance", "pages"],
     &["app"],

@@ -11,24 +11,30 @@ use super::call::{CallAssertion, CallCredentials};
 use super::clause::ContractClause;
 use super::curl;
 use super::report::Finding;
+use super::session::DEFAULT_LIMIT;
 use crate::addresses::AddressRules;
-use crate::client::{PreparedSearch, identify, loses_query, prepare};
+use crate::answer::parse_answer;
+use crate::client::{PreparedSearch, identify, is_page, loses_query, prepare};
 use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::{SourceCredential, WRONG_BEARER};
 use crate::error::SourceError;
 use crate::identity::{Assertion, IdentifiedPerson, SignedAssertion};
-use crate::mapping::{FieldFault, MappedCalls, MappingError};
+use crate::mapping::{FieldFault, MappedCalls, MappingError, ReadAnswer};
 use crate::redaction::{redact, redact_answer};
 use crate::request::ContractParameters;
 use crate::settings::{Authentication, ClientCredentials, Method, SettingsError, SourceSettings};
 use crate::token::{Token, TokenCache};
-use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type};
+use crate::transport::{Http, SOURCE, TransportError, read_body, read_content_type, read_pause};
 
 const CONNECTIONS: usize = 10;
 /// Nobody's id and login.
 const NOBODY: &str = "trawl-check-nobody";
 const OTHER_AUDIENCE: &str = "https://another-source.invalid";
 const EXPIRED_SECONDS: i64 = 24 * 3600;
+/// Repetitions of a call that a source with a rate limit refused.
+const MAX_REPETITIONS: usize = 3;
+/// Longest wait that a rate limit may ask for.
+const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 pub(super) struct Probe {
     settings: SourceSettings,
@@ -42,6 +48,8 @@ pub(super) struct Probe {
 #[derive(Default)]
 struct ProbeRecord {
     times: Vec<Duration>,
+    /// Waits that rate limits asked for.
+    waits: usize,
     /// Secrets that a source may echo.
     secrets: Vec<SecretString>,
 }
@@ -52,6 +60,8 @@ pub(super) struct Exchange {
     pub(super) took: Duration,
     /// The answer before a mapping read it.
     pub(super) received: Option<Received>,
+    /// Wait that a rate limit asks for.
+    pub(super) pause: Option<Duration>,
     /// Response, or the broken clause with evidence.
     pub(super) outcome: Result<Reply, (ContractClause, String)>,
 }
@@ -70,6 +80,8 @@ pub(super) struct Reply {
     pub(super) status: u16,
     pub(super) content_type: Option<String>,
     pub(super) body: Vec<u8>,
+    /// Why rows are missing, as a mapping reads it.
+    pub(super) incomplete: Option<String>,
     /// Faults that a mapping met.
     pub(super) faults: Vec<FieldFault>,
 }
@@ -150,18 +162,43 @@ impl Probe {
         self.call_with(parameters, credentials, CallAssertion::Proper).await
     }
 
+    /// Keeps to the rate limit that a source tells.
     pub(super) async fn call_with(
         &self,
         parameters: ContractParameters<'_>,
         credentials: &CallCredentials,
         assertion: CallAssertion,
     ) -> Exchange {
+        let mut repetitions = 0;
+        loop {
+            let exchange = self.call_once(parameters, credentials, assertion).await;
+            match exchange.pause {
+                Some(pause) if repetitions < MAX_REPETITIONS && pause <= MAX_PAUSE => {
+                    lock(&self.record).waits += 1;
+                    tokio::time::sleep(pause).await;
+                    repetitions += 1;
+                }
+                _ => return exchange,
+            }
+        }
+    }
+
+    pub(super) async fn call_once(
+        &self,
+        parameters: ContractParameters<'_>,
+        credentials: &CallCredentials,
+        assertion: CallAssertion,
+    ) -> Exchange {
+        let unsent = |outcome| Exchange {
+            curl: String::new(),
+            took: Duration::ZERO,
+            received: None,
+            pause: None,
+            outcome: Err(outcome),
+        };
         let identified = match self.identify(assertion).await {
             Ok(identified) => identified,
-            Err(error) => {
-                let outcome = Err((ContractClause::IdentityRequired, error.to_string()));
-                return Exchange { curl: String::new(), took: Duration::ZERO, received: None, outcome };
-            }
+            Err(error) => return unsent((ContractClause::IdentityRequired, error.to_string())),
         };
         let person = identified.as_ref().map(|identified| &identified.person);
         let assertion = identified.as_ref().and_then(|identified| identified.assertion.as_ref());
@@ -169,10 +206,7 @@ impl Probe {
         let assertion = assertion.map(|assertion| &assertion.credential);
         let prepared = match prepare(&self.settings, parameters, person).await {
             Ok(prepared) => prepared,
-            Err(error) => {
-                let outcome = Err(mapping_fault(&error));
-                return Exchange { curl: String::new(), took: Duration::ZERO, received: None, outcome };
-            }
+            Err(error) => return unsent(mapping_fault(&error)),
         };
         let authentication = &self.settings.authentication;
         let curl = curl::describe_search(&prepared.request, authentication, credentials, assertion);
@@ -184,17 +218,18 @@ impl Probe {
         let exchange = self.exchange(&prepared, credentials, assertion);
         let received = tokio::time::timeout(self.settings.timeout, exchange).await.unwrap_or_else(|_| late());
         let took = begun.elapsed();
-        let (received, outcome) = match received {
+        let (received, pause, outcome) = match received {
             Ok((received, headers)) => {
                 let reply = self.map(&prepared, &received, &headers).await;
-                (Some(received), reply)
+                let pause = rate_limit(&received, &headers, reply.as_ref().ok());
+                (Some(received), pause, reply)
             }
-            Err(fault) => (None, Err(fault)),
+            Err(fault) => (None, None, Err(fault)),
         };
         if outcome.as_ref().is_ok_and(|reply| reply.status == 200) {
             lock(&self.record).times.push(took);
         }
-        Exchange { curl, took, received, outcome }
+        Exchange { curl, took, received, pause, outcome }
     }
 
     /// # Errors
@@ -255,14 +290,16 @@ impl Probe {
             fail(clause, error)
         })?;
         let status = response.status();
-        if status.is_client_error() && loses_query(&prepared.request, &response) {
+        if (status.is_client_error() || status.is_success()) && loses_query(&prepared.request, &response) {
             let seen = format!("HTTP {} behind a redirect that loses the query", status.as_u16());
             return Err((ContractClause::Redirect, seen));
         }
         let content_type = read_content_type(&response);
         let headers = response.headers().clone();
         let body = match status {
-            StatusCode::OK => read_body(response, self.settings.max_body_bytes).await,
+            status if is_page(status, &self.settings) => {
+                read_body(response, self.settings.max_body_bytes).await
+            }
             _ => Ok(read_body(response, self.settings.max_body_bytes).await.unwrap_or_default()),
         };
         let body = body.map_err(|error| {
@@ -285,15 +322,19 @@ impl Probe {
     ) -> Result<Reply, (ContractClause, String)> {
         let Received { status, content_type, body } = received.clone();
         match (&self.settings.mapping, &prepared.mapped) {
-            (Some(mapping), Some(question)) if status == 200 => {
+            (Some(mapping), Some(question))
+                if StatusCode::from_u16(status).is_ok_and(|status| is_page(status, &self.settings)) =>
+            {
                 let secrets = self.secrets();
                 let body = redact_answer(body, &secrets);
                 let read = mapping.read(question, headers, &body, &secrets).await;
-                let (envelope, faults) = read.map_err(|error| mapping_fault(&error))?;
+                let ReadAnswer { envelope, incomplete, faults } =
+                    read.map_err(|error| mapping_fault(&error))?;
                 let content_type = Some(CONTRACT_TYPE.to_owned());
-                Ok(Reply { status, content_type, body: envelope.into_bytes(), faults })
+                let status = StatusCode::OK.as_u16();
+                Ok(Reply { status, content_type, body: envelope.into_bytes(), incomplete, faults })
             }
-            _ => Ok(Reply { status, content_type, body, faults: Vec::new() }),
+            _ => Ok(Reply { status, content_type, body, incomplete: None, faults: Vec::new() }),
         }
     }
 
@@ -313,9 +354,26 @@ impl Probe {
         lock(&self.record).secrets.clone()
     }
 
+    pub(super) fn waits(&self) -> usize {
+        lock(&self.record).waits
+    }
+
     pub(super) fn into_times(self) -> Vec<Duration> {
         self.record.into_inner().unwrap_or_else(PoisonError::into_inner).times
     }
+}
+
+/// The wait that a rate limit asks for, by its status or by `code`. A source out of service (HTTP 503) is none with a rate limit.
+fn rate_limit(received: &Received, headers: &HeaderMap, reply: Option<&Reply>) -> Option<Duration> {
+    let says_busy = |reply: &Reply| {
+        reply.status == StatusCode::OK.as_u16()
+            && matches!(parse_answer(&reply.body, None, DEFAULT_LIMIT), Err(SourceError::Unavailable { .. }))
+    };
+    let status = match reply {
+        Some(reply) if says_busy(reply) => StatusCode::TOO_MANY_REQUESTS,
+        _ => StatusCode::from_u16(received.status).ok()?,
+    };
+    read_pause(status, headers).wait.filter(|_| status != StatusCode::SERVICE_UNAVAILABLE)
 }
 
 /// Claims that another key would have signed.

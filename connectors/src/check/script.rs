@@ -198,7 +198,7 @@ impl CheckSession<'_> {
         }
         let missing = ContractParameters { limit: Some(DEFAULT_LIMIT), ..ContractParameters::default() };
         let exchange = self.probe.call(missing, &self.credentials).await;
-        self.verdicts.enter(ContractClause::KeywordRequired, judge_refusal(&exchange), &exchange.curl);
+        self.enter(ContractClause::KeywordRequired, judge_refusal(&exchange), &exchange);
         self.settle(&[ContractClause::KeywordRequired]);
     }
 
@@ -237,7 +237,7 @@ impl CheckSession<'_> {
             (ContractClause::AuthWrongToken, CallCredentials::Wrong),
         ] {
             let exchange = self.probe.call(parameters, &credentials).await;
-            self.verdicts.enter(clause, judge_status(&exchange, &[401]), &exchange.curl);
+            self.enter(clause, judge_status(&exchange, &[401]), &exchange);
             self.settle(&[clause]);
         }
         let Authentication::OAuth2Client(credentials) = authentication else { return };
@@ -250,11 +250,7 @@ impl CheckSession<'_> {
             Err(why) => self.verdicts.unknown(ContractClause::AuthScope, why),
             Ok(token) => {
                 let exchange = self.probe.call(parameters, &token).await;
-                self.verdicts.enter(
-                    ContractClause::AuthScope,
-                    judge_status(&exchange, &[401, 403]),
-                    &exchange.curl,
-                );
+                self.enter(ContractClause::AuthScope, judge_status(&exchange, &[401, 403]), &exchange);
             }
         }
         self.settle(&[ContractClause::AuthScope]);
@@ -301,7 +297,7 @@ impl CheckSession<'_> {
             (ContractClause::IdentityExpiry, CallAssertion::Expired),
         ] {
             let exchange = self.probe.call_with(parameters, &self.credentials, assertion).await;
-            self.verdicts.enter(clause, judge_status(&exchange, &[401, 403]), &exchange.curl);
+            self.enter(clause, judge_status(&exchange, &[401, 403]), &exchange);
         }
         let exchange = self.probe.call_with(parameters, &self.credentials, CallAssertion::Nobody).await;
         let outcome = judge_status(&exchange, &[401, 403]).or_else(|seen| {
@@ -312,24 +308,25 @@ impl CheckSession<'_> {
                 Err(_) => Err(seen),
             }
         });
-        self.verdicts.enter(ContractClause::IdentityUnknown, outcome, &exchange.curl);
+        self.enter(ContractClause::IdentityUnknown, outcome, &exchange);
     }
 
     async fn check_concurrency(&mut self, keyword: &str) {
         let parameters = ContractParameters::first_page(keyword, DEFAULT_LIMIT);
         let calls = (0..CALLS_AT_ONCE).map(|_| self.probe.call(parameters, &self.credentials));
-        let mut failures = 0;
-        let mut first = None;
-        let mut curl = String::new();
-        for exchange in join_all(calls).await {
-            if let Err(seen) = self.read(&exchange, Some(DEFAULT_LIMIT)) {
-                failures += 1;
-                first.get_or_insert(seen);
-            }
-            curl = exchange.curl;
+        let exchanges = join_all(calls).await;
+        let faults: Vec<_> = exchanges
+            .iter()
+            .filter_map(|exchange| Some((exchange, self.read(exchange, Some(DEFAULT_LIMIT)).err()?)))
+            .collect();
+        // Another fault than a rate limit decides.
+        let fault = faults.iter().find(|(exchange, _)| exchange.pause.is_none()).or(faults.first());
+        if let Some((exchange, seen)) = fault {
+            let seen = format!("{} of {CALLS_AT_ONCE} failed: {seen}", faults.len());
+            self.enter(ContractClause::Concurrency, Err(seen), exchange);
+        } else if let Some(exchange) = exchanges.first() {
+            self.enter(ContractClause::Concurrency, Ok("kept".to_owned()), exchange);
         }
-        let fault = first.map(|first| format!("{failures} of {CALLS_AT_ONCE} failed: {first}"));
-        self.verdicts.judge(ContractClause::Concurrency, fault, &curl);
     }
 }
 

@@ -62,6 +62,24 @@ impl CheckSession<'_> {
         }
     }
 
+    /// A call that a rate limit refused decides nothing.
+    pub(super) fn enter(
+        &mut self,
+        clause: ContractClause,
+        outcome: Result<String, String>,
+        exchange: &Exchange,
+    ) {
+        match (exchange.pause, outcome) {
+            (Some(pause), Ok(seen) | Err(seen)) => {
+                let seconds = pause.as_secs();
+                let why =
+                    format!("{seen}: the source asked for fewer requests, and for a wait of {seconds} s");
+                self.verdicts.unknown(clause, why);
+            }
+            (_, outcome) => self.verdicts.enter(clause, outcome, &exchange.curl),
+        }
+    }
+
     /// A call without a page breaks `purpose`, unless its bytes or a refusal of good credentials are at fault.
     pub(super) async fn page(
         &mut self,
@@ -86,7 +104,7 @@ impl CheckSession<'_> {
             let because = format!("not decided, because `{}` failed", clause.definition().id);
             self.verdicts.unknown(purpose, because);
         }
-        self.verdicts.fail(clause, seen, &exchange.curl);
+        self.enter(clause, Err(seen), &exchange);
         None
     }
 }

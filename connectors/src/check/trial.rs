@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::call::CallAssertion;
 use super::probe::{Exchange, Probe, Reply};
 use crate::addresses::AddressRules;
 use crate::answer::parse_page;
@@ -58,7 +59,8 @@ pub async fn try_source(
         Ok(credentials) => credentials,
         Err(error) => return Ok(Trial { failure: Some(error.to_string()), ..Trial::default() }),
     };
-    let mut exchange = probe.call(ContractParameters::from(*question), &credentials).await;
+    let parameters = ContractParameters::from(*question);
+    let mut exchange = probe.call_once(parameters, &credentials, CallAssertion::Proper).await;
     if let Ok(reply) = &mut exchange.outcome {
         reply.body = redact_answer(std::mem::take(&mut reply.body), &probe.secrets());
     }
@@ -73,7 +75,7 @@ pub async fn try_source(
 }
 
 fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>, states_total: bool) -> Trial {
-    let Exchange { curl, took, received, outcome } = exchange;
+    let Exchange { curl, took, received, outcome, .. } = exchange;
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let mut trial = Trial { curl, took_ms, ..Trial::default() };
     if let Some(received) = received {
@@ -82,7 +84,7 @@ fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>, state
         trial.content_type = received.content_type;
         trial.body = Some(String::from_utf8_lossy(shown).into_owned());
     }
-    let Reply { status, content_type, body, faults } = match outcome {
+    let Reply { status, content_type, body, incomplete, faults } = match outcome {
         Ok(reply) => reply,
         Err((_, seen)) => return Trial { failure: Some(seen), ..trial },
     };
@@ -98,7 +100,8 @@ fn read(exchange: Exchange, order: DeclaredOrder, question: &Question<'_>, state
             let unsorted = order == DeclaredOrder::Time && !is_sorted;
             let unsorted =
                 unsorted.then(|| "the rows are not in time order: register it as relevance".to_owned());
-            trial.problems = answer.broken.into_iter().chain(unsorted).chain(answer.notes).collect();
+            let problems = incomplete.into_iter().chain(answer.broken).chain(unsorted).chain(answer.notes);
+            trial.problems = problems.collect();
             trial.rows = answer.items;
             trial.total = answer.total;
             trial.cursor = answer.cursor;

@@ -120,8 +120,10 @@ pub(super) struct BuiltRequest {
 
 /// An answer as the contract has it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct ReadAnswer {
+pub(crate) struct ReadAnswer {
     /// The envelope in JSON.
-    pub(super) envelope: String,
-    pub(super) faults: Vec<FieldFault>,
+    pub(crate) envelope: String,
+    /// Why rows are missing.
+    pub(crate) incomplete: Option<String>,
+    pub(crate) faults: Vec<FieldFault>,
 }

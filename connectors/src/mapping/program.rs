@@ -1,6 +1,7 @@
 //! Compiled filters of one mapping. They run without limits: only in an interpreter process.
 
 mod filter;
+pub(super) mod next_page;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -10,7 +11,6 @@ use std::collections::HashMap;
 use jaq_core::{Ctx, Vars};
 use jaq_json::{Val, read};
 use serde_json::{Map, Value, json};
-use url::{Position, Url};
 
 use self::filter::{Values, compile_filter};
 use self::value::{
@@ -24,6 +24,9 @@ use crate::nesting::read_json;
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
 /// Between the number of a page and that of the rows before it, in a cursor. Systems may send less than `$limit`.
 const SEEN: char = '-';
+
+/// What jq says of `.rows[]` where a page has none.
+const NULL_ROWS: &str = "cannot use null as iterable";
 
 /// Fields of an item, in the order of their messages.
 const ITEM_FIELDS: [(&str, &str); 10] = [
@@ -104,10 +107,21 @@ impl CompiledMapping {
         if let Some(message) = error.filter(|value| !is_nothing(value)) {
             let message = shorten(as_text(&message).unwrap_or_else(|| message.to_string()));
             let envelope = json!({"code": 500, "message": message}).to_string();
-            return Ok(ReadAnswer { envelope, faults: Vec::new() });
+            return Ok(ReadAnswer { envelope, ..ReadAnswer::default() });
         }
-        let rows = run.rows(answer.clone())?;
         let mut faults = Faults::default();
+        let incomplete = run.try_first("answer.incomplete", answer.clone()).unwrap_or_else(|message| {
+            faults.add_to_page("answer.incomplete", &message);
+            None
+        });
+        let incomplete = incomplete.and_then(read_incomplete);
+        let rows = match run.rows(answer.clone()) {
+            Err(error) if variables.cursor.is_some() && error.message.starts_with(NULL_ROWS) => {
+                faults.add_to_page("answer.rows", "finds null in place of rows");
+                Vec::new()
+            }
+            rows => rows?,
+        };
         let site = Site::new(&variables.address, variables.site.as_deref());
         let mut data = Vec::with_capacity(rows.len());
         let mut bytes = 0;
@@ -124,12 +138,12 @@ impl CompiledMapping {
             data.push(Value::Object(item));
         }
         let total = run.first("answer.total", answer.clone())?.and_then(|total| as_count(&total));
-        let cursor = run.next(answer, rows.len(), total, received)?;
+        let cursor = run.next(answer, rows.len(), total, received, &mut faults)?;
         let envelope = json!({
             "code": 200, "message": null, "count": data.len(), "data": data,
             "total": total, "cursor": cursor,
         });
-        Ok(ReadAnswer { envelope: envelope.to_string(), faults: faults.0 })
+        Ok(ReadAnswer { envelope: envelope.to_string(), incomplete, faults: faults.0 })
     }
 
     /// # Errors
@@ -207,8 +221,16 @@ impl CompiledMapping {
             headers,
             answer,
         ];
-        Ok(BoundFilters { program: self, values, page, seen })
+        Ok(BoundFilters { program: self, values, limit: variables.limit as u64, page, seen })
     }
+}
+
+fn read_incomplete(value: Val) -> Option<String> {
+    let is_whole = is_nothing(&value) || as_count(&value) == Some(0);
+    (!is_whole).then(|| match value {
+        Val::Bool(_) => "the system says that rows are missing".to_owned(),
+        value => shorten(as_text(&value).unwrap_or_else(|| value.to_string())),
+    })
 }
 
 fn describe_person(person: &KnownPerson) -> Val {
@@ -220,6 +242,7 @@ fn describe_person(person: &KnownPerson) -> Val {
 struct BoundFilters<'p> {
     program: &'p CompiledMapping,
     values: Vec<Val>,
+    limit: u64,
     page: u64,
     /// Rows of the pages before.
     seen: u64,
@@ -284,8 +307,12 @@ impl<'p> BoundFilters<'p> {
             }
             let read = self.try_first(field, row.clone()).and_then(|value| match value {
                 None => Ok(None),
+                Some(value) if matches!(name, "action" | "image") && is_nothing(&value) => Ok(None),
                 Some(value) if name == "displayTime" => read_time(&value).map(Some),
                 Some(value) if name == "action" => read_action(&value, site).map(Some),
+                Some(value) if name == "image" => {
+                    site.read_address(&value).map(|address| Some(address.into()))
+                }
                 Some(value) => as_text(&value)
                     .map(|text| Some(text.into()))
                     .ok_or_else(|| format!("yields {}, not text", kind(&value))),
@@ -322,54 +349,16 @@ impl<'p> BoundFilters<'p> {
         }
         Ok(pairs)
     }
-
-    /// The cursor of the next page.
-    fn next(
-        &self,
-        answer: Val,
-        rows: usize,
-        total: Option<u64>,
-        AnswerHead { sent_to, next_link, .. }: AnswerHead,
-    ) -> Result<Option<String>, MappingError> {
-        const FIELD: &str = "answer.next";
-        let stated = self.first(FIELD, answer)?.filter(|value| !is_nothing(value));
-        let text = |value: Val| {
-            as_text(&value)
-                .ok_or_else(|| MappingError::new(FIELD, format!("yields {}, not text", kind(&value))))
-        };
-        let stated = stated.map(text).transpose()?;
-        let rows = rows as u64;
-        let seen = self.seen.saturating_add(rows);
-        let has_more = || match total {
-            Some(total) => rows > 0 && seen < total,
-            // Rights may make any page short.
-            None => rows > 0,
-        };
-        Ok(match self.program.paging {
-            Paging::None => None,
-            Paging::Cursor => stated,
-            Paging::Link => stated.or(next_link).map(|next| locate(&sent_to, &next)).transpose()?,
-            Paging::Offset | Paging::Page if self.program.filters.contains_key(FIELD) => stated,
-            Paging::Offset => has_more().then(|| seen.to_string()),
-            Paging::Page => has_more().then(|| format!("{}{SEEN}{seen}", self.page.saturating_add(1))),
-        })
-    }
-}
-
-/// The address of the next page without its origin.
-///
-/// # Errors
-/// An address on another origin.
-fn locate(sent_to: &Url, next: &str) -> Result<String, MappingError> {
-    let next = sent_to.join(next).ok().filter(|next| next.origin() == sent_to.origin());
-    let next = next.ok_or_else(|| MappingError::new("answer.next", "leads to another origin"))?;
-    Ok(next[Position::BeforePath..Position::AfterQuery].to_owned())
 }
 
 #[derive(Default)]
 struct Faults(Vec<FieldFault>);
 
 impl Faults {
+    fn add_to_page(&mut self, field: &str, message: &str) {
+        self.0.push(FieldFault { field: field.to_owned(), rows: 0, message: Some(message.to_owned()) });
+    }
+
     fn add(&mut self, field: &str, message: Option<String>) {
         match self.0.iter_mut().find(|fault| fault.field == field) {
             Some(fault) => {

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use url::{Position, Url};
 
 use super::message::{
-    AnswerHead, BuiltRequest, FieldFault, InterpreterJob, JobOutcome, MappingError, ReadAnswer, Variables,
+    AnswerHead, BuiltRequest, InterpreterJob, JobOutcome, MappingError, ReadAnswer, Variables,
 };
 use super::pool::{InterpreterPool, unexpected};
 use super::{Mapping, Paging};
@@ -136,7 +136,7 @@ impl MappedCalls {
         headers: &HeaderMap,
         body: &[u8],
         secrets: &[SecretString],
-    ) -> Result<(String, Vec<FieldFault>), MappingError> {
+    ) -> Result<ReadAnswer, MappingError> {
         let texts = headers.iter().filter_map(|(name, value)| {
             let text = redact_answer(value.to_str().ok()?.as_bytes().to_vec(), secrets);
             Some((name.to_string(), String::from_utf8(text).ok()?))
@@ -147,10 +147,8 @@ impl MappedCalls {
             next_link: find_next_link(headers),
         };
         let job = InterpreterJob::Read { variables: question.variables.clone(), received };
-        let JobOutcome::Read(ReadAnswer { envelope, faults }) = self.run(job, Some(body)).await? else {
-            return Err(unexpected());
-        };
-        Ok((envelope, faults))
+        let JobOutcome::Read(answer) = self.run(job, Some(body)).await? else { return Err(unexpected()) };
+        Ok(answer)
     }
 
     async fn run(&self, job: InterpreterJob, body: Option<&[u8]>) -> Result<JobOutcome, MappingError> {
@@ -165,7 +163,7 @@ fn without_query(address: &Url) -> String {
 
 /// # Errors
 /// An address that leads elsewhere.
-fn join_same_origin(address: &Url, next: &str) -> Result<Url, MappingError> {
+pub(super) fn join_same_origin(address: &Url, next: &str) -> Result<Url, MappingError> {
     let elsewhere = || MappingError::new("answer.next", "leads to another origin");
     let next = address.join(next).map_err(|_| elsewhere())?;
     if next.origin() == address.origin() { Ok(next) } else { Err(elsewhere()) }
@@ -191,7 +189,7 @@ fn read_headers(pairs: Vec<(String, String)>) -> Result<HeaderMap, MappingError>
 }
 
 /// The target of `rel="next"` (RFC 8288).
-fn find_next_link(headers: &HeaderMap) -> Option<String> {
+pub(super) fn find_next_link(headers: &HeaderMap) -> Option<String> {
     let texts = headers.get_all(LINK).iter().filter_map(|value| value.to_str().ok());
     texts.flat_map(split_links).find_map(|link| {
         let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;

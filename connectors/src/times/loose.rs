@@ -1,72 +1,22 @@
 //! Reads a date and a time from words and numbers in the order in which they stand.
 
 use std::iter::from_fn;
+use std::ops::Range;
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, ToSpan};
+use unicode_normalization::UnicodeNormalization;
 
-/// Beginnings of the names of months: English, German, French, Spanish, Italian, Portuguese, Dutch, Scandinavian, Polish and
-/// Russian.
-const MONTHS: [&str; 12] = [
-    "jan jän jen gen ene sty янв",
-    "feb fév fev lut фев",
-    "mar mär mae mrz mrt maa мар",
-    "apr avr abr kwi апр",
-    "may mai mei maj mag май мая",
-    "jun juin giu cze июн",
-    "jul juil lug lip июл",
-    "aug aoû aou ago sie авг",
-    "sep set wrz сен",
-    "oct okt ott out paź paz окт",
-    "nov lis ноя",
-    "dec dez déc dic des gru дек",
-];
-/// Minutes east of UTC, and the zones by letters that are there (RFC 2822 §4.3 and what else is written).
-const ZONES: [(i32, &str); 28] = [
-    (-600, "hst"),
-    (-540, "akst"),
-    (-480, "pst pt"),
-    (-420, "mst mt pdt"),
-    (-360, "cst ct mdt"),
-    (-300, "est et cdt"),
-    (-240, "clt ast edt"),
-    (-210, "nst"),
-    (-180, "art brt adt"),
-    (-150, "ndt"),
-    (-120, "brst"),
-    (0, "z ut utc gmt wet"),
-    (60, "west bst cet met mez wat"),
-    (120, "cest mest mesz eet sast cat"),
-    (180, "eest msk trt eat"),
-    (240, "msd gst"),
-    (300, "pkt"),
-    (330, "ist"),
-    (345, "npt"),
-    (420, "ict wib"),
-    (480, "hkt sgt pht awst"),
-    (540, "jst kst"),
-    (570, "acst"),
-    (600, "aest"),
-    (630, "acdt"),
-    (660, "aedt"),
-    (720, "nzst"),
-    (780, "nzdt"),
-];
-/// Words that say nothing, among them weekdays that stand behind the date.
-const FILLERS: &str = "at um uhr of de du del le la el den der kl klo a à às alle à the on hrs h st nd rd th er mon monday tue \
-                       tues tuesday wed wednesday thu thur thurs thursday fri friday sat saturday sun sunday";
-const FORENOON: &str = "am 上午 午前 오전";
-const AFTERNOON: &str = "pm 下午 午後 오후";
-/// Characters behind a number that say what it counts.
-const UNITS: [char; 15] =
-    ['年', '년', '月', '월', '日', '일', '時', '时', '点', '시', '分', '분', '秒', '초', '号'];
+use super::compact::date_of_digits;
+use super::names::{UNITS, day_period, is_filler, month, weekday, zone};
+use super::ranges::{length_of_end, length_of_range, length_of_times};
 
 /// A run of digits, a run of letters, or another character.
 #[derive(Clone, Copy)]
-struct Token<'t> {
-    text: &'t str,
-    follows_space: bool,
+pub(super) struct Token<'t> {
+    pub(super) text: &'t str,
+    pub(super) follows_space: bool,
 }
 
 #[derive(Default)]
@@ -75,14 +25,18 @@ struct Parts {
     month: Option<i8>,
     day: Option<i8>,
     time: Option<[i32; 4]>,
-    is_afternoon: Option<bool>,
+    day_period: Option<Range<i32>>,
     zone: Option<TimeZone>,
-    /// Whether numbers could be two dates, or none.
-    is_unclear: bool,
+    weekday: Option<Weekday>,
+    has_short_year: bool,
+    may_be_tuesday: bool,
+    /// Whether the numbers may stand in another order.
+    is_order_open: bool,
 }
 
 pub(super) fn read(text: &str) -> Option<Timestamp> {
-    let text = text.to_lowercase().replace(['−', '–'], "-").replace("a.m.", "am").replace("p.m.", "pm");
+    let text = text.nfkc().collect::<String>().to_lowercase();
+    let text = text.replace(['−', '–', '—', '~', '〜', '至'], "-").replace("z00'00'", "z");
     let tokens: Vec<Token> = tokens(&text).collect();
     let (mut parts, mut at) = (Parts::default(), 0);
     while at < tokens.len() {
@@ -113,17 +67,8 @@ fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-fn is_one_of(words: &str, word: &str) -> bool {
-    words.split(' ').any(|other| other == word)
-}
-
-fn month(word: &str) -> Option<i8> {
-    let found = MONTHS.iter().position(|names| names.split(' ').any(|name| word.starts_with(name)))?;
-    i8::try_from(found + 1).ok()
-}
-
 /// A number of as many digits as are allowed.
-fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
+pub(super) fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
     (digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()))
         .then(|| text.parse().ok())
         .flatten()
@@ -140,11 +85,58 @@ fn year(text: &str) -> Option<i16> {
     }
 }
 
+/// Hours of the part of the day that begins here, and the number of its tokens.
+///
+/// It is `pm`, `p. m.` or `下午`, for example.
+pub(super) fn period_of_day(tokens: &[Token]) -> Option<(Range<i32>, usize)> {
+    let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
+    let last = if text(1) == "." { 2 } else { 1 };
+    if matches!(text(last), "m" | "μ") {
+        return Some((day_period(&[text(0), text(last)].concat())?, last + 1));
+    }
+    Some((day_period(text(0))?, 1))
+}
+
+/// A zone of the tz database, such as `Europe/Berlin`.
+fn named_zone(tokens: &[Token]) -> Option<TimeZone> {
+    let name: String = tokens.iter().map(|token| token.text).collect();
+    TimeZone::get(&name).ok()
+}
+
+/// A zone by minutes east of UTC, if there is a place with such time.
+fn fixed_zone(minutes: i32) -> Option<TimeZone> {
+    let offset = Offset::from_seconds(minutes * 60).ok().filter(|offset| is_offset(*offset))?;
+    Some(TimeZone::fixed(offset))
+}
+
+/// Offsets from UTC are between 12 hours west and 14 hours east.
+pub(super) fn is_offset(offset: Offset) -> bool {
+    (-12 * 3600..=14 * 3600).contains(&offset.seconds())
+}
+
+/// Whether an hour up to 12 begins here, which may be of either half of the day.
+fn is_early(tokens: &[Token]) -> bool {
+    let [hour, mark, ..] = tokens else { return false };
+    number::<i32>(hour.text, 1..=2).is_some_and(|hour| hour <= 12)
+        && matches!(mark.text, ":" | "点" | "點" | "時" | "时" | "시")
+}
+
+/// Milliseconds of a fraction of a second.
+fn fraction(mark: &str, digits: &str) -> Option<i32> {
+    number::<i64>(digits, 1..=12).filter(|_| matches!(mark, "." | ","))?;
+    format!("{digits:0<3}")[..3].parse().ok()
+}
+
 impl Parts {
     /// Takes what begins here; returns the number of tokens.
     fn take(&mut self, tokens: &[Token], has_begun: bool) -> Option<usize> {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let first = text(0);
+        if self.day_period.is_some()
+            && let Some(taken) = length_of_end(tokens)
+        {
+            return Some(taken);
+        }
         if first.starts_with(char::is_alphabetic) {
             return self.take_word(tokens, has_begun);
         }
@@ -155,7 +147,11 @@ impl Parts {
                 .or_else(|| self.take_number(tokens));
         }
         match first {
-            "(" | "[" => Some(1 + tokens.iter().position(|token| matches!(token.text, ")" | "]"))?),
+            "(" | "[" => {
+                let end = tokens.iter().position(|token| matches!(token.text, ")" | "]"))?;
+                self.take_brackets(&tokens[1..end])?;
+                Some(end + 1)
+            }
             "+" | "-" if self.time.is_some() && tokens.get(1).is_some_and(|next| !next.follows_space) => {
                 self.take_offset(tokens)
             }
@@ -186,8 +182,7 @@ impl Parts {
         // Between points stands a day first; elsewhere only a number above 12 tells.
         let is_day_first = mark.text == "." || one > 12 || one == two;
         let (day, month) = if is_day_first { (one, two) } else { (two, one) };
-        self.is_unclear |=
-            month > 12 || (!is_day_first && day <= 12) || (three.text.len() != 4 && mark.text != ".");
+        self.is_order_open = (!is_day_first && day <= 12) || (three.text.len() != 4 && mark.text != ".");
         (self.year, self.month, self.day) = (year, Some(month), Some(day));
         Some(5)
     }
@@ -199,7 +194,7 @@ impl Parts {
         }
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let hour = number(text(0), 1..=2)?;
-        if is_one_of(FORENOON, text(1)) || is_one_of(AFTERNOON, text(1)) {
+        if period_of_day(&tokens[1..]).is_some() {
             self.time = Some([hour, 0, 0, 0]);
             return Some(1);
         }
@@ -208,16 +203,15 @@ impl Parts {
             "." => self.year.is_some() && self.day.is_some(),
             _ => false,
         };
-        let minute = number(text(2), 2..=2).filter(|_| is_mark)?;
-        let second = (text(3) == text(1)).then(|| number(text(4), 2..=2)).flatten();
+        // Single digits stand in all places, as in `20:0:0`.
+        let digits = if text(1) == ":" && text(3) == ":" { 1..=2 } else { 2..=2 };
+        let minute = number(text(2), digits.clone()).filter(|_| is_mark)?;
+        let second = (text(3) == text(1)).then(|| number(text(4), digits)).flatten();
         let Some(second) = second else {
             self.time = Some([hour, minute, 0, 0]);
-            return Some(3);
+            return Some(length_of_times(tokens).unwrap_or(3));
         };
-        let fraction = Some(text(6)).filter(|_| matches!(text(5), "." | ","));
-        let millis =
-            fraction.and_then(|digits| number::<i64>(digits, 1..=12).map(|_| format!("{digits:0<3}")));
-        let millis = millis.and_then(|digits| digits[..3].parse().ok());
+        let millis = fraction(text(5), text(6));
         self.time = Some([hour, minute, second, millis.unwrap_or(0)]);
         Some(if millis.is_some() { 7 } else { 5 })
     }
@@ -234,8 +228,17 @@ impl Parts {
             Some('分' | '분') => self.time.as_mut()?[1] = value.into(),
             Some('秒' | '초') => self.time.as_mut()?[2] = value.into(),
             _ => {
+                if self.day.is_none()
+                    && let Some(taken) = length_of_range(tokens)
+                {
+                    self.day = Some(value);
+                    return Some(taken);
+                }
                 self.take_plain_number(text)?;
-                return Some(1);
+                let millis = fraction(unit, tokens.get(2).map_or("", |token| token.text));
+                let (Some(millis), 14) = (millis, text.len()) else { return Some(1) };
+                self.time.as_mut()?[3] = millis;
+                return Some(3);
             }
         }
         Some(2)
@@ -243,17 +246,25 @@ impl Parts {
 
     fn take_plain_number(&mut self, text: &str) -> Option<()> {
         match text.len() {
-            8 if self.year.is_none() => {
-                self.year = year(&text[..4]);
-                (self.month, self.day) = (number(&text[4..6], 2..=2), number(&text[6..], 2..=2));
+            8.. if self.year.is_none() => {
+                let date = date_of_digits(text)?;
+                (self.year, self.month, self.day) = (Some(date.year()), Some(date.month()), Some(date.day()));
+                if text.len() > 8 {
+                    let [hour, minute, second] = [date.hour(), date.minute(), date.second()].map(i32::from);
+                    self.time = Some([hour, minute, second, date.millisecond().into()]);
+                }
             }
             4 if self.year.is_none() => self.year = year(text),
             4 | 6 if self.day.is_some() && self.time.is_none() => {
+                // Behind `17` of days or years, 2024 is hardly 20:24.
+                if self.has_short_year && matches!(&text[..2], "19" | "20") {
+                    return None;
+                }
                 let second = text.get(4..6).map_or(Some(0), |digits| number(digits, 2..=2))?;
                 self.time = Some([number(&text[..2], 2..=2)?, number(&text[2..4], 2..=2)?, second, 0]);
             }
             1 | 2 if self.day.is_none() => self.day = number(text, 1..=2),
-            2 if self.year.is_none() => self.year = year(text),
+            2 if self.year.is_none() => (self.year, self.has_short_year) = (year(text), true),
             _ => return None,
         }
         Some(())
@@ -261,35 +272,39 @@ impl Parts {
 
     fn take_word(&mut self, tokens: &[Token], has_begun: bool) -> Option<usize> {
         let word = tokens[0].text;
+        self.weekday = self.weekday.or(weekday(word));
         if self.time.is_some() && self.zone.is_none() && tokens.get(1).is_some_and(|next| next.text == "/") {
-            let names: String = tokens.iter().map(|token| token.text).collect();
-            self.zone = Some(TimeZone::get(&names).ok()?);
+            self.zone = Some(named_zone(tokens)?);
             return Some(tokens.len());
         }
-        let noon =
-            [(FORENOON, false), (AFTERNOON, true)].into_iter().find(|(words, _)| is_one_of(words, word));
-        if let Some((_, is_afternoon)) = noon {
+        if let Some((hours, taken)) = period_of_day(tokens) {
             // German `am` stands before a date.
-            if self.time.is_some() || !word.is_ascii() {
-                self.is_afternoon = Some(is_afternoon);
+            if self.time.is_some() || self.day.is_some() || word != "am" {
+                self.day_period = Some(hours);
             }
-        } else if let Some(month) = month(word) {
-            // The last one counts: `mar` is also a Tuesday.
-            self.month = Some(month);
-        } else if self.time.is_some() && self.zone.is_none() && !is_one_of(FILLERS, word) {
-            // Letters that are no known zone say nothing about it (RFC 2822 §4.3).
-            let known = ZONES.iter().find(|(_, names)| is_one_of(names, word)).map(|(minutes, _)| *minutes);
-            let minutes = known.or_else(|| (word.len() <= 5).then_some(0))?;
-            self.zone = Some(TimeZone::fixed(Offset::from_seconds(minutes * 60).ok()?));
-        } else if has_begun
-            && word.is_ascii()
-            && word != "t"
-            && !is_one_of(FILLERS, word)
-            && self.zone.is_none()
-        {
-            return None;
+            return Some(taken);
+        }
+        if let Some(month) = month(word) {
+            self.take_month(month, word == "mar")?;
+        } else if self.time.is_some() && self.zone.is_none() && !is_filler(word) {
+            self.zone = Some(fixed_zone(zone(word)?)?);
+        } else if !is_filler(word) {
+            let is_harmless = if word.is_ascii() {
+                !has_begun || self.zone.is_some()
+            } else {
+                self.time.is_some() || !is_early(&tokens[1..])
+            };
+            return is_harmless.then_some(1);
         }
         Some(1)
+    }
+
+    /// `mar` is also a Tuesday: another name counts more.
+    fn take_month(&mut self, month: i8, may_be_tuesday: bool) -> Option<()> {
+        if self.month.is_none() || self.may_be_tuesday {
+            (self.month, self.may_be_tuesday) = (Some(month), may_be_tuesday);
+        }
+        (self.month == Some(month) || may_be_tuesday).then_some(())
     }
 
     /// `+01:00`, `+0100` or `+1`; it counts more than letters before it.
@@ -297,33 +312,68 @@ impl Parts {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let digits = text(1);
         let (hours, minutes, taken): (i32, i32, _) = match digits.len() {
-            1 | 2 if text(2) == ":" => (number(digits, 1..=2)?, number(text(3), 2..=2)?, 4),
+            1 | 2 if matches!(text(2), ":" | "'") => (number(digits, 1..=2)?, number(text(3), 2..=2)?, 4),
             1 | 2 => (number(digits, 1..=2)?, 0, 2),
             4 => (number(digits.get(..2)?, 2..=2)?, number(&digits[2..], 2..=2)?, 2),
             _ => return None,
         };
-        let seconds = (hours * 60 + minutes) * 60;
-        let seconds = if text(0) == "-" { -seconds } else { seconds };
-        self.zone = Some(TimeZone::fixed(Offset::from_seconds(seconds).ok()?));
+        let minutes = hours * 60 + Some(minutes).filter(|minutes| *minutes < 60)?;
+        self.zone = Some(fixed_zone(if text(0) == "-" { -minutes } else { minutes })?);
         Some(taken)
     }
 
-    fn timestamp(self) -> Option<Timestamp> {
-        if self.is_unclear {
-            return None;
+    /// A zone, where none stands yet, or a remark.
+    fn take_brackets(&mut self, tokens: &[Token]) -> Option<()> {
+        let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
+        let first = text(0);
+        if self.zone.is_some() || first.is_empty() {
+            return Some(());
         }
+        let letters = zone(first).filter(|_| first.len() > 1 || first == "z");
+        let offset = usize::from(letters.is_some());
+        if matches!(text(offset), "+" | "-") {
+            self.take_offset(&tokens[offset..])?;
+        } else if text(1) == "/" {
+            self.zone = Some(named_zone(tokens)?);
+        } else if let Some(minutes) = letters {
+            self.zone = Some(fixed_zone(minutes)?);
+        } else if self.time.is_some() && first.is_ascii() && !is_filler(first) {
+            // Short letters, and words before `time`, may be a zone that is not known.
+            let is_short = tokens.len() == 1 && matches!(first.len(), 2..=5);
+            let is_named = tokens.last().is_some_and(|last| last.text == "time");
+            return (!is_short && !is_named).then_some(());
+        }
+        Some(())
+    }
+
+    /// The date; its weekday tells which of two it is.
+    fn date(&self) -> Option<Date> {
+        let (year, month, day) = (self.year?, self.month?, self.day?);
+        let date = Date::new(year, month, day).ok();
+        if !self.is_order_open {
+            return date;
+        }
+        let other = Date::new(year, day, month).ok();
+        let is_right = |date: &Date| Some(date.weekday()) == self.weekday;
+        match (date.filter(is_right), other.filter(is_right)) {
+            (Some(one), None) | (None, Some(one)) => Some(one),
+            _ => None,
+        }
+    }
+
+    fn timestamp(self) -> Option<Timestamp> {
         let [hour, minute, second, millis] = self.time.unwrap_or_default();
-        let hour = match self.is_afternoon {
-            Some(is_afternoon) if hour <= 12 => hour % 12 + if is_afternoon { 12 } else { 0 },
+        let hour = match &self.day_period {
+            Some(hours) if hour <= 12 => {
+                [hour % 12, hour % 12 + 12].into_iter().find(|hour| hours.contains(hour))?
+            }
             _ => hour,
         };
         let (hour, days) = if (hour, minute, second) == (24, 0, 0) { (0, 1) } else { (hour, 0) };
         let small = |number: i32| i8::try_from(number).ok();
         let second = small(second)?.min(if second == 60 { 59 } else { i8::MAX });
         let (hour, minute) = (small(hour)?, small(minute)?);
-        let time =
-            DateTime::new(self.year?, self.month?, self.day?, hour, minute, second, millis * 1_000_000)
-                .ok()?;
+        let time = Time::new(hour, minute, second, millis * 1_000_000).ok()?.to_datetime(self.date()?);
         let time = time.checked_add(days.days()).ok()?;
         Some(time.to_zoned(self.zone.unwrap_or(TimeZone::UTC)).ok()?.timestamp())
     }

@@ -11,6 +11,10 @@ pub enum TimeUnit {
     Microseconds,
     /// Nanoseconds.
     Nanoseconds,
+    /// 100 nanoseconds since 1601, `FILETIME` of Windows.
+    FileTime,
+    /// 100 nanoseconds since the year 1, ticks of .NET.
+    Ticks,
 }
 
 /// 1973 in milliseconds, and the year 5138 in seconds. Each further unit begins a thousand times later.
@@ -18,15 +22,24 @@ const FIRST_MILLISECONDS: f64 = 1e11;
 const FIRST_MICROSECONDS: f64 = 1e14;
 const FIRST_NANOSECONDS: f64 = 1e17;
 
+/// 1970 and the years from then to 2100, in units of 100 nanoseconds. As nanoseconds these times were of 1973 and 1974,
+/// or of 1989 and 1990, when no system counted so.
+const FILE_TIME_OF_1970: f64 = 116_444_736e9;
+const TICKS_OF_1970: f64 = 621_355_968e9;
+const UNTIL_2100: f64 = 41_024_448e9;
+
 /// Largest time in milliseconds that is kept.
 const FURTHEST: f64 = 9e15;
 
 /// Milliseconds of a time since 1970, in the unit that makes it a usual one; `None` beyond all years.
 pub fn millis_of_size(time: f64) -> Option<(i64, TimeUnit)> {
+    let is_near = |first: f64| (first..first + UNTIL_2100).contains(&time);
     let (millis, unit) = match time.abs() {
         size if size < FIRST_MILLISECONDS => (time * 1e3, TimeUnit::Seconds),
         size if size < FIRST_MICROSECONDS => (time, TimeUnit::Milliseconds),
         size if size < FIRST_NANOSECONDS => (time / 1e3, TimeUnit::Microseconds),
+        _ if is_near(FILE_TIME_OF_1970) => ((time - FILE_TIME_OF_1970) / 1e4, TimeUnit::FileTime),
+        _ if is_near(TICKS_OF_1970) => ((time - TICKS_OF_1970) / 1e4, TimeUnit::Ticks),
         _ => (time / 1e6, TimeUnit::Nanoseconds),
     };
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]

@@ -1,6 +1,5 @@
 //! Requests of a token endpoint (RFC 6749, RFC 7523, RFC 8693).
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -39,7 +38,7 @@ fn usable_life(stated: Option<Duration>) -> Duration {
 }
 
 /// Refused clients may need to send the secret the other way.
-enum FetchFailure {
+pub(crate) enum FetchFailure {
     Client(SourceError),
     Final(SourceError),
 }
@@ -137,17 +136,7 @@ impl TokenEndpoint {
         let status = response.status();
         let answer = read_oauth2_response(TOKEN_ENDPOINT, response, MAX_TOKEN_BODY_BYTES).await;
         let answer = answer.map_err(FetchFailure::Final)?;
-        let body = answer.body().strip_prefix(BYTE_ORDER_MARK).unwrap_or(answer.body());
-        if answer.status() == StatusCode::OK {
-            // Some servers refuse with HTTP 200.
-            return match (read_answer(body), read::<TokenRefusal>(body)) {
-                (Ok(answer), _) => answer.into_token(status, requested_at).map_err(FetchFailure::Final),
-                (Err(_), Ok(TokenRefusal { error })) => Err(describe_code(&error, self.credentials.grant)),
-                (Err(error), Err(_)) => Err(FetchFailure::Final(error)),
-            };
-        }
-        let TokenRefusal { error } = read(body).map_err(FetchFailure::Final)?;
-        Err(describe_code(&error, self.credentials.grant))
+        read_token(status, answer.body(), self.credentials.grant, requested_at)
     }
 
     fn fields<'f>(&'f self, assertion: &'f str) -> Vec<(&'static str, &'f str)> {
@@ -167,35 +156,68 @@ impl TokenEndpoint {
     }
 }
 
-fn read<'b, T: Deserialize<'b>>(body: &'b [u8]) -> Result<T, SourceError> {
-    read_json(body).map_err(|_| {
-        let text = "the token endpoint's answer does not follow RFC 6749: check the token URL";
-        SourceError::Invalid(text.to_owned())
-    })
+/// The token of an answer, or why there is none.
+pub(crate) fn read_token(
+    status: StatusCode,
+    body: &[u8],
+    grant: Grant,
+    requested_at: Instant,
+) -> Result<Token, FetchFailure> {
+    let body = body.strip_prefix(BYTE_ORDER_MARK).unwrap_or(body);
+    let (fields, is_form) = read_fields(body);
+    let answer = serde_json::from_value::<EndpointAnswer>(fields.clone()).ok();
+    let answer = answer.filter(|_| status.is_success()).map(|answer| EndpointAnswer { is_form, ..answer });
+    match (answer, refusal_code(&fields)) {
+        // Some servers refuse with HTTP 200.
+        (Some(answer), Some(code)) if answer.is_empty() => Err(describe_code(&code, grant)),
+        (Some(answer), _) => answer.into_token(status, requested_at).map_err(FetchFailure::Final),
+        (None, Some(code)) => Err(describe_code(&code, grant)),
+        (None, None) => {
+            let text = "the token endpoint's answer does not follow RFC 6749: check the token URL";
+            Err(FetchFailure::Final(SourceError::Invalid(text.to_owned())))
+        }
+    }
 }
 
-/// JSON, or a form as some servers send it.
-fn read_answer(body: &[u8]) -> Result<EndpointAnswer, SourceError> {
-    read(body).or_else(|error| {
-        let fields: BTreeMap<_, _> = form_urlencoded::parse(body).collect();
-        let is_form = fields.contains_key("access_token");
-        let answer = serde_json::to_value(fields).ok().filter(|_| is_form);
-        let answer = answer.and_then(|answer| serde_json::from_value(answer).ok());
-        answer.map(|answer| EndpointAnswer { is_form, ..answer }).ok_or(error)
-    })
+/// JSON, or a form as some servers send it, and whether it is a form.
+fn read_fields(body: &[u8]) -> (Value, bool) {
+    if body.trim_ascii_start().starts_with(b"<") {
+        return (Value::Null, false);
+    }
+    if let Ok(fields) = read_json(body) {
+        return (fields, false);
+    }
+    let fields = form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), value.into()));
+    (Value::Object(fields.collect()), true)
 }
 
-/// RFC 6749 §5.2. Its description is not read: it may name the client or the person.
-#[derive(Deserialize)]
-struct TokenRefusal {
-    error: String,
+/// `error` of RFC 6749 §5.2, its `code` in an object, or a number as `WeCom` and Lark send it.
+///
+/// The description is not read: it may name the client or the person.
+fn refusal_code(fields: &Value) -> Option<String> {
+    let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let of_error = match &fields["error"] {
+        Value::Object(error) => ["code", "status", "type"].iter().find_map(|name| text(error.get(*name)?)),
+        Value::Null => None,
+        error => text(error),
+    };
+    let numbers =
+        ["errcode", "code"].iter().filter_map(|name| fields[*name].as_i64().map(|code| (name, code)));
+    let mut numbers = numbers.filter(|(_, code)| !matches!(code, 0 | 200));
+    of_error.or_else(|| numbers.next().map(|(name, code)| format!("{name} {code}")))
 }
 
 fn describe_code(code: &str, grant: Grant) -> FetchFailure {
     let (shown, advice) = match code {
+        // The numbers are those of WeCom.
+        "slow_down" | "temporarily_unavailable" | "server_error" | "errcode -1" | "errcode 45009" => {
+            let reason = format!("the token endpoint is busy ({code})");
+            return FetchFailure::Final(SourceError::unavailable(reason));
+        }
         "invalid_client" => (code, "check the client id and secret".to_owned()),
         "invalid_scope" => (code, "check the scope".to_owned()),
-        "unauthorized_client" => (code, grant.not_allowed()),
+        // Entra sends it for unknown clients, too.
+        "unauthorized_client" => (code, format!("check the client id; {}", grant.not_allowed())),
         "unsupported_grant_type" => (code, grant.not_offered()),
         // RFC 8707 §2.
         "invalid_target" => (code, "check the audience".to_owned()),
@@ -211,6 +233,9 @@ fn describe_code(code: &str, grant: Grant) -> FetchFailure {
             };
         }
         "invalid_request" => (code, "check the scope and audience".to_owned()),
+        _ if code.starts_with("errcode ") || code.starts_with("code ") => {
+            (code, "check the client id and secret".to_owned())
+        }
         _ => (OWN_ERROR, "check the client, the scope and the audience".to_owned()),
     };
     let error = SourceError::Unauthorized(format!("the token endpoint refused with {shown}: {advice}"));
@@ -261,6 +286,10 @@ fn read_scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
 }
 
 impl EndpointAnswer {
+    fn is_empty(&self) -> bool {
+        self.access_token.expose_secret().trim().is_empty()
+    }
+
     fn into_token(self, status: StatusCode, requested_at: Instant) -> Result<Token, SourceError> {
         let invalid = |text: &str| SourceError::Invalid(format!("the token endpoint's token {text}"));
         let note = self.note(status);
@@ -270,10 +299,10 @@ impl EndpointAnswer {
             return Err(invalid("is not a bearer token"));
         }
         let life = read_life(&self.expires_in);
-        let text = self.access_token;
-        if text.expose_secret().is_empty() {
+        if self.is_empty() {
             return Err(invalid("is empty"));
         }
+        let text = self.access_token;
         let value = HeaderValue::try_from(format!("Bearer {}", text.expose_secret()))
             .map_err(|_| invalid("cannot be sent in a header"))?;
         let credential = SourceCredential::header(AUTHORIZATION, value);

@@ -42,16 +42,24 @@ pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8
     receive_body(response, bound).await?.inflate(bound)
 }
 
-/// Two names of gzip (RFC 9110).
+/// Two names of gzip (RFC 9110), beside names that are no coding: a body may be plain and say so, or its charset.
 fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     let values = response.headers().get_all(CONTENT_ENCODING);
     let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-    let encoding = texts.join(", ").trim().to_ascii_lowercase();
-    match encoding.as_str() {
-        "" | "identity" => Ok(false),
-        "gzip" | "x-gzip" => Ok(true),
-        other => Err(TransportError::Encoding(quote(other, SHOWN_ENCODING_CHARACTERS))),
+    let stated = texts.join(",").to_ascii_lowercase();
+    let codings: Vec<_> = stated.split(',').map(str::trim).filter(|name| !is_no_coding(name)).collect();
+    match codings[..] {
+        [] => Ok(false),
+        ["gzip" | "x-gzip"] => Ok(true),
+        _ => Err(TransportError::Encoding(quote(&codings.join(", "), SHOWN_ENCODING_CHARACTERS))),
     }
+}
+
+fn is_no_coding(name: &str) -> bool {
+    let charsets =
+        ["utf-", "utf8", "iso-8859-", "windows-125", "us-ascii", "gb", "big5", "shift_jis", "euc-", "koi8-"];
+    matches!(name, "" | "identity" | "none" | "binary" | "7bit" | "8bit" | "chunked" | "aws-chunked")
+        || charsets.iter().any(|charset| name.starts_with(charset))
 }
 
 impl ResponseBody {
@@ -71,6 +79,11 @@ impl ResponseBody {
     pub(crate) fn inflate(self, bound: usize) -> Result<Vec<u8>, TransportError> {
         if self.is_gzip { inflate(&self.bytes, bound) } else { Ok(self.bytes) }
     }
+}
+
+/// Inflates a file that its server sends as it is stored, such as `feed.xml.gz`.
+pub(crate) fn inflate_file(bytes: Vec<u8>, bound: usize) -> Result<Vec<u8>, TransportError> {
+    if bytes.starts_with(&[0x1f, 0x8b]) { inflate(&bytes, bound) } else { Ok(bytes) }
 }
 
 /// Whole gzip members (RFC 1952), and nothing after them. Servers send an empty body with any header.
@@ -159,6 +172,13 @@ mod tests {
         assert!(bomb.len() < 60_000);
         bomb.truncate(bomb.len() / 2);
         assert_eq!(inflate(&bomb, 1_000), Err(TransportError::TooLarge(1_000)));
+    }
+
+    #[test]
+    fn file_is_inflated_within_the_bound() {
+        assert_eq!(inflate_file(gzip(b"<rss/>"), 6).unwrap(), b"<rss/>");
+        assert_eq!(inflate_file(gzip(b"<rss/>"), 5), Err(TransportError::TooLarge(5)));
+        assert_eq!(inflate_file(b"<rss/>".to_vec(), 6).unwrap(), b"<rss/>");
     }
 
     #[test]

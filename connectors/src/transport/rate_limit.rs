@@ -21,43 +21,81 @@ pub(crate) struct Pause {
     pub(crate) wait: Option<Duration>,
 }
 
-/// 403 is about credentials, unless headers tell that the allowance is used up.
-pub(super) fn read_pause(status: StatusCode, headers: &HeaderMap) -> Pause {
+/// 403 is about credentials, unless headers tell that an allowance is used up.
+pub(crate) fn read_pause(status: StatusCode, headers: &HeaderMap) -> Pause {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    let list = |name: &str| {
+        let lines: Vec<&str> = headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
+        (!lines.is_empty()).then(|| lines.join(","))
+    };
     let now = text(DATE.as_str()).and_then(|date| httpdate::parse_http_date(date).ok());
     let now = now.unwrap_or_else(SystemTime::now);
     let after = text(RETRY_AFTER.as_str()).and_then(|text| read_wait(text, now));
-    let is_used_up = REMAINING.into_iter().filter_map(text).any(is_zero)
-        || text("ratelimit").is_some_and(|limit| parameter(limit, &["remaining", "r"]).is_some_and(is_zero));
+    let mut remaining = REMAINING.into_iter().filter_map(list).map(|numbers| used_up(&numbers));
+    let used_up = remaining.find(|used_up| used_up.contains(&true)).unwrap_or_default();
+    let limits = list("ratelimit").unwrap_or_default();
+    let policies = read_policies(&limits);
+    let is_used_up = !used_up.is_empty() || policies.iter().any(|policy| policy.is_used_up);
     let is_asked = match status {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => true,
         StatusCode::FORBIDDEN => is_used_up || after.is_some(),
         _ => false,
     };
     let reset = || {
-        let named = RESET.into_iter().filter_map(text);
-        let mut named = named.chain(text("ratelimit").and_then(|limit| parameter(limit, &["reset", "t"])));
-        named.find_map(|text| read_wait(text, now))
+        let named =
+            RESET.into_iter().filter_map(list).find_map(|text| read_reset(text.trim(), &used_up, now));
+        let wait = |policy: &Policy<'_>| policy.reset.and_then(|text| read_wait(text, now));
+        let of_used_up = policies.iter().filter(|policy| policy.is_used_up).filter_map(wait).max();
+        named.or(of_used_up).or_else(|| policies.iter().find_map(wait))
     };
     let tells_reset = is_used_up || status == StatusCode::TOO_MANY_REQUESTS;
     let wait = after.or_else(|| tells_reset.then(reset).flatten());
     Pause { is_asked, wait: wait.filter(|_| is_asked).map(|wait| wait.min(MAX_WAIT)) }
 }
 
-fn is_zero(number: &str) -> bool {
-    number.split(',').next().and_then(|first| first.trim().parse::<f64>().ok()) == Some(0.0)
+/// Whether each allowance is used up: `5, 0`, or `0;w=60`.
+fn used_up(numbers: &str) -> Vec<bool> {
+    let number = |entry: &str| entry.split(';').next().and_then(|number| number.trim().parse::<f64>().ok());
+    numbers.split(',').map(|entry| number(entry) == Some(0.0)).collect()
 }
 
-/// `remaining=0, reset=50` or `"default";r=0;t=50`.
-fn parameter<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
-    let pairs = text.split([',', ';']).filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (name.trim(), value.trim()))
-        .find(|(name, _)| names.contains(name))
-        .map(|(_, value)| value)
+/// The longest of the waits that stand where allowances are used up.
+fn read_reset(text: &str, used_up: &[bool], now: SystemTime) -> Option<Duration> {
+    // A date holds a comma.
+    read_wait(text, now).or_else(|| {
+        let waits: Vec<Option<Duration>> = text.split(',').map(|text| read_wait(text.trim(), now)).collect();
+        let is_parallel = waits.len() == used_up.len();
+        let counts = |place: usize| !is_parallel || used_up.get(place) == Some(&true);
+        waits.into_iter().enumerate().filter(|(place, _)| counts(*place)).filter_map(|(_, wait)| wait).max()
+    })
 }
 
-/// Seconds from now; else a time: an HTTP date, ISO 8601, or a number since 1970.
+#[derive(Default)]
+struct Policy<'t> {
+    is_used_up: bool,
+    reset: Option<&'t str>,
+}
+
+/// `remaining=0, reset=50` or `"burst";r=10;t=1, "daily";r=0;t=3600`.
+fn read_policies(text: &str) -> Vec<Policy<'_>> {
+    let mut policies = vec![Policy::default()];
+    for part in text.split([',', ';']) {
+        // A name begins a policy.
+        let Some((name, value)) = part.split_once('=') else {
+            policies.push(Policy::default());
+            continue;
+        };
+        let Some(policy) = policies.last_mut() else { continue };
+        match name.trim() {
+            "remaining" | "r" => policy.is_used_up = used_up(value).contains(&true),
+            "reset" | "t" => policy.reset = Some(value.trim()),
+            _ => {}
+        }
+    }
+    policies
+}
+
+/// Seconds from now, or a span such as `1m30s`; else a time: an HTTP date, ISO 8601, or a number since 1970.
 fn read_wait(text: &str, now: SystemTime) -> Option<Duration> {
     let most = MAX_WAIT.as_secs_f64();
     let at = match text.parse::<f64>() {
@@ -73,7 +111,8 @@ fn read_wait(text: &str, now: SystemTime) -> Option<Duration> {
         Err(_) => {
             let date = httpdate::parse_http_date(text).ok();
             let iso = || text.parse::<jiff::Timestamp>().ok().map(SystemTime::from);
-            Some(date.or_else(iso)?)
+            let span = || now.checked_add(text.parse::<jiff::SignedDuration>().ok()?.try_into().ok()?);
+            Some(date.or_else(iso).or_else(span)?)
         }
     };
     Some(at.map_or(MAX_WAIT, |at| at.duration_since(now).unwrap_or_default()))
@@ -111,6 +150,9 @@ mod tests {
             ("ratelimit", "limit=100, remaining=0, reset=90"),
             ("ratelimit", "\"default\";r=0;t=90"),
             ("retry-after", "90"),
+            ("retry-after", "90s"),
+            ("retry-after", "90 seconds"),
+            ("x-ratelimit-reset", "1m30s"),
         ] {
             assert_eq!(wait(429, &[reset]), Some(90), "{reset:?}");
             assert_eq!(wait(403, &[("x-ratelimit-remaining", "0"), reset]), Some(90), "{reset:?}");
@@ -125,6 +167,22 @@ mod tests {
                 "{unreadable}"
             );
         }
+    }
+
+    #[test]
+    fn any_used_up_allowance_counts_with_its_own_reset() {
+        let policies = |limits| [("ratelimit", limits)];
+        assert_eq!(wait(403, &policies("\"burst\";r=10;t=1, \"daily\";r=0;t=3600")), Some(3600));
+        assert_eq!(wait(429, &policies("\"daily\";r=0;t=3600, \"burst\";r=10;t=1")), Some(3600));
+        assert_eq!(wait(429, &policies("\"burst\";r=0;t=1, \"daily\";r=0;t=3600")), Some(3600));
+        assert_eq!(wait(429, &policies("\"burst\";r=10;t=1, \"daily\";r=7;t=3600")), Some(1));
+        assert_eq!(pause(403, &policies("\"burst\";r=10;t=1, \"daily\";r=7;t=3600")), Pause::default());
+        let listed = |remaining, reset| [("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)];
+        assert_eq!(wait(403, &listed("5, 0", "1, 3600")), Some(3600));
+        assert_eq!(wait(403, &listed("0, 5", "1, 3600")), Some(1));
+        assert_eq!(wait(403, &listed("5, 0", "90")), Some(90));
+        assert_eq!(wait(403, &listed("0;w=60", "90")), Some(90));
+        assert_eq!(pause(403, &listed("5, 10", "1, 3600")), Pause::default());
     }
 
     #[test]

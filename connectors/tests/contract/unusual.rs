@@ -141,6 +141,45 @@ async fn single_match_leaves_page_clauses_unknown() {
     assert_kept(&report, &open);
 }
 
+/// Refuses calls whose number `is_refused`, with a wait of so many seconds.
+fn with_rate_limit(
+    refusal: fn() -> Response,
+    seconds: &'static str,
+    is_refused: fn(usize) -> bool,
+) -> impl Fn(SearchQuery) -> Response + Clone {
+    let calls = Arc::new(AtomicUsize::new(0));
+    move |query| {
+        if is_refused(calls.fetch_add(1, Ordering::SeqCst)) {
+            return ([(header::RETRY_AFTER, seconds)], refusal()).into_response();
+        }
+        send(&page_by_offset(&query, &query.matching(57), query.limit()))
+    }
+}
+
+fn by_status() -> Response {
+    StatusCode::TOO_MANY_REQUESTS.into_response()
+}
+
+fn by_code() -> Response {
+    send(&json!({"code": 429, "message": "slower", "data": []}))
+}
+
+#[tokio::test]
+async fn rate_limit_is_waited_for() {
+    for refusal in [by_status, by_code] {
+        let report = check_answers(with_rate_limit(refusal, "0", |call| call < 12 && call % 2 == 0)).await;
+        assert_kept(&report, &[]);
+    }
+}
+
+#[tokio::test]
+async fn rate_limit_beyond_the_longest_wait_leaves_clauses_unknown() {
+    let report = check_answers(with_rate_limit(by_status, "600", |call| call == 1)).await;
+    assert_kept(&report, &["keyword-chinese"]);
+    let chinese = report.clauses.iter().find(|finding| finding.id == "keyword-chinese").unwrap();
+    assert!(chinese.seen.contains("a wait of 600 s"), "{}", chinese.seen);
+}
+
 #[tokio::test]
 async fn short_and_empty_pages_pass() {
     let report = check_answers(|query| {

@@ -75,8 +75,15 @@ async fn unrequested_encoding_is_refused_by_name() {
         let text = format!("the source used a content encoding that was not asked for: {encoding}");
         assert_eq!(error, invalid(&text));
     }
-    let server = Server::start(|_| async { encoded("identity", page(1).to_string()) }).await;
-    assert_eq!(server.client().search(&QUESTION).await.unwrap().items.len(), 1);
+}
+
+#[tokio::test]
+async fn names_of_no_encoding_are_read_as_such() {
+    for encoding in ["identity", "none", "UTF-8", "", "identity, utf-8"] {
+        let server = Server::start(move |_| async move { encoded(encoding, page(1).to_string()) }).await;
+        let answer = server.client().search(&QUESTION).await.unwrap();
+        assert_eq!(answer.items.len(), 1, "{encoding}");
+    }
 }
 
 #[tokio::test]

@@ -73,7 +73,8 @@ async fn fixed_credentials_follow_redirects_within_the_host_only() {
         let elsewhere = Server::start(|_| async { good_answer() }).await;
         let target = elsewhere.base.join("stolen").unwrap().to_string();
         let server = Server::start(move |request: Received| {
-            let target = if request.nth == 0 { "/moved".to_owned() } else { target.clone() };
+            let query = &request.query;
+            let target = if request.nth == 0 { format!("/moved?{query}") } else { target.clone() };
             async move {
                 match request.path.as_str() {
                     "/moved" => good_answer(),

@@ -47,14 +47,39 @@ async fn each_status_has_its_own_error() {
         matches!(error, SourceError::Unavailable { retry_after, .. } if retry_after == wait),
         "{error:?}"
     );
-    let in_words = || {
-        let message = r#"{"message": "You have exceeded a secondary rate limit."}"#;
-        (axum::http::StatusCode::FORBIDDEN, [("x-ratelimit-remaining", "41")], message).into_response()
+    for words in [
+        r#"{"message": "You have exceeded a secondary rate limit."}"#,
+        r#"[{"errorCode": "REQUEST_LIMIT_EXCEEDED"}]"#,
+        r#"{"error": {"errors": [{"reason": "userRateLimitExceeded"}]}}"#,
+        "Quota exceeded for quota metric 'Queries'",
+    ] {
+        let in_words = move || {
+            (axum::http::StatusCode::FORBIDDEN, [("x-ratelimit-remaining", "41")], words).into_response()
+        };
+        let error = search_error(in_words).await;
+        let wait = Some(Duration::from_mins(1));
+        let waits = matches!(error, SourceError::Unavailable { retry_after, .. } if retry_after == wait);
+        assert!(waits, "{words}: {error:?}");
+    }
+    for words in [
+        r#"{"message": "You need the permission \"edit rate limits\""}"#,
+        r#"{"message": "Forbidden", "documentation_url": "https://docs.example.org/rest/rate-limits"}"#,
+        "The request limit is 1000. Your key is disabled.",
+    ] {
+        let error = search_error(move || (axum::http::StatusCode::FORBIDDEN, words).into_response()).await;
+        assert!(matches!(error, SourceError::Unauthorized(_)), "{words}: {error:?}");
+    }
+}
+
+#[tokio::test]
+async fn code_429_waits_as_the_status_does() {
+    let in_envelope = || {
+        let body = json_answer(&json!({"code": 429, "message": "slower", "data": []}));
+        ([("retry-after", "7")], body).into_response()
     };
-    let error = search_error(in_words).await;
-    let wait = Some(Duration::from_mins(1));
-    let waits = matches!(error, SourceError::Unavailable { retry_after, .. } if retry_after == wait);
-    assert!(waits, "{error:?}");
+    let error = search_error(in_envelope).await;
+    let reason = "the source answered with code 429: slower".to_owned();
+    assert_eq!(error, SourceError::Unavailable { reason, retry_after: Some(Duration::from_secs(7)) });
 }
 
 #[tokio::test]
@@ -62,7 +87,7 @@ async fn refused_cursor_differs_from_a_failed_source() {
     let next = Question { cursor: Some("seven"), ..QUESTION };
     let in_envelope =
         |code: u16| json_answer(&serde_json::json!({"code": code, "message": "gone", "data": null}));
-    for code in [400, 404, 410, 422, 405, 500] {
+    for code in [400, 404, 410, 413, 416, 422, 501, 405, 500] {
         let refuses = !matches!(code, 405 | 500);
         for (said, by_status) in [("HTTP ", true), ("code ", false)] {
             let answer = move || if by_status { status_answer(code) } else { in_envelope(code) };
@@ -74,6 +99,23 @@ async fn refused_cursor_differs_from_a_failed_source() {
             let without = client.search(&QUESTION).await.unwrap_err();
             assert!(matches!(without, SourceError::Failed(_)), "{without:?}");
         }
+    }
+}
+
+#[tokio::test]
+async fn page_behind_the_first_may_be_told_to_be_empty() {
+    let null = || json_answer(&json!({"code": 200, "message": null, "data": null, "total": 7, "count": 0}));
+    for is_status in [true, false] {
+        let answer = move || if is_status { status_answer(204) } else { null() };
+        let server = Server::start(move |_| std::future::ready(answer())).await;
+        let client = server.client();
+        let empty = client.search(&Question { cursor: Some("seven"), ..QUESTION }).await.unwrap();
+        assert_eq!(
+            (empty.items.len(), &empty.cursor, &empty.broken, empty.notes.len()),
+            (0, &None, &None, 1)
+        );
+        let first = client.search(&QUESTION).await.unwrap_err();
+        assert!(matches!(first, SourceError::Invalid(_)), "{first:?}");
     }
 }
 

@@ -160,4 +160,13 @@ async fn redirect_without_the_query_is_named() {
 
     let said = "the source answered with HTTP 400, behind a redirect that loses the query";
     assert_eq!(error, SourceError::Failed(said.to_owned()));
+
+    // All rows of the system are no answer to the keyword.
+    let ignoring = Server::start(move |request: Received| async move {
+        if request.path == "/search" { redirect(301, "/new") } else { good_answer() }
+    })
+    .await;
+    let error = ignoring.client().search(&QUESTION).await.unwrap_err();
+    let said = "the source answered behind a redirect that loses the query";
+    assert_eq!(error, SourceError::Invalid(said.to_owned()));
 }

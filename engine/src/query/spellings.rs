@@ -174,7 +174,7 @@ mod tests {
             ["thinkpad|thinkpadx1|thi nkpad|thin kpad|think pad", "x1|thinkpadx1"]
         );
         assert_eq!(alternatives("database "), ["databa|dat aba|data base|datab ase"]);
-        assert_eq!(alternatives("2024 2025 "), ["2024 2025"]);
+        assert_eq!(alternatives("2024 2025 "), ["2024", "2025"]);
         for keyword in
             ["\"wi fi\"", "-database", "author:database", "a of ", "budget-plan ", "第三 季度", "short"]
         {

@@ -99,6 +99,7 @@ impl ScoreEstimator {
                 PairCount::of(of(pair.first), of(pair.second), pair.distance)
             },
         );
+        score.nearness += self.words.typed_spelling_score(&texts);
         score.words += self.whole_title_worth(&texts) * self.body.of(1, length);
         let (present, all) = self.words.present_worth(|number| count(&body, number) > 0);
         let unseen = UNSEEN_SHARE * (all - present);

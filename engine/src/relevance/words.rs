@@ -20,6 +20,7 @@ pub struct TypedWords<'a> {
     prefix: Option<WordPrefix<'a>>,
     /// Whole titles and names that it may hold.
     whole_texts: Vec<WholeText>,
+    keyword: &'a str,
 }
 
 /// The last word, which may be unfinished.
@@ -41,6 +42,8 @@ pub struct WeightedWords {
     pub prefix_words: Option<PrefixWords>,
     /// Whole titles and names that are indexed.
     pub whole_texts: Vec<WholeText>,
+    /// The folded keyword, if it may be found in other spellings.
+    pub(super) typed_spelling: Option<String>,
     /// Typed words and synonyms, any of which is enough; each by its places in `indexed`.
     pub(super) alternatives: Vec<Vec<Vec<usize>>>,
     /// Quoted words are required.
@@ -94,7 +97,7 @@ impl<'a> TypedWords<'a> {
         let prefix =
             prefixes.next_back().filter(|prefix| content.iter().any(|word| word.term == prefix.stem));
         let whole_texts = whole_texts(&query.words);
-        Self { content, synonyms: &query.synonyms, prefix, whole_texts }
+        Self { content, synonyms: &query.synonyms, prefix, whole_texts, keyword: &query.typed }
     }
 
     /// Terms whose frequencies decide the weights; may repeat.
@@ -142,6 +145,10 @@ impl<'a> TypedWords<'a> {
                 });
             }
         }
+        // Documents have joined forms of words apart, so that a word alone may be found in any spelling.
+        let is_alone = matches!(typed.as_slice(), [QueryWord { written: Some(_), .. }]);
+        let is_spelt_otherwise = is_alone
+            || typed.iter().any(|word| word.joined && words.iter().any(|indexed| indexed.term == word.term));
         let no_typed_selects = words.iter().all(|word| !word.selects);
         for found in self.synonyms {
             add_synonyms(found, frequencies, &mut words);
@@ -164,6 +171,7 @@ impl<'a> TypedWords<'a> {
             pairs,
             prefix_words,
             whole_texts: whole_texts.filter(|text| frequencies.of(&text.term) > 0).collect(),
+            typed_spelling: is_spelt_otherwise.then(|| self.keyword.to_owned()),
             requires_quotes: quoted,
             has_words: !typed.is_empty(),
         }

@@ -96,7 +96,7 @@ fn end_of_cluster(text: &str, start: usize, table: &SimplifiedTable) -> usize {
 
 /// It never combines with its predecessor.
 fn begins_anew(character: char) -> bool {
-    // What stands around an ignored character may combine.
+    // The neighbours of an ignored character may combine.
     if is_ignored(character) {
         return false;
     }

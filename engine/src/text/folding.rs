@@ -9,8 +9,8 @@ use super::traditional::SimplifiedTable;
 
 /// Folds forms of one word: `Ｃａｆé, Łódź, 國際` becomes `cafe, lodz, 国际`.
 ///
-/// These are compatibility forms (NFKC), case, accents, letters and digits of [`plain_letters`], and traditional
-/// characters; characters of [`is_ignored`] vanish. Voicing marks of kana stay.
+/// These are compatibility forms (NFKC), case, accents, letters and digits of all scripts, and traditional
+/// characters; characters that show nothing vanish. Voicing marks of kana stay.
 pub fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return fold_ascii(text);

@@ -61,7 +61,7 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
     })
 }
 
-/// What the characters of a run have in common.
+/// Kind of the characters of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunKind {
     Ideographs,

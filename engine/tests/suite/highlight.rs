@@ -42,7 +42,7 @@ fn check_marks(texts: &[String], are_names: bool, keywords: &[String]) -> Result
     };
     let (index, _writer) = index_of(texts.iter().enumerate().map(document).collect());
     for keyword in keywords {
-        let highlighter = Highlighter::new(&Query::parse(keyword));
+        let highlighter = Highlighter::new(&Query::parse(keyword).with_spellings());
         let found: HashSet<usize> = found(&index, keyword).iter().map(|id| id.parse().unwrap()).collect();
         for (number, text) in texts.iter().enumerate() {
             let html =

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::json;
 use trawl_engine::{Document, Extent, Highlighter, Query, Scope, Start};
 
 use super::support::{BEST, NEWEST, document, ids, index_of, request};
@@ -36,6 +37,7 @@ fn index_of_lines<'t>(lines: impl Iterator<Item = &'t [String]>) -> (Index, Writ
         let of = move |(number, text): (usize, &str)| Document {
             scope: scope_of(line),
             brief: text.to_owned(),
+            item: json!({"brief": text}).to_string(),
             ..document(&number.to_string(), "")
         };
         texts.map(of).collect::<Vec<Document>>()

@@ -12,8 +12,9 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
+use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{MatchScore, RESCORED_MATCHES, WeightedWords};
-use trawl_engine::{Hit, HitPage, RankedScope, Request, Scope};
+use trawl_engine::{Hit, HitPage, RankedScope, Request, Scope, Texts};
 
 use self::rescore::Rescorer;
 use self::scored::{Scored, sort};
@@ -161,6 +162,13 @@ fn rescore(
     let (best, others) = matches.split_at_mut(matches.len().min(RESCORED_MATCHES));
     Rescorer::new(view, scopes, ranking).score(best)?;
     sort(view, best)?;
+    if ranking.words.prefers_a_spelling() {
+        for scored in best.iter_mut().take(FEEDBACK_DOCUMENTS) {
+            let item = read_hit(view, scored.found)?.item;
+            scored.score.nearness += ranking.words.typed_spelling_score(&Texts::read(&item));
+        }
+        sort(view, best)?;
+    }
     feedback::add(view, scopes, ranking, best, budget)?;
     for scored in best.iter_mut() {
         scored.score.recency = recency(scored.found.display_time);

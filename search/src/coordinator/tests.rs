@@ -4,6 +4,7 @@ mod duplicates;
 mod endless;
 mod faults;
 mod lossless;
+mod overlap;
 mod paging;
 mod ranked;
 mod read_ahead;

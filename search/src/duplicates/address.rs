@@ -3,11 +3,13 @@
 use url::Url;
 
 /// Parameters that tell where a visitor comes from.
-const TRACKING: [&str; 15] = [
-    "fbclid", "gclid", "gclsrc", "dclid", "gbraid", "wbraid", "msclkid", "yclid", "twclid", "ttclid",
-    "igshid", "mc_cid", "mc_eid", "_hsenc", "_hsmi",
-];
-const TRACKING_PREFIXES: [&str; 3] = ["utm_", "mtm_", "pk_"];
+const TRACKING: &str = "fbclid gclid gclsrc dclid gbraid wbraid msclkid yclid twclid ttclid igshid mc_cid mc_eid _hsenc _hsmi \
+    _ga _gl srsltid utm_source utm_medium utm_campaign utm_term utm_content utm_id utm_name utm_reader utm_source_platform \
+    utm_creative_format utm_marketing_tactic mtm_source mtm_medium mtm_campaign mtm_keyword mtm_kwd mtm_content mtm_cid \
+    mtm_group mtm_placement pk_campaign pk_kwd pk_keyword";
+/// Session of a Java server, in a path.
+const SESSION: &str = ";jsessionid=";
+const TEXT_DIRECTIVE: &str = ":~:";
 
 pub(super) fn normal(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
@@ -21,24 +23,45 @@ pub(super) fn normal(address: &str) -> String {
         url.set_fragment(None);
     }
     if let Some(query) = url.query() {
-        let kept: Vec<&str> = query.split('&').filter(|pair| !is_tracking(pair)).collect();
-        let kept = kept.join("&");
+        let query = unreserved_as_they_are(query);
+        let mut kept: Vec<&str> = query.split('&').filter(|pair| !is_tracking(pair)).collect();
+        // Those of one name keep their order, and so do those without one.
+        if kept.iter().all(|pair| pair.contains('=')) {
+            kept.sort_by_key(|pair| name_of(pair));
+        }
+        let kept = kept.join("&").replace('+', "%20");
         url.set_query((!kept.is_empty()).then_some(&kept));
+    }
+    if let Some(session) = url.path().to_ascii_lowercase().find(SESSION) {
+        let (page, rest) = url.path().split_at(session);
+        let end = rest[1..].find([';', '/']).map_or("", |end| &rest[1 + end..]);
+        let page = format!("{page}{end}");
+        url.set_path(&page);
     }
     unreserved_as_they_are(url.as_str())
 }
 
+/// The place inside the page, such as one comment of a ticket.
+pub(super) fn part(address: &str) -> Option<String> {
+    let url = Url::parse(address).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let fragment = url.fragment()?;
+    let is_part = !fragment.is_empty() && !fragment.starts_with(TEXT_DIRECTIVE) && !is_route(fragment);
+    is_part.then(|| unreserved_as_they_are(fragment))
+}
+
 /// Applications in one page keep their address behind the `#`; a plain name there is a place in the page.
 fn is_route(fragment: &str) -> bool {
-    let is_text_directive = fragment.starts_with(":~:");
+    let is_text_directive = fragment.starts_with(TEXT_DIRECTIVE);
     !is_text_directive && (fragment.starts_with('!') || fragment.contains(['/', '=', '?', '&']))
 }
 
+fn name_of(pair: &str) -> &str {
+    pair.split_once('=').map_or(pair, |(name, _)| name)
+}
+
 fn is_tracking(pair: &str) -> bool {
-    let name = pair.split_once('=').map_or(pair, |(name, _)| name).to_ascii_lowercase();
-    name.is_empty()
-        || TRACKING.contains(&name.as_str())
-        || TRACKING_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    let name = name_of(pair).to_ascii_lowercase();
+    pair.is_empty() || TRACKING.split(' ').any(|tracking| tracking == name)
 }
 
 /// `%7E` as `~`, and other escapes in capitals (RFC 3986 §6.2.2).
@@ -82,10 +105,14 @@ mod tests {
             "https://wiki.example/~mei/plan?utm_source=mail&b=c&UTM_Medium=x&d&fbclid=1",
             "https://wiki.example/~mei/plan?b=c&&d&gclid&mc_eid=7",
             "https://wiki.example/~mei/plan?b=c&d#:~:text=a%20word&x=/",
+            "https://wiki.example/~mei/plan?b=c&d&_ga=2.1&srsltid=x",
+            "https://wiki.example/~mei/plan;jsessionid=1A?b=c&d",
         ] {
             assert_eq!(normal(same), page, "{same}");
         }
         assert_eq!(normal("https://h/a?utm_source=x"), normal("https://h/a"));
+        assert_eq!(normal("https://h/a?%69d=1&b=2"), normal("https://h/a?b=2&id=1"));
+        assert_eq!(normal("https://h/a?q=b+c"), normal("https://h/a?q=b%20c"));
         assert_eq!(normal("https://h/caf%c3%a9?q=%e4%b8%ad"), normal("https://h/café?q=中"));
     }
 
@@ -97,6 +124,10 @@ mod tests {
             "https://h/A",
             "https://h/a?b=c",
             "https://h/a?b=c&b=c",
+            "https://h/a?b=d&b=c",
+            "https://h/a?b=c&b=d",
+            "https://h/a?b=1%2B1",
+            "https://h/a?b=1+1",
             "https://h/a?b=C",
             "https://h/a%2Fb",
             "https://h/a/b",
@@ -107,6 +138,13 @@ mod tests {
             "http://h:8080/a",
             "https://h:8080/a",
             "https://h/a?utmost=1",
+            "https://h/a?pk_id=1",
+            "https://h/a?utm_zone=32",
+            "https://h/a?=1",
+            "https://h/a?1&2",
+            "https://h/a?2&1",
+            "https://h/a;jsessionid=A/1",
+            "https://h/a;jsessionid=A;v=1",
             "app:h/a#x",
             "app:h/a",
             "/a",
@@ -117,6 +155,15 @@ mod tests {
         normals.sort();
         normals.dedup();
         assert_eq!(normals.len(), addresses.len());
+    }
+
+    #[test]
+    fn part_is_a_place_inside_the_page() {
+        assert_eq!(part("https://h/issues/5#issue%63omment-7").as_deref(), Some("issuecomment-7"));
+        for whole in ["https://h/a", "https://h/a#", "https://h/a#/inbox", "https://h/a#:~:text=x", "app:h#x"]
+        {
+            assert_eq!(part(whole), None, "{whole}");
+        }
     }
 
     #[test]

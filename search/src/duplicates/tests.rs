@@ -11,7 +11,7 @@ fn web(lines: &str) -> ResultItem {
     with_action(&json!({ "web": lines }))
 }
 
-fn print_of(item: &ResultItem) -> Option<Fingerprint> {
+fn print_of(item: &ResultItem) -> Option<ItemPrint> {
     Duplicates::ByAction.print_of(item)
 }
 
@@ -75,16 +75,46 @@ fn names_survive_a_round_trip() {
 
 #[test]
 fn latest_seen_items_are_kept() {
-    let print = |number: usize| fingerprint(&number.to_string());
-    let earlier: Vec<Fingerprint> = (0..MAX_SEEN).map(print).collect();
+    let source = SourceFingerprint::of("wiki");
+    let print = |number: usize| ItemPrint::of_whole(&number.to_string());
+    let mut seen = SeenItems::new(Duplicates::ById, Vec::new());
+    for number in 0..MAX_SEEN {
+        seen.add(Some(&print(number)), source, SeenAt::ThisPage(number));
+    }
+    let earlier = seen.into_latest();
     let mut seen = SeenItems::new(Duplicates::ById, earlier.clone());
-    assert_eq!(seen.find(Some(print(0))), Some(SeenAt::Earlier));
-    seen.add(Some(print(5_000)), SeenAt::ThisPage(0));
-    seen.add(None, SeenAt::ThisPage(1));
-    assert_eq!(seen.find(Some(print(5_000))), Some(SeenAt::ThisPage(0)));
-    assert_eq!((seen.find(Some(print(1))), seen.find(None)), (Some(SeenAt::Earlier), None));
-    assert_eq!(seen.into_latest(), [&earlier[1..], &[print(5_000)]].concat());
+    assert_eq!(seen.find(Some(&print(0)), source), Some(SeenAt::Earlier));
+    seen.add(Some(&print(5_000)), source, SeenAt::ThisPage(0));
+    seen.add(None, source, SeenAt::ThisPage(1));
+    assert_eq!(seen.find(Some(&print(5_000)), source), Some(SeenAt::ThisPage(0)));
+    let others = (seen.find(Some(&print(1)), source), seen.find(None, source));
+    assert_eq!(others, (Some(SeenAt::Earlier), None));
+    let latest = seen.into_latest();
+    assert_eq!((latest.len(), &latest[..MAX_SEEN - 1]), (MAX_SEEN, &earlier[1..]));
     assert_eq!(SeenItems::new(Duplicates::Keep, earlier).into_latest(), [] as [Fingerprint; 0]);
+}
+
+#[test]
+fn parts_of_a_page_are_duplicates_between_sources_only() {
+    let page = |part: &str| web(&format!("[OpenUrl]\nurl=https://git.example/issues/5{part}"));
+    let (git, mail) = (SourceFingerprint::of("git"), SourceFingerprint::of("mail"));
+    let shown = |earlier: &[(&str, SourceFingerprint)], part: &str, source: SourceFingerprint| {
+        let mut seen = SeenItems::new(Duplicates::ByAction, Vec::new());
+        assert!(earlier.iter().all(|(part, source)| seen.note_above(&page(part), *source)));
+        // The next page knows what the cursor carries.
+        let mut later = SeenItems::new(Duplicates::ByAction, seen.into_latest());
+        later.note_above(&page(part), source)
+    };
+    let comments: Vec<String> = (0..12).map(|number| format!("#issuecomment-{number}")).collect();
+    let of_git: Vec<(&str, SourceFingerprint)> = comments.iter().map(|part| (part.as_str(), git)).collect();
+    assert!(shown(&of_git, "", git), "the issue itself");
+    assert!(shown(&[("", git)], "#issuecomment-1", git));
+    assert!(!shown(&of_git, "#issuecomment-7", git), "the same comment");
+    for part in ["", "#issuecomment-7", "#top"] {
+        assert!(!shown(&of_git, part, mail), "{part}");
+        assert!(!shown(&[("", git)], part, mail), "{part}");
+    }
+    assert!(!shown(&[("", git)], "#", git));
 }
 
 #[test]

@@ -12,7 +12,10 @@ fn pages_until_end(page: impl Fn(usize) -> Vec<SentRow>) -> usize {
     let mut guard = LoopGuard::default();
     let ends = |step: &usize| {
         let rows = page(*step);
-        guard.pass(&PassedPage { fresh: rows.len(), rows: &rows, next: &step.to_string() }).1.is_err()
+        guard
+            .pass(&PassedPage { fresh: rows.len(), is_exact: false, rows: &rows, next: &step.to_string() })
+            .1
+            .is_err()
     };
     (0..200_000).find(ends).unwrap() + 1
 }
@@ -27,7 +30,7 @@ proptest! {
         let mut detected = None;
         for step in 0..1_000 {
             // New rows each time: the cursors alone tell it.
-            let page = PassedPage { rows: &rows([step]), fresh: 1, next: &place(step).to_string() };
+            let page = PassedPage { rows: &rows([step]), fresh: 1, is_exact: false, next: &place(step).to_string() };
             if guard.pass(&page).1.is_err() {
                 detected = Some(step);
                 break;
@@ -47,11 +50,23 @@ proptest! {
     }
 
     #[test]
+    fn circle_of_rows_is_detected_however_its_pages_are_cut(
+        lead in 0usize..40, circle in 100usize..400, length in 1usize..20, more in 0usize..5,
+    ) {
+        let row = |row: usize| if row < lead { row } else { lead + (row - lead) % circle };
+        // Longer and shorter pages in turn.
+        let begin = |step: usize| step * length + step / 2 * more;
+        let pages = pages_until_end(|step| rows((begin(step)..begin(step + 1)).map(row)));
+        prop_assert!(begin(pages) > lead + circle, "{pages}: nothing was repeated yet");
+        prop_assert!(begin(pages - 4) <= 4 * (lead + circle), "{pages}: too late");
+    }
+
+    #[test]
     fn pages_with_new_rows_never_end(pages in 1usize..300) {
         let mut guard = LoopGuard::default();
         for step in 0..pages {
             let rows = rows(step * 5..step * 5 + 5);
-            let page = PassedPage { fresh: 5, rows: &rows, next: &step.to_string() };
+            let page = PassedPage { fresh: 5, is_exact: false, rows: &rows, next: &step.to_string() };
             prop_assert_eq!(guard.pass(&page), (Brought::Rows, Ok(())));
         }
     }
@@ -68,6 +83,23 @@ fn barren_pages_end_after_three() {
 }
 
 #[test]
+fn circle_of_rows_to_the_first_page_ends_there() {
+    for circle in 4..40 {
+        assert_eq!(pages_until_end(|step| rows([step % circle])), circle + 1, "{circle}");
+    }
+}
+
+#[test]
+fn pages_with_a_quarter_of_new_rows_go_on() {
+    let mut guard = LoopGuard::default();
+    for step in 0..100 {
+        let rows = rows(step * 50..step * 50 + 200);
+        let page = PassedPage { fresh: 100, is_exact: false, rows: &rows, next: &step.to_string() };
+        assert_eq!(guard.pass(&page).1, Ok(()), "{step}");
+    }
+}
+
+#[test]
 fn invented_rows_end_after_many_pages() {
     assert_eq!(pages_until_end(|step| rows([step])), 100_000);
 }
@@ -75,7 +107,7 @@ fn invented_rows_end_after_many_pages() {
 #[test]
 fn one_new_row_among_a_hundred_is_nothing_new() {
     let brought = |fresh, sent| {
-        let page = PassedPage { rows: &rows(0..sent), fresh, next: "next" };
+        let page = PassedPage { rows: &rows(0..sent), fresh, is_exact: false, next: "next" };
         LoopGuard::default().pass(&page).0
     };
     assert_eq!(brought(1, 100), Brought::Nothing { is_repeated: false });
@@ -90,7 +122,7 @@ fn new_rows_forgive_barren_pages() {
     let mut guard = LoopGuard::default();
     for step in 0..300 {
         let rows = page(step);
-        let passed = PassedPage { fresh: rows.len(), rows: &rows, next: &step.to_string() };
+        let passed = PassedPage { fresh: rows.len(), is_exact: false, rows: &rows, next: &step.to_string() };
         assert_eq!(guard.pass(&passed).1, Ok(()), "{step}");
     }
 }

@@ -3,14 +3,14 @@ use std::collections::{HashSet, VecDeque};
 use trawl_engine::relevance::MatchScore;
 
 use crate::{
-    duplicates::SeenItems,
-    loop_guard::Fingerprint,
-    source::{Position, PositionedItem, ResultItem, SourcePage, TimeBound},
+    duplicates::{ItemPrint, SeenItems},
+    source::{Position, PositionedItem, ResultItem, SourceFingerprint, SourcePage, TimeBound},
     weight::{Relevance, Score, Weight},
 };
 
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
+    pub(super) source: SourceFingerprint,
     weight: Weight,
     /// Ids of items that the page must not show.
     left_out: HashSet<String>,
@@ -31,7 +31,7 @@ pub(crate) struct Lane {
 #[derive(Clone, Debug)]
 pub(super) struct PendingItem {
     pub(super) item: PositionedItem,
-    pub(super) print: Option<Fingerprint>,
+    pub(super) print: Option<ItemPrint>,
     pub(super) is_left_out: bool,
 }
 
@@ -44,6 +44,7 @@ impl Lane {
     ) -> Self {
         let next = (position != Position::End).then(|| position.clone());
         Self {
+            source: SourceFingerprint::default(),
             weight,
             left_out: HashSet::new(),
             position,
@@ -56,6 +57,10 @@ impl Lane {
             tie_goes_on: false,
             failed: false,
         }
+    }
+
+    pub(crate) fn of(self, source: SourceFingerprint) -> Self {
+        Self { source, ..self }
     }
 
     pub(crate) fn leaving_out(self, left_out: HashSet<String>) -> Self {
@@ -117,7 +122,7 @@ impl Lane {
         relevance.map_or(Score::UNKNOWN, |relevance| self.weight.score(relevance, rank_in_source))
     }
 
-    pub(super) fn take(&mut self) -> Option<(ResultItem, Option<Fingerprint>)> {
+    pub(super) fn take(&mut self) -> Option<(ResultItem, Option<ItemPrint>)> {
         let PendingItem { item: PositionedItem { item, after, relevance }, print, .. } =
             self.pending.pop_front()?;
         self.position = after;

@@ -17,7 +17,7 @@ pub(super) enum Estimation {
     Unneeded,
     /// The index has not told its statistics, and has not failed.
     Waiting,
-    By(ScoreEstimator),
+    By(Box<ScoreEstimator>),
 }
 
 impl SearchRounds {
@@ -39,7 +39,7 @@ impl SearchRounds {
     pub(super) fn estimate_by(&mut self, statistics: Option<&QueryStatistics>) {
         let estimator = ScoreEstimator::new(&self.request.search.query, statistics);
         self.merge.estimate(|item| score(&estimator, self.request.recency, item));
-        self.estimation = Estimation::By(estimator);
+        self.estimation = Estimation::By(Box::new(estimator));
     }
 
     pub(super) fn estimate(&self, place: usize, page: &mut SourcePage) {

@@ -52,11 +52,33 @@ impl SourceProgress {
         }
     }
 
+    /// Drops rows that this search or the last page had, and reports those of an external source.
+    pub(super) fn drop_repeated(&self, of_search: &HashSet<&str>, is_external: bool, page: &mut SourcePage) {
+        let guard = self.latest_guard();
+        let (sent, end) = (page.items.len(), page.items.last().map(|item| item.after.clone()));
+        page.items.retain(|item| !of_search.contains(item.item.id.as_str()));
+        // Between two searches a list may move, which is no breach.
+        let is_breach = page.items.len() < sent;
+        page.items.retain(|item| !guard.had(&item.item.id));
+        let repeated = sent - page.items.len();
+        if let (Some(last), Some(end)) = (page.items.last_mut(), end) {
+            last.after = end;
+        }
+        // Cached pages overlap when a new item pushes others down.
+        let is_fresh = !self.cached && !page.cached;
+        if repeated > 0 && is_external && is_fresh {
+            let told = if is_breach { &mut page.broken } else { &mut page.note };
+            let reason = format!("{repeated} of {sent} items repeat an id of an earlier page");
+            *told = Some(told.take().map_or(reason.clone(), |told| format!("{reason}; {told}")));
+        }
+    }
+
     /// Ends the chain of an external source whose pages lead nowhere, and reports an order that breaks between pages.
     pub(super) fn check_progress(&mut self, page: &mut SourcePage) {
+        let mut guard = self.latest_guard().clone();
         let mut fresh = 0;
         let mut newest = None;
-        for row in page.sent.iter().filter(|row| self.met.insert(row.id)) {
+        for row in page.sent.iter().filter(|row| self.met.insert(row.id) && !guard.had_row(row.id)) {
             fresh += 1;
             newest = newest.max(Some(row.display_time));
         }
@@ -71,8 +93,8 @@ impl SourceProgress {
         let Some(Position::InPage(Some(next), _)) = &page.next else { return };
         let started_at =
             matches!(&self.planned.state.position, Position::InPage(Some(start), _) if start == next);
-        let mut guard = self.passed.last().map_or(&self.planned.state.guard, |(_, guard)| guard).clone();
-        let (brought, ends) = guard.pass(&PassedPage { rows: &page.sent, fresh, next });
+        let (brought, ends) =
+            guard.pass(&PassedPage { rows: &page.sent, fresh, is_exact: !self.passed.is_empty(), next });
         let ends = if started_at || self.passed.iter().any(|(passed, _)| passed == next) {
             Err("its cursors form a loop: the next page was read already".to_owned())
         } else {
@@ -110,13 +132,20 @@ impl SourceProgress {
         });
     }
 
-    /// What is remembered of the pages before this position.
-    pub(super) fn guard_at(&self, position: &Position) -> LoopGuard {
+    /// What is remembered of the pages read so far.
+    pub(super) fn latest_guard(&self) -> &LoopGuard {
+        self.passed.last().map_or(&self.planned.state.guard, |(_, guard)| guard)
+    }
+
+    /// What is remembered of the pages before this position, with at most so many rows of the last one.
+    pub(super) fn guard_at(&self, position: &Position, rows: usize) -> LoopGuard {
         let found = match position {
             Position::InPage(Some(cursor), _) => self.passed.iter().find(|(passed, _)| passed == cursor),
             _ => None,
         };
-        found.map_or_else(|| self.planned.state.guard.clone(), |(_, guard)| guard.clone())
+        let mut guard = found.map_or(&self.planned.state.guard, |(_, guard)| guard).clone();
+        guard.keep_last_rows(rows);
+        guard
     }
 
     /// Tells how many of the stated matches came before the end.

@@ -67,6 +67,8 @@ pub(super) enum DocumentFormat {
     Archive,
     /// Office and Outlook formats before 2007, and encrypted ones since.
     Compound,
+    /// Excel 2 to 4.
+    Worksheet,
     Other,
 }
 
@@ -80,6 +82,7 @@ impl DocumentFormat {
             Family::Pdf => Self::Pdf,
             Family::Archive => Self::in_archive(content),
             Family::Compound => Self::Compound,
+            Family::Worksheet => Self::Worksheet,
             Family::Nothing => Self::Other,
             Family::Text => Self::of_text(&decode_marked_up(beginning), read_as),
         }
@@ -96,7 +99,10 @@ impl DocumentFormat {
         {
             return Self::Mailbox;
         }
-        let [by_people, by_programs] = mail_fields(lines);
+        // `.emlx` counts the bytes of its message first.
+        let counted = lines.split_once('\n').filter(|(line, _)| line.trim_end().parse::<usize>().is_ok());
+        let [by_people, by_programs] =
+            mail_fields(counted.map_or(lines, |(_, message)| message.trim_start()));
         if by_programs > 0 && by_people + by_programs > 1 {
             return Self::Mail;
         }
@@ -111,7 +117,12 @@ impl DocumentFormat {
         if is_office || begins_with(markup, "<pkg:package") {
             return Self::FlatOffice;
         }
+        // Pages that are named `.xls` and `.doc` begin so.
+        let is_fragment = ["<table", "<meta", "<head", "<body", "<style", "<div"]
+            .iter()
+            .any(|tag| begins_with(markup, tag));
         match read_as {
+            TextFormat::Plain if is_fragment => Self::Html,
             TextFormat::Plain => Self::Plain,
             TextFormat::Markdown => Self::Markdown,
             TextFormat::Html => Self::Html,
@@ -139,6 +150,7 @@ enum Family {
     Archive,
     /// Office formats before 2007.
     Compound,
+    Worksheet,
     Text,
     /// Pictures, audio, video, programs.
     Nothing,
@@ -146,17 +158,29 @@ enum Family {
 
 impl Family {
     fn of(beginning: &[u8]) -> Self {
-        if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {
-            return Self::Pdf;
-        }
         if beginning.starts_with(b"PK\x03\x04") || beginning.starts_with(b"PK\x05\x06") {
             return Self::Archive;
         }
         if beginning.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
             return Self::Compound;
         }
-        if is_text(beginning) { Self::Text } else { Self::Nothing }
+        if is_worksheet(beginning) {
+            return Self::Worksheet;
+        }
+        // Behind the others, which may begin with a PDF file within them.
+        if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {
+            return Self::Pdf;
+        }
+        if is_text(beginning) || declares_text(beginning) { Self::Text } else { Self::Nothing }
     }
+}
+
+/// A first record of Excel 2, 3 or 4: its version, its length, then the kind of a sheet or of a workbook.
+fn is_worksheet(beginning: &[u8]) -> bool {
+    matches!(
+        beginning,
+        [9, 0 | 2 | 4, 4 | 6, 0, _, _, 0x10 | 0x20 | 0x40, 0, ..] | [9, 4, 6, 0, _, _, 0, 1, ..]
+    )
 }
 
 /// Contents without text are not fetched.
@@ -171,7 +195,15 @@ fn is_text(beginning: &[u8]) -> bool {
     }
     let is_odd =
         |byte: &u8| byte.is_ascii_control() && !matches!(byte, b'\n' | b'\r' | b'\t' | 0x0c | 0x1b | 0x1a);
-    !beginning.contains(&0) && beginning.iter().filter(|byte| is_odd(byte)).count() * 100 <= beginning.len()
+    beginning.iter().filter(|byte| is_odd(byte)).count() * 100 <= beginning.len()
+}
+
+/// Whether a format of text is named, which may hold stray bytes.
+fn declares_text(beginning: &[u8]) -> bool {
+    let beginning = beginning.trim_ascii_start();
+    let begins =
+        |start: &[u8]| beginning.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
+    [&b"{\\rtf"[..], b"<html", b"<!doctype html"].into_iter().any(begins)
 }
 
 /// Fields that people write, RFC 5322.
@@ -206,7 +238,7 @@ fn mail_fields(beginning: &str) -> [usize; 2] {
     [by_people, by_programs]
 }
 
-fn is_field_name(name: &str) -> bool {
+pub(super) fn is_field_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 

@@ -5,30 +5,36 @@
 
 use std::{collections::BTreeSet, io::Write, path::Path};
 
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::BytesStart;
 
 use super::{
     Stop, TextWriter, compound,
-    encoding::decode_marked_up,
+    encoding::decode_marked_up_noted,
     package::{Package, Relationship},
     read_inner, sheets,
-    xml::{ElementNames, lenient_reader, local_name, read_xml},
+    xml::{ElementNames, each_element, read_xml},
 };
 
 const NAMES: ElementNames = ElementNames {
-    // `text` of comments, `Data` of workbooks in one XML file.
-    texts: &["t", "v", "text", "Data"],
-    lines: &["p", "br", "cr", "pt", "tx", "comment", "cm", "threadedComment", "Cell", "Row"],
-    spaces: &["tab", "ptab"],
+    // `text` and `author` of comments, `Data` of workbooks in one XML file.
+    texts: &["t", "v", "text", "Data", "author"],
+    lines: &["p", "br", "cr", "pt", "tx", "comment", "author", "cm", "threadedComment", "Cell", "Row"],
+    spaces: &["tab", "ptab", "sym"],
     hyphens: &["noBreakHyphen"],
-    // Fallbacks repeat text. Numbers of charts are not shown.
-    hidden: &["Fallback", "numCache", "numLit", "binData", "binaryData"],
+    asides: &["txbxContent", "rt"],
+    // Fallbacks and moved text repeat text. Numbers of charts are not shown.
+    hidden: &["Fallback", "moveFrom", "numCache", "numLit", "binData", "binaryData"],
     within: &[],
     labelled: None,
+    titles: &[("comment", "author"), ("cmAuthor", "name"), ("author", "name"), ("person", "displayName")],
+    shapes: &[],
 };
 
+/// Of masters and layouts of slides, what is not filled in.
+const MASTER_NAMES: ElementNames = ElementNames { shapes: &["sp", "pic", "graphicFrame"], ..NAMES };
+
 /// First elements of parts with text beside the main one.
-const ROOTS: [&str; 13] = [
+const ROOTS: [&str; 16] = [
     "hdr",
     "ftr",
     "footnotes",
@@ -42,6 +48,9 @@ const ROOTS: [&str; 13] = [
     "dataModel",
     "wsDr",
     "ThreadedComments",
+    "cmAuthorLst",
+    "authorLst",
+    "personList",
 ];
 
 /// Parts of names in the order of their reading; the others follow by name.
@@ -53,11 +62,14 @@ const CHUNKS: [&str; 6] = ["htm", "html", "mht", "mhtml", "rtf", "txt"];
 pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut package = Package::open(content)?;
     let main = main_part(&mut package, text);
-    if Path::new(&main).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("bin")) {
-        return compound::binary_workbook(content, text);
-    }
+    let is_binary =
+        Path::new(&main).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("bin"));
     let mut read = BTreeSet::from([main.clone()]);
-    let main_read = read_main(&mut package, &main, &mut read, text);
+    let main_read = if is_binary {
+        compound::binary_workbook(content, text)
+    } else {
+        read_main(&mut package, &main, &mut read, text)
+    };
     text.pass(&main, main_read)?;
     let mut others: Vec<String> =
         package.names().filter(|name| !read.contains(*name)).map(str::to_owned).collect();
@@ -70,8 +82,9 @@ pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Resu
 }
 
 /// Word and Excel documents in one XML file.
-pub(super) fn flat<W: Write>(xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
-    read_xml(xml, &NAMES, text)
+pub(super) fn flat<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let xml = decode_marked_up_noted(content, text);
+    read_xml(&xml, &NAMES, text)
 }
 
 /// By relationship, else by its usual name.
@@ -94,15 +107,25 @@ fn read_main<W: Write>(
     text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
     let bytes = package.read(main, text)?;
-    let xml = decode_marked_up(&bytes);
+    let xml = decode_marked_up_noted(&bytes, text);
     let parts = package.relationships(main, text);
     match package.root_of(main).as_deref() {
         Some("workbook") => sheets::workbook(package, &xml, &parts, read, text),
         Some("presentation") => {
+            let mut layouts = BTreeSet::new();
             for slide in slides(&xml, &parts) {
-                let slide_read = read_part(package, &slide, text);
+                let slide_read = read_part(package, &slide, &NAMES, text);
                 text.pass(&slide, slide_read)?;
+                layouts.extend(related(package, &slide, "slideLayout", text));
                 read.insert(slide);
+            }
+            let mut masters = BTreeSet::new();
+            for layout in &layouts {
+                masters.extend(related(package, layout, "slideMaster", text));
+            }
+            for part in masters.iter().chain(&layouts) {
+                let part_read = read_part(package, part, &MASTER_NAMES, text);
+                text.pass(part, part_read)?;
             }
             Ok(())
         }
@@ -115,23 +138,35 @@ fn read_main<W: Write>(
 
 /// Slides in the order of the show.
 fn slides(xml: &str, parts: &[Relationship]) -> Vec<String> {
-    let mut reader = lenient_reader(xml);
     let mut slides = Vec::new();
-    while let Ok(event) = reader.read_event() {
-        match event {
-            Event::Start(element) | Event::Empty(element) if local_name(&element) == "sldId" => {
-                slides.extend(relationship_of(&element, parts).map(|part| part.target.clone()));
-            }
-            Event::Eof => break,
-            _ => {}
+    each_element(xml, |name, element| {
+        if name == "sldId" && slides.len() < parts.len() {
+            slides.extend(relationship_of(element, parts).map(|part| part.target.clone()));
         }
-    }
+    });
     slides
 }
 
-fn read_part<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+/// Parts of a kind that a part names.
+fn related<W: Write>(
+    package: &mut Package<'_>,
+    part: &str,
+    kind: &str,
+    text: &mut TextWriter<W>,
+) -> Vec<String> {
+    let related = package.relationships(part, text).into_iter();
+    related.filter(|part| part.kind == kind && package.has(&part.target)).map(|part| part.target).collect()
+}
+
+fn read_part<W: Write>(
+    package: &mut Package<'_>,
+    name: &str,
+    names: &ElementNames,
+    text: &mut TextWriter<W>,
+) -> Result<(), Stop> {
     let bytes = package.read(name, text)?;
-    let read = read_xml(&decode_marked_up(&bytes), &NAMES, text);
+    let xml = decode_marked_up_noted(&bytes, text);
+    let read = read_xml(&xml, names, text);
     text.push("\n")?;
     text.flush()?;
     read
@@ -141,7 +176,7 @@ fn read_other<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWr
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if extension == "xml" {
         if package.root_of(name).is_some_and(|root| ROOTS.contains(&root.as_str())) {
-            read_part(package, name, text)?;
+            read_part(package, name, &NAMES, text)?;
         }
     } else if name.contains("/embeddings/") || CHUNKS.contains(&extension) {
         let bytes = package.read(name, text)?;

@@ -4,24 +4,38 @@ use std::io::Write;
 
 use super::{
     ENCRYPTED, Stop, TextWriter,
-    encoding::decode_marked_up,
+    encoding::decode_marked_up_noted,
     package::Package,
     xml::{ElementNames, read_xml},
 };
 
 const BODY: ElementNames = ElementNames {
-    texts: &["p", "h"],
-    lines: &["p", "h", "line-break"],
+    // `creator` of a comment.
+    texts: &["p", "h", "ruby-text", "creator"],
+    lines: &["p", "h", "line-break", "creator"],
     spaces: &["s", "tab"],
     hyphens: &[],
-    hidden: &["tracked-changes", "binary-data"],
+    asides: &["note", "annotation", "frame", "custom-shape", "rect", "ellipse", "ruby-text"],
+    hidden: &["tracked-changes", "note-citation", "binary-data"],
     within: &[],
     labelled: Some(("spreadsheet", "table")),
+    titles: &[],
+    shapes: &[],
 };
 
-/// Of the styles, headers and footers of pages are shown.
+/// Of the styles, headers and footers of pages are shown, and what each slide repeats.
 const STYLES: ElementNames = ElementNames {
-    within: &["header", "header-left", "header-first", "footer", "footer-left", "footer-first"],
+    hidden: &["page-number", "date-time", "notes"],
+    within: &[
+        "header",
+        "header-left",
+        "header-first",
+        "footer",
+        "footer-left",
+        "footer-first",
+        "master-page",
+    ],
+    shapes: &["frame", "custom-shape"],
     ..BODY
 };
 
@@ -44,8 +58,10 @@ pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) 
         .collect();
     for part in parts {
         let names = if part == STYLES_PART { &STYLES } else { &BODY };
-        let read =
-            package.read(&part, text).and_then(|bytes| read_xml(&decode_marked_up(&bytes), names, text));
+        let read = package.read(&part, text).and_then(|bytes| {
+            let xml = decode_marked_up_noted(&bytes, text);
+            read_xml(&xml, names, text)
+        });
         text.pass(&part, read)?;
         text.push("\n")?;
         text.flush()?;
@@ -54,6 +70,7 @@ pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) 
 }
 
 /// A document in one piece of XML.
-pub(super) fn flat<W: Write>(xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
-    read_xml(xml, &BODY, text)
+pub(super) fn flat<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let xml = decode_marked_up_noted(content, text);
+    read_xml(&xml, &BODY, text)
 }

@@ -6,13 +6,12 @@ use std::{
     io::{Cursor, Read, Write},
 };
 
-use quick_xml::events::Event;
 use zip::{ZipArchive, result::ZipError};
 
 use super::{
     ENCRYPTED, Stop, TextWriter,
-    encoding::{decode, decode_marked_up},
-    xml::{attribute, lenient_reader, local_name, root_name},
+    encoding::{decode_marked_up, decode_names},
+    xml::{attribute, each_element, root_name},
 };
 
 const MAX_ENTRIES: usize = 20_000;
@@ -23,6 +22,7 @@ const TOLD_BY: u64 = 4 << 10;
 /// An archive whose names are compared as Office does: without case, by either slash.
 pub(super) struct Package<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
+    names: Vec<String>,
     places: BTreeMap<String, usize>,
 }
 
@@ -42,8 +42,9 @@ impl<'a> Package<'a> {
         if archive.len() > MAX_ENTRIES {
             return Err(Stop::Unreadable(format!("it holds more than {MAX_ENTRIES} parts")));
         }
-        let places = archive.file_names_raw().map(|name| comparable(&decode(name, None))).zip(0..).collect();
-        Ok(Self { archive, places })
+        let names = decoded(&archive.file_names_raw().collect::<Vec<_>>());
+        let places = names.iter().map(|name| comparable(name)).zip(0..).collect();
+        Ok(Self { archive, names, places })
     }
 
     /// Names as they are compared.
@@ -57,8 +58,7 @@ impl<'a> Package<'a> {
 
     /// Places and written names of the files, without folders.
     pub(super) fn files(&self) -> Vec<(usize, String)> {
-        let names = self.archive.file_names_raw().map(|name| decode(name, None).into_owned());
-        (0..).zip(names).filter(|(_, name)| !name.ends_with(['/', '\\'])).collect()
+        (0..).zip(self.names.clone()).filter(|(_, name)| !name.ends_with(['/', '\\'])).collect()
     }
 
     /// A part's bytes, as far as its size is within bounds.
@@ -133,23 +133,39 @@ impl<'a> Package<'a> {
 
 /// Ends quietly at damage.
 fn relationships_in(xml: &str, folder: &str) -> Vec<Relationship> {
-    let mut reader = lenient_reader(xml);
     let mut found = Vec::new();
-    while let Ok(event) = reader.read_event() {
-        match event {
-            Event::Start(element) | Event::Empty(element) if local_name(&element) == "Relationship" => {
-                let read = |name: &str| attribute(&element, name).unwrap_or_default();
-                found.push(Relationship {
-                    id: read("Id"),
-                    kind: read("Type").rsplit('/').next().unwrap_or_default().to_owned(),
-                    target: resolve(folder, &read("Target")),
-                });
-            }
-            Event::Eof => break,
-            _ => {}
+    each_element(xml, |name, element| {
+        if name == "Relationship" && found.len() < MAX_ENTRIES {
+            let read = |name: &str| attribute(element, name).unwrap_or_default();
+            found.push(Relationship {
+                id: read("Id"),
+                kind: read("Type").rsplit('/').next().unwrap_or_default().to_owned(),
+                target: resolve(folder, &read("Target")),
+            });
         }
-    }
+    });
     found
+}
+
+/// Decodes names of files, those that are no UTF-8 together.
+fn decoded(names: &[&[u8]]) -> Vec<String> {
+    let is_utf8 = |name: &[u8]| std::str::from_utf8(name).is_ok();
+    let damaged = names.iter().filter(|name| !is_utf8(name)).count();
+    let sound = names.iter().filter(|name| is_utf8(name) && !name.is_ascii()).count();
+    // A short name may be valid in UTF-8 by chance.
+    let is_other = |name: &[u8]| !is_utf8(name) || (damaged > sound && !name.is_ascii());
+    let together: Vec<&[u8]> = names.iter().copied().filter(|name| is_other(name)).collect();
+    let together = together.join(&b'\n');
+    let together = decode_names(&together);
+    let mut told = together.split('\n');
+    let decoded = |name: &&[u8]| {
+        if is_other(name) {
+            told.next().unwrap_or_default().to_owned()
+        } else {
+            String::from_utf8_lossy(name).into_owned()
+        }
+    };
+    names.iter().map(decoded).collect()
 }
 
 fn comparable(name: &str) -> String {
@@ -157,7 +173,7 @@ fn comparable(name: &str) -> String {
 }
 
 /// The name of a target that is relative to the part's folder, or absolute.
-fn resolve(folder: &str, target: &str) -> String {
+pub(super) fn resolve(folder: &str, target: &str) -> String {
     let target: Cow<'_, str> = percent_encoding::percent_decode_str(target).decode_utf8_lossy();
     let target = target.replace('\\', "/");
     let from = if target.starts_with('/') { "" } else { folder };

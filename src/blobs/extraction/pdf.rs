@@ -20,7 +20,7 @@ use self::{
     collections::CollectionFonts,
     lines::{Character, Lines},
 };
-use super::{ENCRYPTED, Stop, TextWriter};
+use super::{ENCRYPTED, Stop, TextWriter, read_inner};
 
 /// A gap above this share of the letter height is a space.
 const SPACE: f64 = 0.15;
@@ -42,6 +42,10 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
                 "its encryption is of an unknown kind".to_owned()
             }
             LoadPdfError::Decryption(_) => ENCRYPTED.to_owned(),
+            // A password may keep even the list of pages from being read.
+            LoadPdfError::Invalid if content.windows(8).any(|window| window == b"/Encrypt") => {
+                ENCRYPTED.to_owned()
+            }
             LoadPdfError::Invalid => "it is no PDF file, or damaged".to_owned(),
         })
     })?;
@@ -74,7 +78,16 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
         text.flush()?;
     }
     lines.end(text)?;
-    notes::outline(&pdf).into_iter().try_for_each(|title| text.push_line(&title))
+    notes::outline(&pdf).into_iter().try_for_each(|title| text.push_line(&title))?;
+    for (name, file) in notes::files(&pdf) {
+        text.push_line(&name)?;
+        let Ok(content) = file.decoded_data() else { continue };
+        text.count_inflated(content.len() as u64);
+        if text.inflatable() > 0 {
+            read_inner(&name, &content, text)?;
+        }
+    }
+    Ok(())
 }
 
 /// Where a glyph ends, by its matrix and by the letter height.

@@ -2,55 +2,51 @@
 //!
 //! Own, since the parsers at hand refuse a whole file for one fault in it, and keep it whole in memory.
 
-use std::{collections::HashMap, io::Write};
+mod destinations;
 
-use encoding_rs::{
-    BIG5, EUC_KR, Encoding, GBK, IBM866, MACINTOSH, SHIFT_JIS, WINDOWS_874, WINDOWS_1250, WINDOWS_1251,
-    WINDOWS_1252, WINDOWS_1253, WINDOWS_1254, WINDOWS_1255, WINDOWS_1256, WINDOWS_1257, WINDOWS_1258,
+use std::{collections::HashMap, io::Write, mem::take};
+
+use encoding_rs::{Encoding, MACINTOSH, WINDOWS_1252};
+
+use self::destinations::{ASIDES, HIDDEN};
+use super::{
+    Stop, TextWriter,
+    compound::object,
+    encoding::{decode_dos, of_charset, of_code_page},
 };
-
-use super::{Stop, TextWriter};
 
 /// Groups within groups that are told apart; deeper ones count as the last.
 const MAX_GROUPS: usize = 1_000;
 
-/// Destinations without visible text.
-const HIDDEN: [&str; 25] = [
-    "fonttbl",
-    "colortbl",
-    "stylesheet",
-    "info",
-    "pict",
-    "objdata",
-    "themedata",
-    "colorschememapping",
-    "datastore",
-    "latentstyles",
-    "listtable",
-    "listoverridetable",
-    "rsidtbl",
-    "generator",
-    "fldinst",
-    "xmlnstbl",
-    "filetbl",
-    "revtbl",
-    "bkmkstart",
-    "bkmkend",
-    "nonshppict",
-    "private",
-    "mmathPr",
-    "pntext",
-    "sp",
-];
+/// Fonts that are kept.
+const MAX_FONTS: usize = 32_768;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Destination {
+    Text,
+    Aside,
+    FontTable,
+    Object,
+    Hidden,
+}
 
 /// What a group may change.
 #[derive(Clone, Copy)]
 struct Group {
-    is_hidden: bool,
+    destination: Destination,
+    is_invisible: bool,
+    is_deleted: bool,
     /// Bytes that stand for a character of `\u`, for readers without Unicode.
     fallback_bytes: usize,
-    font: i32,
-    is_font_table: bool,
+    /// None but the default one.
+    font: Option<i32>,
+}
+
+impl Group {
+    fn is_shown(&self) -> bool {
+        let is_text = matches!(self.destination, Destination::Text | Destination::Aside);
+        is_text && !self.is_invisible && !self.is_deleted
+    }
 }
 
 struct Rtf<'a> {
@@ -59,27 +55,45 @@ struct Rtf<'a> {
     /// Groups beyond the limit.
     uncounted: usize,
     code_page: &'static Encoding,
+    is_dos: bool,
+    default_font: i32,
     fonts: HashMap<i32, &'static Encoding>,
     /// Bytes of the text that are not yet decoded.
     bytes: Vec<u8>,
+    aside: String,
+    /// Digits of files that are embedded.
+    objects: Vec<Vec<u8>>,
     /// A first half of a character beyond the plane of 16 bits.
     surrogate: Option<u16>,
     skipped: usize,
+    /// Whether the group has just begun.
+    is_begun: bool,
     /// Whether the next destination may be unknown.
     is_optional: bool,
 }
 
 pub(super) fn rtf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let group = Group { is_hidden: false, fallback_bytes: 1, font: -1, is_font_table: false };
+    let group = Group {
+        destination: Destination::Text,
+        is_invisible: false,
+        is_deleted: false,
+        fallback_bytes: 1,
+        font: None,
+    };
     let mut reader = Rtf {
         rest: content,
         groups: vec![group],
         uncounted: 0,
         code_page: WINDOWS_1252,
+        is_dos: false,
+        default_font: -1,
         fonts: HashMap::new(),
         bytes: Vec::new(),
+        aside: String::new(),
+        objects: Vec::new(),
         surrogate: None,
         skipped: 0,
+        is_begun: false,
         is_optional: false,
     };
     while let Some((byte, rest)) = reader.rest.split_first() {
@@ -92,7 +106,9 @@ pub(super) fn rtf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
             byte => reader.byte(*byte),
         }
     }
-    reader.flush(text)
+    reader.flush(text)?;
+    text.push_line(&reader.aside)?;
+    reader.objects.iter().try_for_each(|digits| object(digits, text))
 }
 
 impl Rtf<'_> {
@@ -104,6 +120,7 @@ impl Rtf<'_> {
     fn open<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
         self.flush(text)?;
         self.skipped = 0;
+        self.is_begun = true;
         if self.groups.len() == MAX_GROUPS {
             self.uncounted += 1;
         } else {
@@ -116,6 +133,7 @@ impl Rtf<'_> {
     fn close<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
         self.flush(text)?;
         self.skipped = 0;
+        self.is_begun = false;
         if self.uncounted > 0 {
             self.uncounted -= 1;
         } else if self.groups.len() > 1 {
@@ -125,15 +143,21 @@ impl Rtf<'_> {
     }
 
     fn byte(&mut self, byte: u8) {
+        self.is_begun = false;
         if self.skipped > 0 {
             self.skipped -= 1;
-        } else if !self.group().is_hidden {
+        } else if self.group().destination == Destination::Object {
+            if let Some(digits) = self.objects.last_mut().filter(|_| byte.is_ascii_hexdigit()) {
+                digits.push(byte);
+            }
+        } else if self.group().is_shown() {
             self.bytes.push(byte);
         }
     }
 
     fn control<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
         let Some((byte, rest)) = self.rest.split_first() else { return Ok(()) };
+        let is_begun = take(&mut self.is_begun);
         if byte.is_ascii_alphabetic() {
             return self.word(text);
         }
@@ -148,10 +172,10 @@ impl Rtf<'_> {
                 Ok(())
             }
             b'*' => {
-                self.is_optional = true;
+                self.is_optional = is_begun;
                 Ok(())
             }
-            b'\r' | b'\n' => self.push("\n", text),
+            b'\r' | b'\n' => self.end_line(text),
             b'~' => self.push("\u{a0}", text),
             b'_' => self.push("-", text),
             b'\\' | b'{' | b'}' => {
@@ -171,34 +195,56 @@ impl Rtf<'_> {
         let number = std::str::from_utf8(&rest[..end]).ok().and_then(|number| number.parse::<i32>().ok());
         self.rest = rest[end..].strip_prefix(b" ").unwrap_or(&rest[end..]);
         let name = std::str::from_utf8(name).unwrap_or_default();
-        let is_optional = std::mem::take(&mut self.is_optional);
+        let is_optional = take(&mut self.is_optional);
         match (name, number) {
             // Never more than is there.
             ("bin", Some(length)) => {
                 let length = usize::try_from(length).unwrap_or_default().min(self.rest.len());
-                self.rest = &self.rest[length..];
+                let (data, rest) = self.rest.split_at(length);
+                self.rest = rest;
+                if self.group().destination == Destination::Object {
+                    self.objects.extend([hex::encode(data).into_bytes()]);
+                }
             }
-            ("ansicpg", Some(number)) => self.code_page = of_code_page(number).unwrap_or(self.code_page),
+            ("ansicpg", Some(number)) => {
+                self.is_dos |= matches!(number, 437 | 850);
+                self.code_page = of_code_page(number).unwrap_or(self.code_page);
+            }
             ("mac", None) => self.code_page = MACINTOSH,
+            ("pc" | "pca", None) => self.is_dos = true,
+            ("deff", Some(font)) => self.default_font = font,
             ("uc", Some(bytes)) => self.group().fallback_bytes = usize::try_from(bytes).unwrap_or(1).min(16),
             ("u", Some(unit)) => return self.unit(unit, text),
             ("f" | "af", Some(font)) => {
                 self.flush(text)?;
-                self.group().font = font;
+                self.group().font = Some(font);
             }
-            ("fcharset", Some(charset)) if self.group().is_font_table => {
-                let font = self.group().font;
+            ("plain", None) => {
+                self.flush(text)?;
+                let group = self.group();
+                *group = Group { is_invisible: false, is_deleted: false, font: None, ..*group };
+            }
+            ("fcharset", Some(charset))
+                if self.group().destination == Destination::FontTable && self.fonts.len() < MAX_FONTS =>
+            {
+                let font = self.group().font.unwrap_or_default();
                 self.fonts.extend(of_charset(charset).map(|encoding| (font, encoding)));
             }
-            ("fonttbl", _) => {
-                self.group().is_font_table = true;
-                self.group().is_hidden = true;
+            ("objdata", _) => {
+                self.group().destination = Destination::Object;
+                self.objects.push(Vec::new());
             }
+            ("fonttbl", _) => self.group().destination = Destination::FontTable,
             ("v", number) => {
                 self.flush(text)?;
-                self.group().is_hidden = number != Some(0);
+                self.group().is_invisible = number != Some(0);
             }
-            ("par" | "line" | "row" | "sect" | "page" | "nestrow", None) => self.push("\n", text)?,
+            ("deleted", number) => {
+                self.flush(text)?;
+                self.group().is_deleted = number != Some(0);
+            }
+            ("par" | "row" | "sect" | "page" | "column" | "nestrow", None) => self.end_line(text)?,
+            ("line" | "softline" | "softpage" | "softcol" | "lbr", _) => self.push("\n", text)?,
             ("tab" | "cell" | "nestcell", None) => self.push("\t", text)?,
             ("emspace" | "enspace" | "qmspace", None) => self.push(" ", text)?,
             ("lquote", None) => self.push("‘", text)?,
@@ -208,11 +254,11 @@ impl Rtf<'_> {
             ("endash", None) => self.push("–", text)?,
             ("emdash", None) => self.push("—", text)?,
             ("bullet", None) => self.push("•", text)?,
-            (name, _) if HIDDEN.contains(&name) => self.group().is_hidden = true,
+            (name, _) if HIDDEN.contains(&name) => self.group().destination = Destination::Hidden,
+            (name, None) if ASIDES.contains(&name) => self.begin_aside(text)?,
             // Of a destination that a reader need not know, notes and shapes are shown.
-            (name, _) if is_optional => {
-                let is_shown = ["shpinst", "shptxt", "annotation", "footnote", "fldrslt"].contains(&name);
-                self.group().is_hidden |= !is_shown;
+            (name, _) if is_optional && !["shpinst", "fldrslt"].contains(&name) => {
+                self.group().destination = Destination::Hidden;
             }
             _ => {}
         }
@@ -229,72 +275,57 @@ impl Rtf<'_> {
             self.surrogate = Some(unit);
             return Ok(());
         }
-        if self.group().is_hidden {
-            return Ok(());
-        }
         // Symbols of fonts that have no letters.
         let decoded = String::from_utf16_lossy(&units);
-        text.push(&decoded.replace(|character| matches!(character, '\u{f000}'..='\u{f0ff}'), " "))
+        self.write(&decoded.replace(|character| matches!(character, '\u{f000}'..='\u{f0ff}'), " "), text)
     }
 
     fn push<W: Write>(&mut self, piece: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
         self.flush(text)?;
-        if self.group().is_hidden { Ok(()) } else { text.push(piece) }
+        self.write(piece, text)
     }
 
     fn flush<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
         if self.bytes.is_empty() {
             return Ok(());
         }
-        let font = self.group().font;
-        let encoding = self.fonts.get(&font).copied().unwrap_or(self.code_page);
-        let bytes = std::mem::take(&mut self.bytes);
-        text.push(&encoding.decode_without_bom_handling(&bytes).0)
+        let bytes = take(&mut self.bytes);
+        let font = self.group().font.unwrap_or(self.default_font);
+        match self.fonts.get(&font) {
+            None if self.is_dos => self.write(&decode_dos(&bytes), text),
+            encoding => {
+                let encoding = encoding.copied().unwrap_or(self.code_page);
+                self.write(&encoding.decode_without_bom_handling(&bytes).0, text)
+            }
+        }
     }
-}
 
-fn of_code_page(number: i32) -> Option<&'static Encoding> {
-    Some(match number {
-        866 => IBM866,
-        874 => WINDOWS_874,
-        932 => SHIFT_JIS,
-        936 => GBK,
-        949 => EUC_KR,
-        950 => BIG5,
-        1250 => WINDOWS_1250,
-        1251 => WINDOWS_1251,
-        1252 => WINDOWS_1252,
-        1253 => WINDOWS_1253,
-        1254 => WINDOWS_1254,
-        1255 => WINDOWS_1255,
-        1256 => WINDOWS_1256,
-        1257 => WINDOWS_1257,
-        1258 => WINDOWS_1258,
-        10_000 => MACINTOSH,
-        65_001 => encoding_rs::UTF_8,
-        _ => return None,
-    })
-}
+    fn write<W: Write>(&mut self, piece: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
+        match *self.group() {
+            group if !group.is_shown() => Ok(()),
+            group if group.destination == Destination::Aside => {
+                self.aside.push_str(piece);
+                Ok(())
+            }
+            _ => text.push(piece),
+        }
+    }
 
-/// Character sets of Windows fonts.
-fn of_charset(charset: i32) -> Option<&'static Encoding> {
-    of_code_page(match charset {
-        77 => 10_000,
-        128 => 932,
-        129 => 949,
-        134 => 936,
-        136 => 950,
-        161 => 1253,
-        162 => 1254,
-        163 => 1258,
-        177 => 1255,
-        178 => 1256,
-        186 => 1257,
-        204 => 1251,
-        222 => 874,
-        238 => 1250,
-        _ => return None,
-    })
+    fn begin_aside<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
+        if self.group().destination == Destination::Text {
+            self.group().destination = Destination::Aside;
+        }
+        self.push("\n", text)
+    }
+
+    /// Ends a line; the asides within it follow.
+    fn end_line<W: Write>(&mut self, text: &mut TextWriter<W>) -> Result<(), Stop> {
+        self.push("\n", text)?;
+        if self.group().destination == Destination::Text && !self.aside.is_empty() {
+            text.push_line(&take(&mut self.aside))?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -320,7 +351,7 @@ mod tests {
             ),
             (br"{\rtf1{\fonttbl{\f0 Times;}{\f1\fcharset204 Arial;}}\f1 \'cf\'ee\'f0\'f2\f0 \'e9}", "Портé"),
             (br"{\rtf1\ansicpg936 \'b8\'db{\'bf\'da}}", "港口"),
-            (br"{\rtf1\uc1 \u28207?\u21475 ?\uc2\u-10179??\u-8704??!}", "港口🌀!"),
+            (br"{\rtf1\uc1 \u28207?\u21475 ?\uc2\u-10179??\u-8704??!}", "港口😀!"),
             (br"{\rtf1{\*\generator Riched20;}{\info{\author Ivo}}tide{\pict 89504e47}}", "tide"),
             (
                 br"{\rtf1{\field{\*\fldinst HYPERLINK https://x}{\fldrslt quay}} {\v hidden}shown}",

@@ -1,8 +1,9 @@
 //! Workbooks since 2007: names of sheets, and cells as they are shown, a line per row.
 
-mod number_formats;
+mod languages;
+pub(super) mod number_formats;
 
-use std::{collections::BTreeSet, io::Write};
+use std::{borrow::Cow, collections::BTreeSet, io::Write};
 
 use quick_xml::{
     XmlVersion,
@@ -12,11 +13,14 @@ use quick_xml::{
 use self::number_formats::NumberFormats;
 use super::{
     Stop, TextWriter,
-    encoding::decode_marked_up,
+    encoding::{decode_marked_up, decode_marked_up_noted},
     office::relationship_of,
     package::{Package, Relationship},
-    xml::{MAX_DEPTH, attribute, lenient_reader, local_name, resolved},
+    xml::{MAX_DEPTH, attribute, each_element, lenient_reader, local_name, resolved},
 };
+
+/// Sheets that are read.
+const MAX_SHEETS: usize = 10_000;
 
 /// Excel repeats no more than 32,767 characters in a cell.
 const MAX_CELL_BYTES: usize = 128 << 10;
@@ -48,7 +52,7 @@ pub(super) fn workbook<W: Write>(
     let styles = part_of("styles", "xl/styles.xml", text);
     let (sheets, is_1904) = sheets_in(xml, parts);
     let cells = CellReader {
-        strings: shared_strings(&decode_marked_up(&strings)),
+        strings: shared_strings(&decode_marked_up_noted(&strings, text)),
         formats: NumberFormats::read(&decode_marked_up(&styles), is_1904),
     };
     for (number, sheet) in (1..).zip(sheets) {
@@ -60,7 +64,10 @@ pub(super) fn workbook<W: Write>(
             continue;
         }
         let sheet_read = match package.read(&part, text) {
-            Ok(bytes) => cells.read(&decode_marked_up(&bytes), text),
+            Ok(bytes) => {
+                let xml = decode_marked_up_noted(&bytes, text);
+                cells.read(&xml, text)
+            }
             Err(error) => Err(error),
         };
         text.pass(&part, sheet_read)?;
@@ -70,31 +77,42 @@ pub(super) fn workbook<W: Write>(
 
 /// The sheets in their order, and whether days are counted from 1904 on.
 fn sheets_in(xml: &str, parts: &[Relationship]) -> (Vec<Sheet>, bool) {
-    let mut reader = lenient_reader(xml);
     let (mut sheets, mut is_1904) = (Vec::new(), false);
-    while let Ok(event) = reader.read_event() {
-        match event {
-            Event::Start(element) | Event::Empty(element) => match local_name(&element) {
-                "sheet" => sheets.push(Sheet {
-                    name: attribute(&element, "name").unwrap_or_default(),
-                    part: relationship_of(&element, parts).map(|part| part.target.clone()),
-                }),
-                "workbookPr" => {
-                    is_1904 = attribute(&element, "date1904").is_some_and(|is| is == "1" || is == "true");
-                }
-                _ => {}
-            },
-            Event::Eof => break,
-            _ => {}
-        }
-    }
+    each_element(xml, |name, element| match name {
+        "sheet" if sheets.len() < MAX_SHEETS => sheets.push(Sheet {
+            name: attribute(element, "name").unwrap_or_default(),
+            part: relationship_of(element, parts).map(|part| part.target.clone()),
+        }),
+        "workbookPr" => is_1904 = attribute(element, "date1904").is_some_and(|is| is == "1" || is == "true"),
+        _ => {}
+    });
     (sheets, is_1904)
 }
 
+/// Strings one behind another, and where each ends.
+#[derive(Default)]
+struct SharedStrings {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl SharedStrings {
+    fn get(&self, place: usize) -> Option<&str> {
+        let end = *self.ends.get(place)? as usize;
+        let begin =
+            place.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |begin| *begin as usize);
+        self.text.get(begin..end)
+    }
+
+    fn end(&mut self) {
+        self.ends.extend(u32::try_from(self.text.len()));
+    }
+}
+
 /// Strings without their phonetic hints.
-fn shared_strings(xml: &str) -> Vec<String> {
+fn shared_strings(xml: &str) -> SharedStrings {
     let mut reader = lenient_reader(xml);
-    let (mut strings, mut string) = (Vec::new(), String::new());
+    let mut strings = SharedStrings::default();
     let (mut is_text, mut hints) = (false, 0_usize);
     while let Ok(event) = reader.read_event() {
         match event {
@@ -103,19 +121,41 @@ fn shared_strings(xml: &str) -> Vec<String> {
                 "t" => is_text = hints == 0,
                 _ => {}
             },
-            Event::Empty(element) if local_name(&element) == "si" => strings.push(String::new()),
+            Event::Empty(element) if local_name(&element) == "si" => strings.end(),
             Event::End(element) => match element.local_name().as_ref() {
-                "si" => strings.push(std::mem::take(&mut string)),
+                "si" => strings.end(),
                 "rPh" => hints = hints.saturating_sub(1),
                 "t" => is_text = false,
                 _ => {}
             },
             Event::Eof => break,
-            event if is_text => push_characters(&mut string, &event),
+            event if is_text => push_characters(&mut strings.text, &event),
             _ => {}
         }
     }
     strings
+}
+
+/// A string without its escapes of characters that XML lacks: `_x000D_`.
+fn unescaped(string: &str) -> Cow<'_, str> {
+    if !string.contains("_x") {
+        return string.into();
+    }
+    let (mut plain, mut rest) = (String::new(), string);
+    while let Some((before, behind)) = rest.split_once("_x") {
+        plain.push_str(before);
+        let code = behind.get(..5).and_then(|code| code.strip_suffix('_'));
+        let unit = code.and_then(|code| u32::from_str_radix(code, 16).ok());
+        if let Some(character) = unit.and_then(char::from_u32) {
+            plain.push(if character.is_control() { ' ' } else { character });
+            rest = &behind[5..];
+        } else {
+            plain.push_str("_x");
+            rest = behind;
+        }
+    }
+    plain.push_str(rest);
+    plain.into()
 }
 
 fn push_characters(string: &mut String, event: &Event<'_>) {
@@ -128,7 +168,7 @@ fn push_characters(string: &mut String, event: &Event<'_>) {
 }
 
 struct CellReader {
-    strings: Vec<String>,
+    strings: SharedStrings,
     formats: NumberFormats,
 }
 
@@ -177,7 +217,7 @@ impl CellReader {
                     depth = depth.saturating_sub(1);
                     match element.local_name().as_ref() {
                         "c" => {
-                            let shown = cell.take().map(|cell| self.shown(cell)).unwrap_or_default();
+                            let shown = cell.take().map(|cell| self.shown(&cell)).unwrap_or_default();
                             if !shown.is_empty() {
                                 text.push(if is_first { "\n" } else { "\t" })?;
                                 text.push(&shown)?;
@@ -207,19 +247,19 @@ impl CellReader {
     }
 
     /// The cell as it is shown; what is no number where one should be, as it is stored.
-    fn shown(&self, cell: OpenCell) -> String {
+    fn shown(&self, cell: &OpenCell) -> String {
         let value = cell.value.trim();
         match cell.kind.as_str() {
             "s" => {
                 let string = value.parse().ok().and_then(|place: usize| self.strings.get(place));
-                string.cloned().unwrap_or_default()
+                unescaped(string.unwrap_or_default()).into_owned()
             }
-            "inlineStr" | "str" => cell.value,
+            "inlineStr" | "str" => unescaped(&cell.value).into_owned(),
             "b" => if value == "1" { "TRUE" } else { "FALSE" }.to_owned(),
             "e" => String::new(),
             _ => match value.parse() {
-                Ok(number) => self.formats.show(cell.style, number),
-                Err(_) => value.strip_suffix("T00:00:00").unwrap_or(value).to_owned(),
+                Ok(number) if f64::is_finite(number) => self.formats.show(cell.style, number),
+                _ => value.strip_suffix("T00:00:00").unwrap_or(value).to_owned(),
             },
         }
     }
@@ -230,7 +270,7 @@ fn is_header(name: &str) -> bool {
 }
 
 /// A printed header without its codes: `&L`, `&"Arial,Bold"`, `&12`, `&K000000`.
-fn without_codes(header: &str) -> String {
+pub(super) fn without_codes(header: &str) -> String {
     let mut shown = String::new();
     let mut rest = header;
     while let Some((before, code)) = rest.split_once('&') {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use trawl_connectors::{DEFAULT_API_KEY_HEADER, GalleryEntry, Grant};
 use url::Url;
 
-use super::AccessOptions;
+use super::access::AccessOptions;
 
 /// Prints the body; names the secret that is to be added on standard error.
 pub(super) fn print(entry: &GalleryEntry, url: &Url, access: &AccessOptions) -> io::Result<()> {

@@ -80,11 +80,11 @@ impl ImportSender {
         let reader = thread::spawn(move || {
             let input = open(&path).map_err(|error| format!("cannot open: {error}"))?;
             let reader = RowReader::new(input, u64::MAX);
-            let notes = reader.notes();
+            let end = reader.end();
             let rows = reader.prepared(|row| this.destination.prepare(row));
             // The receiver is gone once the import has stopped.
             let _ = batches(rows, max_rows, MAX_BODY_BYTES).try_for_each(|batch| sender.blocking_send(batch));
-            Ok(notes.get().cloned().unwrap_or_default())
+            Ok(end.get().map(|end| end.notes.clone()).unwrap_or_default())
         });
         let mut in_flight: VecDeque<SentBatch> = VecDeque::new();
         let (mut next, mut has_more): (Option<RowBatch>, _) = (None, true);

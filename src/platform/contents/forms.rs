@@ -10,9 +10,9 @@ use crate::{
     identity::principals::{department_principal, group_principal, user_principal},
     json,
     platform::shared::patch::check_id,
+    rows::content::MAX_TITLE_BYTES,
 };
 
-const TITLE_BYTES: usize = 4 << 10;
 const BRIEF_BYTES: usize = 64 << 10;
 const OTHER_BYTES: usize = 8 << 10;
 const VISIBILITY_IDS: usize = 10_000;
@@ -166,7 +166,7 @@ pub(in crate::platform) fn check(item: &Content) -> Result<(), String> {
     }
     item.visibility.as_ref().map_or(Ok(()), Visibility::check)?;
     let bounded = [
-        ("title", &item.title, TITLE_BYTES),
+        ("title", &item.title, MAX_TITLE_BYTES),
         ("subTitle", &item.sub_title, OTHER_BYTES),
         ("brief", &item.brief, BRIEF_BYTES),
         ("image", &item.image, OTHER_BYTES),

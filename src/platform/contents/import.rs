@@ -19,7 +19,8 @@ use crate::{
     rows::{
         batch::{BatchOutcome, RowBatch, batches, body},
         catch, content,
-        input::RowReader,
+        format::REQUIRED,
+        input::{ReadEnd, RowReader},
         row::Rejection,
     },
 };
@@ -55,7 +56,7 @@ pub struct ContentImport {
 /// Each batch is written at once; an import whose caller leaves ends after the present one.
 ///
 /// # Errors
-/// 400 and 404 for the module; 400 for a file of which nothing can be read; failures of the store at the first batch; 500 where
+/// 400 and 404 for the module; 400 for a file of which nothing can be read as a row; failures of the store at the first batch; 500 where
 /// reading fails inside the server, with the number of rows that are in.
 pub async fn import_contents(
     state: &ContentsState,
@@ -69,11 +70,11 @@ pub async fn import_contents(
     let reading = tokio::task::spawn_blocking(move || {
         catch(move || {
             let reader = RowReader::new(file.reader(), MAX_FILE_BYTES);
-            let notes = reader.notes();
+            let end = reader.end();
             // Ends with the receiver.
             let rows = reader.prepared(content::prepare);
             let _ = batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch));
-            notes.get().cloned().unwrap_or_default()
+            end.get().cloned().unwrap_or_default()
         })
     });
     let mut import = ContentImport::default();
@@ -122,14 +123,17 @@ async fn write(
 
 impl ContentImport {
     /// Ends with the notes of the reader, or why it failed.
-    fn finish(self, notes: Result<Vec<String>, String>) -> Result<Self> {
-        match (notes, &self.error) {
+    fn finish(self, end: Result<ReadEnd, String>) -> Result<Self> {
+        match (end, &self.error) {
             (Err(reason), _) => {
                 let message = format!("file: {reason}; {} rows were written before", self.written);
                 Err(Error::internal(reason).with_message(message))
             }
-            (Ok(_), Some(reason)) if self.read == 0 => Err(Error::bad_request(format!("file: {reason}"))),
-            (Ok(notes), _) => Ok(Self { notes, ..self }),
+            (Ok(end), Some(reason)) if !end.has_rows && self.written == 0 => {
+                Err(Error::bad_request(format!("file: {reason}")))
+            }
+            (Ok(end), None) if end.is_empty => Err(Error::bad_request(format!("file: is empty; {REQUIRED}"))),
+            (Ok(end), _) => Ok(Self { notes: end.notes, ..self }),
         }
     }
 

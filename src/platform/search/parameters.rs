@@ -2,6 +2,8 @@
 //!
 //! An invalid one fails with 400 and is named.
 
+mod forms;
+
 use std::{borrow::Cow, fmt::Display, str::FromStr, sync::LazyLock, time::Duration};
 
 use axum::{body::Bytes, extract::Request, http::Uri};
@@ -24,148 +26,14 @@ use crate::{
     platform::search::{SearchState, after::wait_for_change},
 };
 
+pub(super) use self::forms::{
+    PersonParameter, PlaceParameters, SuggestionParameters, TermParameters, TopParameter,
+};
+
 const DEFAULT_LIMIT: usize = 10;
 const DEFAULT_SUGGESTIONS: usize = 8;
 const MAX_EXPLAINED: usize = 50;
 const MAX_OFFSET_SECONDS: i32 = 18 * 3_600;
-
-/// The search condition.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct TermParameters {
-    /// Words joined by AND, the last also as a prefix. Required.
-    ///
-    /// `"a phrase"`, `-word`, `author:NAME`; `*` alone finds everything.
-    #[param(required = true)]
-    keyword: Option<String>,
-    /// Items per page.
-    ///
-    /// By time, a page also holds all further items with the `displayTime` of its last one, so that this time as `cursor` loses
-    /// none; only more than 10,000 of one time are cut, and the answer is `partial`. With `paging=cursor`, by relevance and after
-    /// an opaque `cursor` a page holds `limit` items exactly. Pinned items come on top.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<u16>, minimum = 1, maximum = 1000, default = 10)]
-    limit: Option<String>,
-    /// The order: `time` is `displayTime` descending, then the source's place in the module, then `id`.
-    #[param(inline, value_type = Option<SearchOrder>, default = "time")]
-    sort: Option<String>,
-    /// Earliest `displayTime`, inclusive, epoch milliseconds.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<i64>)]
-    from: Option<String>,
-    /// Latest `displayTime`, exclusive, epoch milliseconds.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<i64>)]
-    to: Option<String>,
-    /// Only this author's items.
-    author: Option<String>,
-    /// `true` adds texts as HTML, with `<em>` around matches (`highlight`).
-    #[serde(deserialize_with = "boolean_or_text")]
-    #[param(value_type = Option<bool>, default = false)]
-    highlight: Option<String>,
-    /// `true` searches for the keyword as typed.
-    ///
-    /// No word is corrected, left out, optional, or has synonyms.
-    #[serde(deserialize_with = "boolean_or_text")]
-    #[param(value_type = Option<bool>, default = false)]
-    exact: Option<String>,
-    /// `true` tells of each item why it was found (`explain`). Takes the scope `admin`, and a `limit` of at most 50.
-    #[serde(deserialize_with = "boolean_or_text")]
-    #[param(value_type = Option<bool>, default = false)]
-    explain: Option<String>,
-    /// `true` tells that the keyword is not finished: sources with `whileTyping` false are `skipped`.
-    #[serde(deserialize_with = "boolean_or_text")]
-    #[param(value_type = Option<bool>, default = false)]
-    typing: Option<String>,
-    /// Counts of all matches (`facets`): some of `module`, `source`, `author` and `time`, separated by commas.
-    ///
-    /// Each has at most 20 values; times by day, week, month or year, as they spread. External sources count only by what they
-    /// state, and `facetsPartial` says so.
-    #[param(example = "author,time")]
-    facets: Option<String>,
-    /// The time zone of the periods that `facets=time` counts: an IANA name, or an offset such as `+08:00`; UTC if absent.
-    #[param(example = "Asia/Shanghai")]
-    time_zone: Option<String>,
-    /// The `x-trawl-position` of a write. The search waits until it finds what was written, at most nine tenths of `timeout`.
-    ///
-    /// If the index does not hold it by then, the answer is `partial`.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<i64>, minimum = 0)]
-    after: Option<String>,
-    /// The deadline in milliseconds.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<u64>, minimum = 50, maximum = 10000, default = 2000)]
-    timeout: Option<String>,
-}
-
-/// How pages are cut.
-#[derive(utoipa::ToSchema)]
-#[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "only described")]
-enum PagingParameter {
-    Cursor,
-}
-
-/// The searched module and page.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct PlaceParameters {
-    /// The module's id or code. Required.
-    #[param(required = true)]
-    module_id: Option<String>,
-    /// The `cursor` of the previous answer, with the same `keyword`, `moduleId`, `sort` and filters.
-    ///
-    /// Digits select items with an earlier `displayTime`, in epoch milliseconds, by time alone.
-    #[serde(deserialize_with = "number_or_text")]
-    cursor: Option<String>,
-    /// `cursor`: every page holds exactly `limit` items, from the first one on.
-    #[param(inline, value_type = Option<PagingParameter>)]
-    paging: Option<String>,
-    /// Only this source's items, by its id or name.
-    source: Option<String>,
-    /// Whether the operator's pinned items stand above the first page: `true`, or `false` with `paging=cursor`, by default.
-    #[serde(deserialize_with = "boolean_or_text")]
-    #[param(value_type = Option<bool>)]
-    pinned: Option<String>,
-}
-
-/// The person to search as.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct PersonParameter {
-    /// Searches as this person, by synchronised id; if absent, as an application without a person.
-    pub(super) user_id: Option<String>,
-}
-
-/// The best matches of all modules.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct TopParameter {
-    /// The number of best matches of all modules together (`top`). Takes `sort=relevance`.
-    #[serde(deserialize_with = "number_or_text")]
-    #[param(value_type = Option<u16>, minimum = 1, maximum = 20)]
-    top: Option<String>,
-}
-
-/// The beginning to complete.
-#[derive(Clone, Debug, Default, Deserialize, utoipa::IntoParams)]
-#[serde(rename_all = "camelCase", default)]
-#[into_params(parameter_in = Query)]
-pub(super) struct SuggestionParameters {
-    /// The text typed so far. A blank one has no completions. Required.
-    #[serde(deserialize_with = "text_or_blank")]
-    #[param(value_type = String, required = true)]
-    prefix: Option<String>,
-    /// The id or code of the module to look in; every module if absent.
-    module_id: Option<String>,
-    /// Maximum suggestions.
-    #[param(value_type = Option<u16>, minimum = 1, maximum = 20, default = 8)]
-    limit: Option<String>,
-}
 
 pub(super) struct RawParameters {
     uri: Uri,

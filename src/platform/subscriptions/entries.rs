@@ -41,13 +41,14 @@ pub(super) struct Entries {
 /// A row of a source, and where it stands there.
 pub(super) struct EntryRow {
     pub(super) fields: Map<String, Value>,
-    pub(super) line: Option<u64>,
+    /// Its number and line in a document.
+    pub(super) place: Option<(u64, u64)>,
     pub(super) undated: bool,
 }
 
 impl From<Map<String, Value>> for EntryRow {
     fn from(fields: Map<String, Value>) -> Self {
-        Self { fields, line: None, undated: false }
+        Self { fields, place: None, undated: false }
     }
 }
 
@@ -60,10 +61,10 @@ pub(super) fn read_entries(
     let mut bodies = Vec::new();
     let mut places = HashMap::new();
     for row in rows {
-        let EntryRow { fields, line, undated } = row.into();
+        let EntryRow { fields, place, undated } = row.into();
         entries.received += 1;
-        let number = entries.received;
-        let place = line.map(|line| format!("entry {number} (line {line}): ")).unwrap_or_default();
+        let number = place.map_or(entries.received, |(number, _)| number);
+        let place = place.map(|(number, line)| format!("entry {number} (line {line}): ")).unwrap_or_default();
         match content::prepare(Row { number, fields, undated }) {
             Ok(row) => {
                 entries.truncated += u64::from(row.truncated);

@@ -46,7 +46,7 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
         return Ok(FinishedRun { outcome, position: None, batch: ItemBatch::default(), is_whole: false });
     };
     let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
-    let read = spawn_blocking(move || catch(|| read_document(&id, &document, url)));
+    let read = spawn_blocking(move || catch(|| read_document(&id, document, url)));
     let ReadFeed { entries, notes, cut } =
         read.await.map_err(Error::internal)?.map_err(RunStop::failed)??;
     run.note(notes);
@@ -72,11 +72,15 @@ struct ReadFeed {
     cut: Option<String>,
 }
 
-fn read_document(id: &str, document: &Document, url: Option<Url>) -> Result<ReadFeed, RunStop> {
+fn read_document(id: &str, document: Document, url: Option<Url>) -> Result<ReadFeed, RunStop> {
     let refused = |reason: String| RunStop::failed(format!("the feed cannot be read: {reason}"));
     let mut rows = FeedRows::open(&document.bytes, document.charset.as_deref(), url).map_err(refused)?;
-    let entry =
-        |row: FeedRow| EntryRow { fields: row.fields, line: Some(row.line), undated: row.undated.is_some() };
+    drop(document);
+    let entry = |row: FeedRow| EntryRow {
+        place: Some((row.number, row.line)),
+        undated: row.undated.is_some(),
+        fields: row.fields,
+    };
     let entries = read_entries(id, rows.by_ref().map(entry))?;
     let cut = match rows.end() {
         FeedEnd::Whole => None,

@@ -116,6 +116,11 @@ pub(super) async fn read(
         let rows = database.rows(statement).await.map_err(RunStop::failed)?;
         let page = read_page(sql, &columns, rows).map_err(RunStop::failed)?;
         let page_end = page.places.last().cloned();
+        let is_some_ordered =
+            page_end.is_some() || page.is_last && (last.is_some() || position.first().is_some());
+        if !page.unordered.is_empty() && !is_some_ordered {
+            return Err(RunStop::failed("sql.cursorColumn: must hold whole numbers, times or texts"));
+        }
         if page_end.is_some() && page_end == last {
             return Err(RunStop::failed("sql.cursorColumn: must order the rows of the query"));
         }
@@ -168,10 +173,7 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         let place = (Cursor { text, data_type }, id);
         if is_ordered { places.push(place) } else { unordered.push(place) }
     }
-    if places.is_empty() && !unordered.is_empty() {
-        return Err("sql.cursorColumn: must hold whole numbers, times or texts".to_owned());
-    }
-    if places.is_empty() && !is_last {
+    if places.is_empty() && unordered.is_empty() && !is_last {
         return Err(format!("sql.query: gives {PAGE_ROWS} rows without an id"));
     }
     Ok(QueryPage { rows: read, places, unordered, is_last })

@@ -38,7 +38,11 @@ impl Captured {
         let (kind, is_text) = (value("type"), matches!(field, Field::Title(_) | Field::Text(_)));
         let notation = match &*kind {
             kind if kind.contains("html") || kind.ends_with("xml") => Notation::Html,
-            "" if is_atom && name.rsplit(':').next().is_some_and(|name| name != "body") => Notation::Plain,
+            "" if is_atom
+                && name.rsplit(':').next().is_some_and(|name| !matches!(name, "body" | "encoded")) =>
+            {
+                Notation::Plain
+            }
             kind if is_atom && (kind.starts_with("text") || kind == "plain") => Notation::Plain,
             _ => Notation::Either,
         };
@@ -55,6 +59,11 @@ impl Captured {
             depth: 0,
             same: 0,
         }
+    }
+
+    /// Whether another field begins behind it, if its own end tag is missing.
+    pub(super) fn holds_no_field(&self) -> bool {
+        matches!(self.field, Field::Link | Field::Id | Field::Time(_) | Field::Comments) && self.depth == 0
     }
 
     pub(super) fn add(&mut self, written: &str) {
@@ -115,7 +124,9 @@ impl Captured {
             let (part, _) = behind.split_once('<')?;
             Some(part.trim()).filter(|part| !part.is_empty())
         };
-        let written = part("name").or_else(|| part("email")).unwrap_or(&self.content);
+        let is_nobody = || ["name", "uri"].iter().any(|name| self.content.contains(&format!("<{name}>")));
+        let others = || if is_nobody() { "" } else { &self.content };
+        let written = part("name").or_else(|| part("email")).unwrap_or_else(others);
         decode_references(&entities.resolve(written)).into_owned()
     }
 
@@ -130,8 +141,13 @@ impl Captured {
             return Some((text, self.notation));
         }
         let encoded: String = text.split_whitespace().collect();
-        let bytes = BASE64_STANDARD.decode(encoded).ok()?;
-        String::from_utf8(bytes).ok().map(|text| (text, Notation::Either))
+        match BASE64_STANDARD.decode(encoded).map(String::from_utf8) {
+            Ok(Ok(text)) => Some((text, Notation::Either)),
+            // A picture, for example.
+            Ok(Err(_)) if matches!(self.field, Field::Text(_)) => None,
+            // Its type is wrong.
+            _ => Some((text, Notation::Either)),
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Decodes a document whose encoding may be declared, declared wrongly, or not at all.
 
+use std::borrow::Cow;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The bytes in which an XML declaration stands.
-const HEAD_BYTES: usize = 1024;
+const HEAD_BYTES: usize = 8 * 1024;
+/// Broken places of a text are this much rarer than its whole sequences, where another encoding is declared.
+const LIKELY: usize = 8;
 
 /// A text, and what was guessed or lost.
 pub(super) struct Decoded {
@@ -35,34 +39,84 @@ pub(super) fn decode(bytes: &[u8], charset: Option<&str>) -> Decoded {
 }
 
 fn decode_any(bytes: &[u8], charset: Option<&str>) -> Decoded {
-    if let Some((encoding, mark)) = Encoding::for_bom(bytes) {
-        return lossy(encoding, &bytes[mark..]);
-    }
+    let bytes = match Encoding::for_bom(bytes) {
+        // A script that is stored with a mark may write another encoding.
+        Some((encoding, mark)) if encoding == UTF_8 && !Utf8Count::of(&bytes[mark..]).is_likely(1) => {
+            &bytes[mark..]
+        }
+        Some((encoding, mark)) => return lossy(encoding, &bytes[mark..]),
+        None => bytes,
+    };
     match bytes {
         [b'<', 0, _, 0, ..] => return lossy(UTF_16LE, bytes),
         [0, b'<', 0, _, ..] => return lossy(UTF_16BE, bytes),
         _ => {}
     }
     let labels = [charset.map(str::as_bytes), declared(bytes)].into_iter().flatten();
-    let is_usable = |encoding: &&Encoding| ![UTF_8, UTF_16LE, UTF_16BE].contains(encoding);
     let labelled: Vec<_> = labels.filter_map(Encoding::for_label).collect();
-    let is_utf8 = std::str::from_utf8(bytes);
-    // Valid UTF-8 is hardly ever Latin-1, whatever is declared, nor of any encoding of single bytes.
     let first = labelled.first().copied().unwrap_or(UTF_8);
-    if let Ok(text) = is_utf8
-        && (first == UTF_8 || first.is_single_byte() || !is_usable(&first))
-    {
-        return Decoded { text: text.to_owned(), note: None };
+    let count = Utf8Count::of(bytes);
+    // Valid UTF-8 is hardly ever of an encoding of single bytes, whatever is declared.
+    let is_utf8 = if first.is_single_byte() || !is_usable(first) {
+        count.broken == 0 || count.is_likely(if first == UTF_8 { 1 } else { LIKELY })
+    } else {
+        count.is_beyond_chance && count.is_likely(LIKELY)
+    };
+    if is_utf8 {
+        return lossy(UTF_8, bytes);
     }
-    let strict =
-        |encoding: &&'static Encoding| encoding.decode_without_bom_handling_and_without_replacement(bytes);
-    if let Some(text) = labelled.iter().filter(|encoding| is_usable(encoding)).find_map(strict) {
-        return Decoded { text: text.into_owned(), note: None };
+    let usable = || labelled.iter().copied().filter(|encoding| is_usable(encoding));
+    let strict = |encoding: &'static Encoding| {
+        encoding.decode_without_bom_handling_and_without_replacement(bytes).map(Cow::into_owned)
+    };
+    if let Some(text) = usable().find_map(strict) {
+        return Decoded { text, note: None };
     }
-    match is_utf8 {
-        Ok(text) => Decoded { text: text.to_owned(), note: None },
-        Err(_) => guess(bytes),
+    if count.broken == 0 {
+        return lossy(UTF_8, bytes);
     }
+    usable()
+        .map(|encoding| lossy(encoding, bytes))
+        .find(has_few_errors)
+        .unwrap_or_else(|| guess(bytes, count))
+}
+
+/// Whether it can be the encoding of a document whose declaration was read as ASCII, and is not UTF-8.
+fn is_usable(encoding: &'static Encoding) -> bool {
+    ![UTF_8, UTF_16LE, UTF_16BE].contains(&encoding)
+}
+
+/// Sequences of UTF-8 beyond ASCII, and places that are none.
+#[derive(Clone, Copy)]
+struct Utf8Count {
+    whole: usize,
+    broken: usize,
+    /// Whether its sequences are hardly pairs of another encoding, of which one in seven looks like UTF-8.
+    is_beyond_chance: bool,
+}
+
+impl Utf8Count {
+    fn of(bytes: &[u8]) -> Self {
+        let leads = |least: u8| {
+            let valid = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().bytes());
+            valid.filter(|byte| *byte >= least).count()
+        };
+        let whole = leads(0xc0);
+        let broken = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
+        Self { whole, broken, is_beyond_chance: whole > 2 || leads(0xe0) > 0 }
+    }
+
+    /// Whether there are `times` as many whole sequences as broken places.
+    fn is_likely(self, times: usize) -> bool {
+        self.whole >= self.broken * times
+    }
+}
+
+/// Whether at most a quarter of the characters beyond ASCII are not of the encoding.
+fn has_few_errors(decoded: &Decoded) -> bool {
+    let count = |is_it: fn(char) -> bool| decoded.text.chars().filter(|character| is_it(*character)).count();
+    count(|character| character == char::REPLACEMENT_CHARACTER) * 4
+        <= count(|character| !character.is_ascii())
 }
 
 /// The encoding that an XML declaration names, if the bytes have one of ASCII.
@@ -75,11 +129,8 @@ fn declared(bytes: &[u8]) -> Option<&[u8]> {
     declaration[place + 8..].split(|byte| matches!(byte, b'"' | b'\'')).nth(1)
 }
 
-fn guess(bytes: &[u8]) -> Decoded {
-    let whole: usize =
-        bytes.utf8_chunks().map(|chunk| chunk.valid().bytes().filter(|byte| *byte >= 0xc0).count()).sum();
-    let broken = bytes.utf8_chunks().filter(|chunk| !chunk.invalid().is_empty()).count();
-    if whole >= broken {
+fn guess(bytes: &[u8], count: Utf8Count) -> Decoded {
+    if count.is_likely(1) {
         return lossy(UTF_8, bytes);
     }
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
@@ -145,6 +196,51 @@ mod tests {
         let decoded = decode(b"<rss>\xc3\xa4\xc3\xb6 cut \xc3</rss>", None);
         assert_eq!(decoded.text, "<rss>äö cut \u{fffd}</rss>");
         assert!(decoded.note.unwrap().starts_with("1 characters"));
+    }
+
+    #[test]
+    fn declared_encoding_with_few_broken_characters_is_read() {
+        for (encoding, text) in [
+            (GBK, "港口的潮汐表每天更新，船舶须按时进港"),
+            (SHIFT_JIS, "港の入港税は毎月末に支払う"),
+            (EUC_KR, "항구의 조석표는 매일 갱신된다"),
+            (BIG5, "港口的潮汐表每天更新"),
+        ] {
+            let document = document(&format!(" encoding='{}'", encoding.name()), text);
+            let mut bytes = encoding.encode(&document).0.into_owned();
+            bytes.remove(document.find(text).unwrap() + encoding.encode(text).0.len() - 1);
+            for charset in [None, Some(encoding.name()), Some("utf-8")] {
+                let Decoded { text: read, note } = decode(&bytes, charset);
+                let whole = text.chars().take(5).collect::<String>();
+                assert!(read.contains(&whole) && read.ends_with("</rss>"), "{charset:?}: {read}");
+                assert!(note.unwrap().contains(encoding.name()));
+            }
+        }
+    }
+
+    #[test]
+    fn utf_8_with_few_broken_places_wins_over_another_declaration() {
+        for charset in ["gb2312", "iso-8859-1", "shift_jis", "windows-1251", "utf-8"] {
+            let text = document(" encoding='windows-1252'", "Quay’s café: 港口的潮汐表每天更新");
+            assert_eq!(decode(text.as_bytes(), Some(charset)).text, text, "{charset}");
+            let broken = [text.as_bytes(), b"\xe6\xbd"].concat();
+            let Decoded { text: read, note } = decode(&broken, Some(charset));
+            assert_eq!(read.trim_end_matches('\u{fffd}'), text, "{charset}");
+            assert!(note.unwrap().starts_with("1 characters"), "{charset}");
+        }
+        for text in ["港口", "café, thé, été"] {
+            assert_eq!(decode(text.as_bytes(), Some("gb2312")).text, text);
+        }
+        // As UTF-8 it would be Greek and Cyrillic.
+        assert_eq!(decode(b"<a>\xcd\xb3\xd2\xbb</a>", Some("gb2312")).text, "<a>统一</a>");
+    }
+
+    #[test]
+    fn mark_of_utf_8_before_another_encoding_is_none() {
+        let text = document(" encoding='gb2312'", "港口的潮汐表每天更新");
+        let bytes = [&b"\xef\xbb\xbf"[..], &GBK.encode(&text).0].concat();
+        assert_eq!(decode(&bytes, None).text, text);
+        assert_eq!(decode("\u{feff}<a>été".as_bytes(), Some("gb2312")).text, "<a>été");
     }
 
     #[test]

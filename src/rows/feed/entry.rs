@@ -1,17 +1,19 @@
 //! An entry of a feed, and the row that it becomes.
 
 use std::borrow::Cow;
-use std::hash::Hasher;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use siphasher::sip128::{Hasher128, SipHasher};
-use trawl_connectors::{escaped_to_text, html_to_text, times};
+use trawl_connectors::{decode_references, escaped_to_text, html_to_text, times};
 use url::{ParseError, Url};
 
 use super::FeedRow;
+use super::ids::{hash, shown};
+use crate::rows::content::MAX_TITLE_BYTES;
+use crate::rows::row::truncate;
 
-/// Keys of derived ids. They stay: an id that changes is another item.
-const ID_KEYS: (u64, u64) = (0x5d78_4074_2887_2d60, 0x90ee_ca4c_90a5_e228);
+/// Longer addresses are left out, as an action must hold them.
+const MAX_ADDRESS_BYTES: usize = 8_000;
 /// The time of entries whose own cannot be read: they are not news.
 const UNDATED: i64 = 0;
 
@@ -26,7 +28,7 @@ pub(super) enum Notation {
 
 /// The value of the smallest rank, the first of equal ones.
 #[derive(Debug)]
-struct Ranked<T>(Option<(u8, T)>);
+pub(super) struct Ranked<T>(Option<(u8, T)>);
 
 impl<T> Default for Ranked<T> {
     fn default() -> Self {
@@ -45,8 +47,12 @@ impl<T> Ranked<T> {
         }
     }
 
-    fn take(&mut self) -> Option<T> {
-        self.0.take().map(|(_, value)| value)
+    pub(super) fn get(&self) -> Option<&T> {
+        self.0.as_ref().map(|(_, value)| value)
+    }
+
+    fn take(self) -> Option<T> {
+        self.0.map(|(_, value)| value)
     }
 }
 
@@ -55,15 +61,17 @@ impl<T> Ranked<T> {
 pub(super) struct Entry {
     /// The line where it begins.
     pub(super) line: u64,
-    id: Option<String>,
+    pub(super) id: Option<String>,
     title: Ranked<String>,
     /// The title as it is written.
-    written_title: Option<String>,
-    text: Ranked<String>,
+    pub(super) written_title: Option<String>,
+    pub(super) text: Ranked<String>,
     author: Ranked<String>,
-    time: Ranked<i64>,
-    unread_time: Option<String>,
-    link: Ranked<String>,
+    pub(super) time: Ranked<i64>,
+    /// The latest of all times.
+    pub(super) changed: Option<i64>,
+    pub(super) unread_time: Option<String>,
+    pub(super) link: Ranked<String>,
     /// The first address of any kind, of which ids are derived.
     first_address: Option<String>,
     image: Ranked<String>,
@@ -75,7 +83,8 @@ impl Entry {
     }
 
     pub(super) fn add_title(&mut self, rank: u8, written: &str, notation: Notation) {
-        let title = plain_text(written, notation);
+        let shown = with_named_tags(written, notation);
+        let title = plain_text(&shown, notation);
         if rank == 0 && self.written_title.is_none() {
             self.written_title = Some(written.trim().to_owned());
         }
@@ -103,7 +112,10 @@ impl Entry {
     pub(super) fn add_time(&mut self, rank: u8, written: &str) {
         let written = written.trim();
         match times::from_text(written) {
-            Some(time) => self.time.offer(rank, time),
+            Some(time) => {
+                self.changed = self.changed.max(Some(time));
+                self.time.offer(rank, time);
+            }
             None if written.is_empty() => {}
             None => self.unread_time = Some(written.chars().take(60).collect()),
         }
@@ -121,7 +133,7 @@ impl Entry {
         self.id.get_or_insert_with(|| id.to_owned());
     }
 
-    /// An address that opens the entry; 0 is its page, 1 another form of that, 3 a file.
+    /// An address that opens the entry; 0 is its page, 1 another form of that, 3 a file, 4 a picture.
     pub(super) fn add_link(&mut self, rank: u8, address: &str, base: Option<&Url>) {
         let address = resolve(address.trim(), base);
         if address.is_empty() {
@@ -144,33 +156,34 @@ impl Entry {
         }
     }
 
-    /// Makes the row.
-    ///
-    /// `is_other` tells of the hashes of id and words whether other words had the id before.
     pub(super) fn into_row(
-        mut self,
+        self,
         number: u64,
+        id: String,
         feed_author: Option<&str>,
         address: Option<&Url>,
-        is_other: impl FnOnce(u128, u128) -> bool,
     ) -> FeedRow {
-        let link = self.link.0.as_ref().map_or("", |(_, link)| link.as_str());
-        let said = hash(&[link, self.written_title.as_deref().unwrap_or_default()]);
-        let mut id = self.id.take().unwrap_or_else(|| self.derived_id());
-        if !id.is_empty() && is_other(hash(&[&id]), said) {
-            id = format!("{id}#{}", shown(said));
-        }
-        let (time, undated) = match (self.time.take(), self.unread_time.take()) {
+        let (time, undated) = match (self.time.take(), self.unread_time) {
             (Some(time), _) => (Some(time), None),
             (None, Some(unread)) => (Some(UNDATED), Some(unread)),
             (None, None) => (None, None),
         };
         let text = self.text.take();
-        let link = self.link.take().map(|link| resolve(&link, address));
+        let mut is_shortened = false;
+        let mut shown_address = |written: String| {
+            // References in CDATA are no part of an address.
+            let address = resolve(&decode_references(&written), address);
+            is_shortened |= address.len() > MAX_ADDRESS_BYTES;
+            Some(address).filter(|address| address.len() <= MAX_ADDRESS_BYTES)
+        };
+        let link = self.link.take().and_then(&mut shown_address);
+        let image = self.image.take().and_then(&mut shown_address);
         // An address is all that can be shown of an entry without words.
-        let title = self.title.take().or_else(|| link.clone().filter(|_| text.is_none()));
-        let author = self.author.take().or_else(|| feed_author.map(str::to_owned));
-        let image = self.image.take().map(|image| resolve(&image, address));
+        let mut title = self.title.take().or_else(|| link.clone().filter(|_| text.is_none()));
+        let mut author = self.author.take().or_else(|| feed_author.map(str::to_owned));
+        for words in [&mut title, &mut author].into_iter().flatten() {
+            is_shortened |= truncate(words, MAX_TITLE_BYTES);
+        }
         let texts = [
             ("id", Some(id)),
             ("title", title),
@@ -184,37 +197,25 @@ impl Entry {
             .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))))
             .collect();
         fields.extend(time.map(|time| ("displayTime".to_owned(), time.into())));
-        FeedRow { number, line: self.line, fields, undated }
+        FeedRow { number, line: self.line, fields, undated, is_shortened }
     }
 
     /// An id of link and title, else of what there is; empty if there is nothing.
-    fn derived_id(&self) -> String {
+    pub(super) fn derived_id(&self) -> String {
         let title = self.written_title.as_deref();
-        let link = self.link.0.as_ref().map(|(_, link)| link.as_str());
-        let text = self.text.0.as_ref().map(|(_, text)| text.as_str());
+        let link = self.link.get().map(String::as_str);
+        let text = self.text.get().map(String::as_str);
         let parts = match (self.first_address.as_deref(), title, link.or(text)) {
             (Some(address), title, _) => [address, title.unwrap_or_default()],
             (None, Some(title), _) => ["", title],
             (None, None, Some(other)) => [other, ""],
-            (None, None, None) => return String::new(),
+            (None, None, None) => match self.title.get() {
+                Some(title) => ["", title],
+                None => return String::new(),
+            },
         };
         shown(hash(&parts))
     }
-}
-
-fn hash(parts: &[&str]) -> u128 {
-    let mut hasher = SipHasher::new_with_keys(ID_KEYS.0, ID_KEYS.1);
-    for part in parts {
-        hasher.write(part.as_bytes());
-    }
-    hasher.finish128().as_u128()
-}
-
-/// Both halves without leading zeros, as ids have always been.
-fn shown(hash: u128) -> String {
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
-    let (low, high) = (hash as u64, (hash >> 64) as u64);
-    format!("{low:x}{high:x}")
 }
 
 /// An address, from `base` on where it is relative.
@@ -243,6 +244,29 @@ pub(super) fn author(written: &str) -> Option<String> {
     };
     let name = pair('(', ')').or_else(|| pair('<', '>')).unwrap_or_else(|| written.clone());
     (!name.is_empty()).then_some(name)
+}
+
+/// Keeps tags that a title names, such as `<video>`: they have neither attributes nor an end.
+fn with_named_tags(title: &str, notation: Notation) -> Cow<'_, str> {
+    if notation != Notation::Either || !title.contains('<') {
+        return title.into();
+    }
+    let name_of = |tag: &str| {
+        let end = tag.find(|character: char| !character.is_ascii_alphanumeric()).unwrap_or(tag.len());
+        tag[..end].to_ascii_lowercase()
+    };
+    let ended: HashSet<String> = title.split("</").skip(1).map(name_of).collect();
+    let (mut kept, mut rest) = (String::new(), title);
+    while let Some((before, behind)) = rest.split_once('<') {
+        kept.push_str(before);
+        let name = name_of(behind);
+        let is_word = behind[name.len()..].starts_with('>')
+            && !matches!(&*name, "" | "br" | "img" | "wbr" | "p" | "hr")
+            && !ended.contains(&name);
+        kept.push_str(if is_word { "&lt;" } else { "<" });
+        rest = behind;
+    }
+    (kept + rest).into()
 }
 
 fn plain_text(written: &str, notation: Notation) -> Cow<'_, str> {

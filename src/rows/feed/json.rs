@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use trawl_connectors::check_json_depth;
 
 use super::entry::{Entry, Notation};
-use super::xml::{End, line_breaks};
+use super::markup::{End, line_breaks};
 
 /// Longer lists of people and attachments are not read.
 const MAX_LIST_BYTES: usize = 64 * 1024;

@@ -6,7 +6,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use quick_xml::Reader;
 use quick_xml::errors::Error;
 use quick_xml::events::{BytesStart, Event};
 use trawl_connectors::{MAX_DEPTH, TooDeep, decode_references};
@@ -16,23 +15,16 @@ use super::captured::Captured;
 use super::entities::Entities;
 use super::entry::{Entry, author};
 use super::field::{Field, dialect, field, is_own};
+use super::markup::{
+    End, Faults, LineCounter, Repair, begins_markup, begins_tag, find_feed, position, repair, tokens,
+};
 
 const MAX_ATTRIBUTES: usize = 64;
 const HTML_PAGE: &str = "it is an HTML page, not a feed; its address may be that of the site";
 
-/// How the reading of a feed ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    Whole,
-    /// End tags alone are missing.
-    Unclosed,
-    /// In this line.
-    Cut(u64),
-}
-
 /// A feed that is read from entry to entry.
 pub(super) struct XmlFeed {
-    text: Arc<str>,
+    text: Arc<String>,
     at: usize,
     lines: LineCounter,
     entities: Entities,
@@ -41,9 +33,12 @@ pub(super) struct XmlFeed {
     open: Vec<OpenElement>,
     /// The name of the first element.
     root: Option<String>,
+    /// Whether the feed may be behind a first element that is none of it.
+    may_begin_later: bool,
     is_feed: bool,
     entry: Option<Entry>,
     captured: Option<Captured>,
+    pub(super) faults: Faults,
     pub(super) author: Option<String>,
     pub(super) end: Option<End>,
 }
@@ -64,27 +59,6 @@ enum Role {
     Other,
 }
 
-/// Counts line breaks on the way.
-#[derive(Default)]
-struct LineCounter {
-    at: usize,
-    breaks: u64,
-}
-
-impl LineCounter {
-    fn line(&mut self, text: &str, at: usize) -> u64 {
-        if let Some(passed) = text.as_bytes().get(self.at..at) {
-            self.breaks += line_breaks(passed);
-            self.at = at;
-        }
-        self.breaks + 1
-    }
-}
-
-pub(super) fn line_breaks(text: &[u8]) -> u64 {
-    text.split(|byte| *byte == b'\n').skip(1).count() as u64
-}
-
 /// What a token brings.
 enum Step {
     Nothing,
@@ -102,16 +76,18 @@ impl XmlFeed {
         // What a broken server wrote before the document is no part of it.
         let at = text.find('<').unwrap_or(text.len());
         Self {
-            text: text.into(),
+            text: Arc::new(text),
             at,
             lines: LineCounter::default(),
             entities: Entities::default(),
             prefixes: HashMap::new(),
             open: Vec::new(),
             root: None,
+            may_begin_later: true,
             is_feed: false,
             entry: None,
             captured: None,
+            faults: Faults::default(),
             author: None,
             end: None,
         }
@@ -136,9 +112,34 @@ impl XmlFeed {
                 reader = tokens(&text[start..]);
                 continue;
             }
+            if self.may_begin_later && self.root.is_none() && begins_tag(&text[at..]) {
+                if let Some(place) = find_feed(&text[at..]) {
+                    self.faults.before += place;
+                    start = at + place;
+                    reader = tokens(&text[start..]);
+                    continue;
+                }
+                self.may_begin_later = false;
+            }
             let event = reader.read_event();
-            let end = start + position(&reader);
-            match self.read(event, text.get(at..end).unwrap_or_default(), at)? {
+            let mut end = start + position(&reader);
+            let repaired = self.repair(&event, text.get(at..end).unwrap_or_default(), &text[at..], at);
+            let step = match repaired {
+                Some(Repair::Skip(length)) => {
+                    end = at + length;
+                    Step::Nothing
+                }
+                Some(Repair::Tag(length)) => {
+                    end = at + length;
+                    self.read_broken_tag(&text[at..end], at)?
+                }
+                None => self.read(event, text.get(at..end).unwrap_or_default(), at)?,
+            };
+            if end != start + position(&reader) {
+                start = end;
+                reader = tokens(&text[start..]);
+            }
+            match step {
                 Step::Nothing => {}
                 Step::Entry(entry) => {
                     self.at = end;
@@ -154,11 +155,38 @@ impl XmlFeed {
         }
     }
 
+    /// How to read a token that is broken; `rest` is the feed from it on.
+    fn repair(&mut self, event: &Result<Event, Error>, token: &str, rest: &str, at: usize) -> Option<Repair> {
+        let parent = self.open.last().map_or("", |element| &*element.name);
+        let found = match event {
+            _ if !self.faults.may_repair() => None,
+            Err(Error::Syntax(_)) => repair(rest, true, parent),
+            Ok(Event::Start(_) | Event::Empty(_) | Event::End(_) | Event::CData(_)) => {
+                repair(token, false, parent)
+            }
+            _ => None,
+        }?;
+        self.faults.count_repair(self.lines.line(&self.text, at));
+        Some(found)
+    }
+
+    /// Reads a tag of which a quote or the end is missing.
+    fn read_broken_tag(&mut self, tag: &str, at: usize) -> Result<Step, String> {
+        let tag = tag.trim_matches(['<', '>']);
+        if let Some(name) = tag.strip_prefix('/') {
+            return Ok(self.close(&name.trim().to_ascii_lowercase()));
+        }
+        let is_empty = tag.ends_with('/');
+        let content = tag.trim_end_matches('/').replace(['"', '\''], " ");
+        let name = content.find(char::is_whitespace).unwrap_or(content.len());
+        self.start(&BytesStart::from_content(content, name), at, is_empty)
+    }
+
     fn read(&mut self, event: Result<Event, Error>, written: &str, at: usize) -> Result<Step, String> {
         match event {
             Ok(Event::Start(tag)) => return self.start(&tag, at, false),
             Ok(Event::Empty(tag)) => return self.start(&tag, at, true),
-            Ok(Event::End(tag)) => return Ok(self.close(&tag.name().as_ref().to_ascii_lowercase())),
+            Ok(Event::End(tag)) => return Ok(self.close(&tag.name().as_ref().trim().to_ascii_lowercase())),
             Ok(Event::Text(_) | Event::GeneralRef(_)) => self.add_content(written),
             Ok(Event::CData(section)) => {
                 if let Some(captured) = &mut self.captured {
@@ -172,15 +200,16 @@ impl XmlFeed {
                 self.entities.declare(written);
             }
             Ok(Event::Eof) if self.entry.is_none() => return Ok(self.stop(End::Unclosed)),
-            Ok(Event::Eof) | Err(Error::Syntax(_)) => {
+            // The last end tag is cut.
+            Err(_) if self.entry.is_none() && self.is_feed && self.text[at..].starts_with("</") => {
+                return Ok(self.stop(End::Unclosed));
+            }
+            Ok(Event::Decl(_) | Event::PI(_) | Event::Comment(_)) => {}
+            Err(error) if !matches!(error, Error::Syntax(_)) && !written.is_empty() => {}
+            Ok(Event::Eof) | Err(_) => {
                 let line = self.lines.line(&self.text, at);
                 return Ok(self.stop(End::Cut(line)));
             }
-            Err(_) if written.is_empty() => {
-                let line = self.lines.line(&self.text, at);
-                return Ok(self.stop(End::Cut(line)));
-            }
-            Ok(Event::Decl(_) | Event::PI(_) | Event::Comment(_)) | Err(_) => {}
         }
         Ok(Step::Nothing)
     }
@@ -204,12 +233,19 @@ impl XmlFeed {
     fn start(&mut self, tag: &BytesStart, at: usize, is_empty: bool) -> Result<Step, String> {
         let name = tag.name().as_ref().to_ascii_lowercase();
         let (prefix, local) = name.split_once(':').unwrap_or(("", &name));
-        let begins_entry = matches!(local, "item" | "entry") && is_own(self.dialect(prefix));
+        let may_begin_entry = matches!(local, "item" | "entry");
+        // Such a tag may declare its own prefix.
+        let attributes = may_begin_entry.then(|| self.attributes(tag));
+        let begins_entry = may_begin_entry && is_own(self.dialect(prefix));
         if begins_entry && self.entry.is_some() {
             self.finish_captured();
             let place = self.open.iter().rposition(|element| element.role == Role::Entry);
             self.open.truncate(place.unwrap_or_default());
             return Ok(self.entry.take().map_or(Step::Nothing, Step::UnclosedEntry));
+        }
+        if self.captured.as_ref().is_some_and(Captured::holds_no_field) && self.field_of(&name).is_some() {
+            self.finish_captured();
+            self.open.pop();
         }
         if let Some(captured) = &mut self.captured {
             captured.start(&name, is_empty);
@@ -217,7 +253,7 @@ impl XmlFeed {
             return self.check_depth(depth, at).map(|()| Step::Nothing);
         }
         self.check_depth(self.open.len() + 1, at)?;
-        let attributes = self.attributes(tag);
+        let attributes = attributes.unwrap_or_else(|| self.attributes(tag));
         let role = self.role(prefix, local, begins_entry)?;
         let parent = self.open.last().map(|element| element.role);
         let base = attributes.get("xml:base").and_then(|base| match self.base() {
@@ -231,11 +267,14 @@ impl XmlFeed {
             if let Some(address) = attributes.get("href") {
                 entry.add_link(0, address, self.base());
             }
+            if let Some(id) = attributes.get("rdf:about") {
+                entry.add_id(id, true);
+            }
             self.entry = Some(entry);
         }
         match parent {
             Some(Role::Entry | Role::Group) => self.start_field(&name, &attributes),
-            Some(Role::Feed) if matches!(&*name, "author" | "dc:creator") && self.author.is_none() => {
+            Some(Role::Feed) if self.author.is_none() && self.field_of(&name) == Some(Field::Author) => {
                 self.captured = Some(Captured::new(Field::Author, &name, &attributes, false));
             }
             _ => {}
@@ -271,8 +310,7 @@ impl XmlFeed {
 
     /// Takes a field of the entry from attributes, or begins to read its content.
     fn start_field(&mut self, name: &str, attributes: &Attributes) {
-        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
-        let Some(field) = field(self.dialect(prefix), local) else { return };
+        let Some(field) = self.field_of(name) else { return };
         let is_in_atom =
             |element: &OpenElement| element.role == Role::Entry && element.name.ends_with("entry");
         let is_atom = self.open.iter().any(is_in_atom);
@@ -288,6 +326,12 @@ impl XmlFeed {
         }
     }
 
+    fn field_of(&self, name: &str) -> Option<Field> {
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        // A prefix may be declared for another namespace than it is used for.
+        field(self.dialect(prefix), local).or_else(|| field(prefix, local))
+    }
+
     fn add_attribute(&mut self, field: Field, address: &str, attributes: &Attributes) {
         let base = self.base().cloned();
         let Some(entry) = &mut self.entry else { return };
@@ -298,13 +342,14 @@ impl XmlFeed {
         }
         let rank = match (field, relation.rsplit('/').next().unwrap_or_default()) {
             (Field::Image, _) => return entry.add_image(0, address, base.as_ref()),
+            (Field::Enclosure, _) | (_, "enclosure") if kind.starts_with("image/") => 4,
             (Field::Enclosure, _) | (_, "enclosure") => 3,
             (_, "alternate" | "") if kind.is_empty() || kind.contains("html") => 0,
             (_, "alternate" | "") => 1,
             // Others are for programs, such as `self` and `edit`.
             _ => return,
         };
-        if rank == 3 && (kind.starts_with("image/") || value("medium") == "image") {
+        if rank == 4 || (rank == 3 && value("medium") == "image") {
             entry.add_image(1, address, base.as_ref());
         }
         entry.add_link(rank, address, base.as_ref());
@@ -368,30 +413,5 @@ impl XmlFeed {
         if let Some(captured) = &mut self.captured {
             captured.add(written);
         }
-    }
-}
-
-fn tokens(text: &str) -> Reader<&[u8]> {
-    let mut reader = Reader::from_str(text);
-    let config = reader.config_mut();
-    config.allow_dangling_amp = true;
-    config.allow_unmatched_ends = true;
-    config.check_end_names = false;
-    reader
-}
-
-fn position(reader: &Reader<&[u8]>) -> usize {
-    usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
-}
-
-/// Whether `<` with this behind it is no text.
-fn begins_markup(behind: &str) -> bool {
-    let is_declaration = |declaration: &str| {
-        let begin = declaration.get(..7).unwrap_or_default();
-        declaration.starts_with("--") || begin == "[CDATA[" || begin.eq_ignore_ascii_case("doctype")
-    };
-    match behind.strip_prefix('!') {
-        Some(declaration) => is_declaration(declaration),
-        None => behind.starts_with(|next: char| next.is_alphabetic() || matches!(next, '/' | '?' | '_')),
     }
 }

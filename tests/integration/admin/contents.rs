@@ -135,7 +135,7 @@ async fn every_format_and_compression_is_imported() {
         (gzip.finish().unwrap(), 10),
         (zstd, 10),
         (feed.as_bytes().to_vec(), 1),
-        (Vec::new(), 0),
+        (b"[]".to_vec(), 0),
     ] {
         let report = written(&operator, file).await;
         assert_eq!([&report["written"], &report["rejected"]], [&json!(count), &json!(0)], "{report}");
@@ -158,6 +158,14 @@ async fn unreadable_file_keeps_its_good_rows_and_tells_why_it_ended() {
     let page = import(&operator, "article", "<html><body>no feed</body></html>").await;
     page.fails(400, "HTML page");
     import(&operator, "article", vec![0x1f, 0x8b, 1, 2, 3]).await.fails(400, "reading stopped");
+    for (file, reason) in [
+        (&b""[..], "is empty"),
+        (b"id,title\n1,harbour\n", "row 1: malformed JSON at column 1; must be JSON Lines"),
+        (b"{\n  \"id\": \"1\",\n  \"title\": \"harbour\"\n}\n", "an object in each line"),
+        (b"PK\x03\x04\x14\0\0\0", "zip archive"),
+    ] {
+        import(&operator, "article", file).await.fails(400, reason);
+    }
     let deep = format!("<rss><channel><item>{}", "<media:group>".repeat(900));
     import(&operator, "article", deep).await.fails(400, "at most 64 levels");
     let row = format!("{{\"id\":\"1\",\"title\":{}{}}}", "[".repeat(900), "]".repeat(900));

@@ -5,11 +5,13 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::Path,
+    sync::Arc,
     time::Duration,
 };
 
 use fastrand::Rng;
 use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 
 use crate::util::{
     caller::Caller,
@@ -24,6 +26,8 @@ use crate::util::{
 
 const WRITERS: usize = 4;
 const ITEMS: usize = 40;
+/// A kill comes after a random number of acknowledged calls, at most this many.
+const MAX_CALLS_BEFORE_KILL: u32 = 24;
 /// Some kills then hit a rebuild.
 const REBUILD_INTERVAL: usize = 7;
 const PAGE: usize = 30;
@@ -95,7 +99,6 @@ fn time_of(id: &str, title: &str) -> i64 {
 struct Writer {
     acknowledged: State,
     unanswered: Option<Call>,
-    calls: usize,
 }
 
 impl Writer {
@@ -105,6 +108,7 @@ impl Writer {
         mut random: Rng,
         name: String,
         writer: usize,
+        acknowledged: Arc<Semaphore>,
     ) -> Self {
         for number in 0.. {
             let version = format!("{name}.{number}");
@@ -119,7 +123,7 @@ impl Writer {
                 break;
             }
             call.apply(&mut self.acknowledged);
-            self.calls += 1;
+            acknowledged.add_permits(1);
         }
         self
     }
@@ -193,15 +197,18 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
     let mut writers = vec![Writer::default(); WRITERS + 1];
     for round in 0..kills {
         let here = |caller: &Caller| caller.at(&server.base);
+        let acknowledged = Arc::new(Semaphore::new(0));
         let writing: Vec<_> = std::mem::take(&mut writers)
             .into_iter()
             .enumerate()
             .map(|(place, writer)| {
                 let (random, name) = (random.fork(), format!("{round}.{place}"));
-                tokio::spawn(writer.write_until_killed(here(&caller), random, name, place))
+                let acknowledged = Arc::clone(&acknowledged);
+                tokio::spawn(writer.write_until_killed(here(&caller), random, name, place, acknowledged))
             })
             .collect();
-        tokio::time::sleep(Duration::from_micros(random.u64(..150_000))).await;
+        let _calls = acknowledged.acquire_many(random.u32(..=MAX_CALLS_BEFORE_KILL)).await.unwrap();
+        tokio::time::sleep(Duration::from_micros(random.u64(..10_000))).await;
         server.kill();
         for writer in writing {
             writers.push(writer.await.unwrap());
@@ -239,7 +246,5 @@ async fn kill_9_at_random_moments_keeps_acknowledged_writes() {
         trawl_index::Index::open(&data.join("index"), &trawl_index::Options::default()).unwrap();
     // The extra document is the person who owns the to-dos.
     assert_eq!(index.snapshot().documents(), (contents.len() + tasks.len() + 1) as u64);
-    let calls: usize = writers.iter().map(|writer| writer.calls).sum();
-    eprintln!("{kills} kills, {calls} acknowledged calls, {} items in the end", contents.len() + tasks.len());
-    assert!(calls > kills * WRITERS, "too few calls: {calls}");
+    eprintln!("{kills} kills, {} items in the end", contents.len() + tasks.len());
 }

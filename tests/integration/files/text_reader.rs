@@ -121,6 +121,19 @@ async fn deeply_nested_content_ends() {
 }
 
 #[tokio::test]
+async fn mail_of_fifty_megabytes_is_read_to_its_end() {
+    let line = format!("{}\r\n", "QUJD".repeat(19));
+    let attached = line.repeat((50 << 20) / line.len());
+    let head = "From: mei@acme.example\r\nSubject: harbour\r\nMIME-Version: 1.0\r\n\
+                Content-Type: multipart/mixed; boundary=b\r\n\r\n";
+    let part = |kind: &str, content: &str| format!("--b\r\nContent-Type: {kind}\r\n\r\n{content}\r\n");
+    let attachment = "application/octet-stream; name=all.bin\r\nContent-Transfer-Encoding: base64";
+    let mail = [head, &part(attachment, &attached), &part("text/plain", "tide"), "--b--\r\n"].concat();
+    let text = read(mail.into_bytes()).await;
+    assert!(text.contains("harbour") && text.contains("tide"), "{text}");
+}
+
+#[tokio::test]
 async fn broken_or_cyclic_pdf_ends() {
     let broken =
         pdf(&["<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [2 0 R] /Count 99999999 >>"]);

@@ -137,6 +137,30 @@ async fn failure_of_the_system_is_the_status_of_its_source() {
 }
 
 #[tokio::test]
+async fn answer_that_its_system_calls_incomplete_makes_the_search_partial() {
+    let cut = |request: &ReceivedRequest| {
+        let lost = if request.parameter("q") == "cut" { json!("2 of 5 shards failed") } else { json!(0) };
+        json!({"found": [{"key": 1, "name": "Row", "when": 0}], "hits": 1, "lost": lost})
+            .to_string()
+            .into_response()
+    };
+    let mut mapping = mapping();
+    mapping["answer"]["incomplete"] = ".lost".into();
+    let (app, ..) = start(cut, mapping).await;
+    let caller = app.tenant("acme").await.caller;
+    for (keyword, partial, message) in
+        [("cut", true, json!("2 of 5 shards failed")), ("whole", false, Value::Null)]
+    {
+        let parameters = [("moduleId", "pages"), ("keyword", keyword), ("paging", "cursor")];
+        let answer = caller.search(&parameters).await.ok();
+        let source = &answer.body["sources"][0];
+        assert_eq!((&source["status"], &source["message"]), (&json!("ok"), &message), "{}", answer.text);
+        assert_eq!(answer.body["cursor"], Value::Null, "its pages end");
+        assert_eq!((answer.items().len(), &answer.body["partial"]), (1, &partial.into()), "{}", answer.text);
+    }
+}
+
+#[tokio::test]
 async fn check_of_a_mapped_source_decides_what_it_can() {
     let (_app, operator, _) = start(page, mapping()).await;
     let report = operator.post_empty("/admin/v1/sources/wiki/check?keyword=a").await.ok();

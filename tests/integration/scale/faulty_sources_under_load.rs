@@ -207,10 +207,15 @@ impl Load {
     }
 
     fn check(&self, answer: &Answer) {
-        let of = |system: &System| -> Vec<&Value> {
+        let of = |system: &System| -> Vec<Value> {
             let prefix = format!("{}-", system.id);
             let items = answer.items().iter();
-            items.filter(|item| item["id"].as_str().unwrap().starts_with(&prefix)).collect()
+            let mut items: Vec<Value> =
+                items.filter(|item| item["id"].as_str().unwrap().starts_with(&prefix)).cloned().collect();
+            for item in &mut items {
+                assert_eq!(item.as_object_mut().unwrap().remove("source"), Some(json!(system.id)));
+            }
+            items
         };
         let mut shown = 0;
         for system in &self.systems {
@@ -232,16 +237,12 @@ impl Load {
                 self.late.fetch_add(1, Ordering::Relaxed);
             }
             if status == "ok" {
-                assert_eq!(found, system.items.iter().collect::<Vec<_>>(), "{report}: {}", answer.text);
+                assert_eq!(found, system.items, "{report}: {}", answer.text);
             } else if matches!(system.behaviour, Behaviour::Keeps | Behaviour::Flaps) {
                 // A first page stays when the next one is late or invalid.
-                assert!(
-                    system.items.iter().collect::<Vec<_>>().starts_with(&found),
-                    "{report}: {}",
-                    answer.text
-                );
+                assert!(system.items.starts_with(&found), "{report}: {}", answer.text);
             } else {
-                assert_eq!(found, [] as [&Value; 0], "{report}");
+                assert_eq!(found, [] as [Value; 0], "{report}");
             }
         }
         assert_eq!(answer.items().len(), shown, "{}", answer.text);

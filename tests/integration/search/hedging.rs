@@ -37,13 +37,19 @@ async fn unanswered_request_is_overtaken_once_hedging_is_registered() {
     for (max_concurrency, timeout, status, sent) in [(1, "300", 504, 0), (8, "10000", 200, 1)] {
         let registration = with(with_hedging.clone(), "maxConcurrency", max_concurrency);
         operator.put("/admin/v1/sources/x", &registration).await.ok();
-        for _ in 1..EARNING {
-            assert_eq!(search("10000").await, 200);
+        // On a busy machine a call may be late, and spend what the others earned.
+        let mut earlier = [u64::MAX; 2];
+        while earlier != hedges().await {
+            earlier = hedges().await;
+            for _ in 1..EARNING {
+                assert_eq!(search("10000").await, 200);
+            }
         }
         let before = system.requests().len();
         system.ignore_next(1);
         assert_eq!(search(timeout).await, status, "{max_concurrency}");
         let requests = before + 1 + usize::try_from(sent).unwrap();
-        assert_eq!((system.requests().len(), hedges().await), (requests, [sent; 2]));
+        let now = earlier.map(|earlier| earlier + sent);
+        assert_eq!((system.requests().len(), hedges().await), (requests, now));
     }
 }

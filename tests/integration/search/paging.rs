@@ -71,7 +71,7 @@ async fn foreign_or_altered_cursor_is_400() {
     for (caller, keyword) in [(&acme.caller, "quay"), (&other.caller, "harbour"), (&mei, "harbour")] {
         search(caller, keyword, &cursor).await.fails(400, "cursor");
     }
-    for wrong in ["v7.AAAA", &cursor.replacen("v7.", "v6.", 1), &cursor[3..], &cursor[..cursor.len() - 4]] {
+    for wrong in ["v8.AAAA", &cursor.replacen("v8.", "v7.", 1), &cursor[3..], &cursor[..cursor.len() - 4]] {
         search(&acme.caller, "harbour", wrong).await.fails(400, "cursor");
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::util::{
     database::read,
-    internals::{Store, Table, tables},
-    postgres::{database, open},
+    internals::{Store, Table, fold_logins, tables},
+    postgres::{database, open, query, value},
 };
 
 /// Sorts columns and drops their flags.
@@ -46,5 +46,29 @@ async fn both_databases_have_the_same_tables_indexes_and_triggers() {
     assert_eq!(names(&sqlite, in_sqlite).await, names(&postgres, in_postgres).await);
     for store in [sqlite, postgres] {
         store.close().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn logins_of_an_earlier_schema_are_folded() {
+    let url = database("folded");
+    open(&url).await.close().await.unwrap();
+    query(
+        &url,
+        "ALTER TABLE users DROP COLUMN login_folded; ALTER TABLE tasks DROP COLUMN assignee_login_folded; \
+         DELETE FROM seaql_migrations WHERE version = '0027_folded_logins'; \
+         INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 0); \
+         INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, status, is_hidden, is_deleted, \
+         created_at, updated_at) SELECT 1, login, login, login, login, 1, 1, FALSE, FALSE, 0, place \
+         FROM UNNEST(ARRAY['IRMAK', 'ÜNAL', 'straße']) WITH ORDINALITY AS logins (login, place)",
+    )
+    .await;
+    let folded = "SELECT STRING_AGG(COALESCE(login_folded, '-'), ' ' ORDER BY updated_at) FROM users";
+    let store = open(&url).await;
+    assert_eq!(value(&url, folded).await.trim(), "irmak - -");
+    // Twice, as each start folds what is left.
+    for _ in 0..2 {
+        fold_logins(&store).await.unwrap();
+        assert_eq!(value(&url, folded).await.trim(), "irmak ünal strasse");
     }
 }

@@ -1,7 +1,8 @@
 //! Feeds: what becomes an item, when a feed is asked, and what becomes of its faults.
 
-use std::time::Duration;
+use std::{io::Write, time::Duration};
 
+use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -236,21 +237,26 @@ async fn gone_feed_is_asked_again_by_an_operator_alone() {
 #[tokio::test]
 async fn wrong_entries_are_counted_and_named() {
     let (app, acme, operator, server) = start().await;
-    let long = "x".repeat(5_000);
+    let long = "quay ".repeat(1_000);
     let document = format!(
         "<rss version=\"2.0\"><channel><title>F</title><item><guid>long</guid><title>{long}</title></item>\
+         <item><guid>script</guid><title>quay</title><link>javascript:x()</link></item>\
          <item><guid>empty</guid></item><item><guid>twice</guid><title>harbour old</title></item>\
          <item><guid>twice</guid><title>harbour new</title></item></channel></rss>"
     );
     server.reply_once("/a", FeedReply::Body(document));
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
-    assert_eq!(counts(&shown), json!(["read", 4, 2, 0, 0, 2]), "{shown}");
+    assert_eq!(counts(&shown), json!(["read", 5, 3, 0, 0, 2]), "{shown}");
+    let note = "parts of 1 entries are too long, and were cut or left out";
+    assert_eq!(shown["lastRun"]["notes"], json!([note]));
     let problems = shown["lastRun"]["problems"].as_array().unwrap();
     let ids: Vec<_> = problems.iter().map(|problem| problem["id"].as_str().unwrap()).collect();
-    assert_eq!(ids, ["empty", "long"]);
+    assert_eq!(ids, ["script", "empty"]);
     let reasons: Vec<_> = problems.iter().map(|problem| problem["reason"].as_str().unwrap()).collect();
-    assert!(reasons.iter().all(|reason| reason.contains("title")), "{reasons:?}");
-    assert!(reasons[0].starts_with("entry 2 (line 1): ") && reasons[1].starts_with("entry 1 (line 1): "));
+    assert!(
+        reasons[0].starts_with("entry 2 (line 1): action")
+            && reasons[1].starts_with("entry 3 (line 1): title")
+    );
     // Two entries of one id that say different things are two.
     assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour new", "harbour old"]);
 }
@@ -267,6 +273,47 @@ async fn charset_of_http_is_used_and_authors_are_whole() {
     let item = operator.get("/admin/v1/contents/article/a:1").await.ok();
     assert_eq!(item.data()["author"], "lin@harbour.example（林）");
     assert_eq!(app.titles(&acme.caller, "harbour").await, ["harbour 港口 R & D"]);
+}
+
+#[tokio::test]
+async fn compressed_file_is_read_as_a_feed() {
+    let (_app, _, operator, server) = start().await;
+    let pack = |feed: &[u8]| {
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+        encoder.write_all(feed).unwrap();
+        encoder.finish().unwrap()
+    };
+    let feed_in_gzip =
+        pack(b"<rss><channel><item><guid>1</guid><title>harbour</title></item></channel></rss>");
+    server.reply_once("/a.gz", FeedReply::Typed("application/gzip", feed_in_gzip));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a.gz"))).await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+    server.reply_once("/a.gz", FeedReply::Typed("application/gzip", pack(&vec![b' '; (8 << 20) + 1])));
+    let shown = operator.run_subscription("a").await;
+    assert!(error(&shown).contains("8388608 bytes"), "{shown}");
+}
+
+#[tokio::test]
+async fn entries_that_differ_in_time_alone_are_several() {
+    let (app, acme, operator, server) = start().await;
+    let item = |day: u32| {
+        format!(
+            "<item><guid>https://harbour.example/</guid><title>harbour</title><pubDate>2023-12-{day} 00:00</pubDate></item>"
+        )
+    };
+    let serve = |days: &[u32]| {
+        let items: String = days.iter().map(|day| item(*day)).collect();
+        server.reply_once("/a", FeedReply::Body(format!("<rss><channel>{items}</channel></rss>")));
+    };
+    serve(&[12, 11, 11]);
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(counts(&shown), json!(["read", 2, 2, 0, 0, 0]), "{shown}");
+    assert_eq!(shown["lastRun"]["notes"], json!(["1 entries repeat others; the newest of each is kept"]));
+    serve(&[13, 12, 11]);
+    let shown = operator.run_subscription("a").await;
+    assert_eq!(shown["items"], json!(3), "{shown}");
+    let found = app.titles(&acme.caller, "harbour").await;
+    assert_eq!(found.len(), 3, "{found:?}");
 }
 
 #[tokio::test]

@@ -112,7 +112,7 @@ async fn rows_of_sqlite_are_followed() {
     follow(&app, &acme, &operator, &form(&notes.address), async |text: String| notes.run(text).await).await;
 }
 
-/// A file of `tests/wild/cursors`: a column's type, and cursors as SQL writes them.
+/// A file of `tests/wild/sql_cursors`: a column's type, and cursors as SQL writes them.
 #[derive(Deserialize)]
 struct OddCursors {
     database: String,
@@ -132,7 +132,7 @@ async fn follow_beside_odd_rows(
     (database, address): (&str, &str),
     run: impl AsyncFn(String),
 ) {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wild/cursors");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/wild/sql_cursors");
     let mut cases: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
     cases.sort();
     for file in cases {
@@ -141,17 +141,17 @@ async fn follow_beside_odd_rows(
         if case.database != database {
             continue;
         }
-        let table = name.replace('-', "_");
-        let insert = async |id: usize, version: &str| {
+        let table = format!("table_{}", name.replace('-', "_"));
+        let insert = async |id: &str, version: &str| {
             run(format!("INSERT INTO {table} VALUES ('{id}', 'harbour', {version})")).await;
         };
         run(format!("CREATE TABLE {table} (id VARCHAR(9), title VARCHAR(99), version {})", case.column_type))
             .await;
-        for (id, version) in case.rows.iter().enumerate() {
-            insert(id, version).await;
+        for (number, version) in case.rows.iter().enumerate() {
+            insert(&format!("row-{number}"), version).await;
         }
-        for (id, version) in case.odd.iter().enumerate() {
-            insert(100 + id, version).await;
+        for (number, version) in case.odd.iter().enumerate() {
+            insert(&format!("odd-{number}"), version).await;
         }
         let mut form = with(form(address), "id", name);
         form["sql"]["query"] = json!(format!("SELECT id, title, version FROM {table}"));
@@ -161,7 +161,7 @@ async fn follow_beside_odd_rows(
         assert_eq!(shown["lastRun"]["passedOver"], case.odd.len(), "{name}: {shown}");
         let mut named: Vec<_> = shown["lastRun"]["problems"].as_array().unwrap().iter().collect();
         named.sort_by_key(|problem| problem["id"].to_string());
-        let expected: Vec<_> = (0..case.odd.len()).map(|id| (100 + id).to_string()).collect();
+        let expected: Vec<_> = (0..case.odd.len()).map(|number| format!("odd-{number}")).collect();
         let ids: Vec<_> = named.iter().map(|problem| problem["id"].as_str().unwrap()).collect();
         assert_eq!(ids, expected, "{name}: {shown}");
         assert!(named[0]["reason"].as_str().unwrap().starts_with("sql.cursorColumn: "), "{name}: {shown}");
@@ -170,10 +170,12 @@ async fn follow_beside_odd_rows(
             app.clock.pass(LATE);
             operator.run_subscription(name).await;
         }
-        insert(50, &case.later).await;
+        insert("later", &case.later).await;
         let shown = operator.run_subscription(name).await;
         assert_eq!(shown["lastRun"]["added"], 1, "{name}: {shown}");
-        run(format!("UPDATE {table} SET title = 'mended', version = {} WHERE id >= '100'", case.later)).await;
+        let mend =
+            format!("UPDATE {table} SET title = 'mended', version = {} WHERE id LIKE 'odd-%'", case.later);
+        run(mend).await;
         let shown = operator.run_subscription(name).await;
         assert_eq!(shown["lastRun"]["changed"], case.odd.len(), "{name}: {shown}");
         assert_eq!(shown["lastRun"]["passedOver"], 0, "{name}: {shown}");
@@ -187,6 +189,30 @@ async fn rows_beside_odd_cursors_of_sqlite_are_found() {
     let (app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
     let run = async |text: String| notes.run(text).await;
     follow_beside_odd_rows(&app, &operator, ("sqlite", &notes.address), run).await;
+}
+
+#[tokio::test]
+async fn odd_row_on_a_page_of_its_own_is_passed_over() {
+    const PAGE: usize = 200;
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    let (_app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    notes
+        .run("CREATE TABLE notes (id BIGINT, title VARCHAR(200), version BIGINT, seen_at VARCHAR(40))")
+        .await;
+    let rows: Vec<String> =
+        (1..=PAGE).map(|number| format!("({number}, 'harbour', {number}, NULL)")).collect();
+    notes.run(format!("INSERT INTO notes VALUES {}, (0, 'harbour', x'41', NULL)", rows.join(", "))).await;
+    let shown = operator.subscribe(&form(&notes.address)).await;
+    assert_eq!(counts(&shown), json!(["read", PAGE + 1, PAGE + 1, 0, 0, 0]), "{shown}");
+    assert_eq!(shown["lastRun"]["passedOver"], 1, "{shown}");
+    notes
+        .run(format!(
+            "DELETE FROM notes WHERE id = {PAGE}; INSERT INTO notes VALUES (-1, 'lighthouse', {PAGE}, NULL)"
+        ))
+        .await;
+    let shown = operator.run_subscription("crm").await;
+    assert_eq!(counts(&shown)[2], 1, "{shown}");
 }
 
 #[tokio::test]
@@ -311,18 +337,12 @@ async fn rows_of_mysql_are_followed_with_a_password() {
 }
 
 /// A database's addresses for `psql` and for subscriptions, and its host.
-///
-/// Where a server of PostgreSQL is at hand.
-fn postgresql() -> Option<(String, String, String)> {
-    let name = tempfile::tempdir().unwrap();
-    let Some(url) = postgres::url_of(name.path()) else {
-        eprintln!("left out: TRAWL_TEST_STORE is not postgres");
-        return None;
-    };
+fn postgresql(name: &str) -> (String, String, String) {
+    let url = postgres::database(name);
     let mut address = url::Url::parse(&url).unwrap();
     address.set_query(None);
     let host = format!("{}:{}", address.host_str().unwrap(), address.port().unwrap());
-    Some((url, address.into(), host))
+    (url, address.into(), host)
 }
 
 #[tokio::test]
@@ -341,7 +361,7 @@ async fn rows_beside_odd_cursors_of_mysql_are_found() {
 
 #[tokio::test]
 async fn rows_beside_odd_cursors_of_postgresql_are_found() {
-    let Some((url, address, host)) = postgresql() else { return };
+    let (url, address, host) = postgresql("odd_cursors");
     let (app, _, operator) = start(|settings| settings.databases = vec![host]).await;
     let run = async |text: String| postgres::query(&url, &text).await;
     follow_beside_odd_rows(&app, &operator, ("postgres", &address), run).await;
@@ -349,7 +369,7 @@ async fn rows_beside_odd_cursors_of_postgresql_are_found() {
 
 #[tokio::test]
 async fn rows_of_postgresql_are_followed_and_never_written() {
-    let Some((url, address, host)) = postgresql() else { return };
+    let (url, address, host) = postgresql("followed_rows");
     let (app, acme, operator) = start(|settings| settings.databases = vec![host]).await;
     let run = async |text: String| postgres::query(&url, &text).await;
     follow(&app, &acme, &operator, &form(&address), run).await;
@@ -363,7 +383,7 @@ async fn rows_of_postgresql_are_followed_and_never_written() {
 
 #[tokio::test]
 async fn padded_cursors_of_postgresql_are_read_to_the_last() {
-    let Some((url, address, host)) = postgresql() else { return };
+    let (url, address, host) = postgresql("padded_cursors");
     let (_app, _, operator) = start(|settings| settings.databases = vec![host]).await;
     postgres::query(&url, "CREATE TABLE notes (id BIGINT, title TEXT, version CHAR(8), seen_at TEXT)").await;
     let rows: Vec<String> =
@@ -428,7 +448,7 @@ async fn launch(directory: &Path, host: &str, variable: (&'static str, String)) 
 
 #[tokio::test]
 async fn required_tls_trusts_the_authorities_of_the_system() {
-    let Some((_, address, host)) = postgresql() else { return };
+    let (_, address, host) = postgresql("required_tls");
     let certificates =
         std::env::var("TRAWL_TEST_POSTGRES_CERTIFICATES").expect("./tests/run makes certificates");
     let address = address.replace("127.0.0.1", "localhost") + "?tls=required";

@@ -55,9 +55,12 @@ fn plan_once(statement: &Statement) {
     let is_planned =
         PLANNED.iter().any(|kind| letters.starts_with(kind)) && !letters.contains("sqliteschema");
     let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if !is_planned || !seen.get_or_insert_default().insert(letters) {
+    let known = seen.get_or_insert_default();
+    // Texts with U+0000 are refused for both databases; the statement comes again with others.
+    if !is_planned || known.contains(&letters) || statement.for_postgres().1.iter().any(holds_null) {
         return;
     }
+    known.insert(letters);
     drop(seen);
     let (answer, answered) = mpsc::channel();
     planner().send((statement.clone(), answer)).unwrap();
@@ -101,6 +104,10 @@ async fn plan(store: &Store, connection: &mut PgConnection, statement: &Statemen
         Some(column) => Err(format!("{} is {NUMERIC}, and needs a CAST", column.name())),
         None => Ok(()),
     }
+}
+
+fn holds_null(value: &Value) -> bool {
+    matches!(value, Value::Text(text) if text.contains('\0'))
 }
 
 fn type_of(value: &Value) -> PgTypeInfo {

@@ -4,9 +4,10 @@
 //! the default numbers.
 
 use std::{
-    env,
+    env, fs,
     io::{self, Write},
     ops::Range,
+    path::Path,
     sync::LazyLock,
 };
 
@@ -67,6 +68,20 @@ pub fn word_of(words: &'static str) -> impl Strategy<Value = String> {
 /// Draws a number of these parts, side by side; a bar separates two.
 pub fn concatenated(parts: &'static str, number: Range<usize>) -> impl Strategy<Value = String> {
     vec(word_of(parts), number).prop_map(|drawn| drawn.concat())
+}
+
+/// Reads each file of a folder of `tests/wild`; its name precedes what the reader says.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn each_wild_file(folder: &str, read: impl Fn(&[u8])) -> io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../wild").join(folder);
+    for file in fs::read_dir(folder)? {
+        let path = file?.path();
+        println!("{}", path.display());
+        read(&fs::read(path)?);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -16,7 +16,8 @@ fn good() -> Value {
 
 fn read(body: &[u8]) -> Assessment {
     let content_type = Some("application/json;charset=UTF-8".to_owned());
-    assess(&Reply { status: 200, content_type, body: body.to_vec(), faults: Vec::new() }, Some(1), NOW)
+    let body = body.to_vec();
+    assess(&Reply { status: 200, content_type, body, incomplete: None, faults: Vec::new() }, Some(1), NOW)
 }
 
 fn broken_by(change: impl FnOnce(&mut Value)) -> Vec<ContractClause> {
@@ -123,8 +124,13 @@ fn invalid_json_breaks_the_right_clause() {
 fn content_types_are_read_part_by_part() {
     let broken = |content_type: Option<&str>| {
         let body = good().to_string().into_bytes();
-        let reply =
-            Reply { status: 200, content_type: content_type.map(str::to_owned), body, faults: Vec::new() };
+        let reply = Reply {
+            status: 200,
+            content_type: content_type.map(str::to_owned),
+            body,
+            incomplete: None,
+            faults: Vec::new(),
+        };
         assess(&reply, Some(1), NOW).broken.into_iter().map(|(clause, _)| clause).collect::<Vec<_>>()
     };
     assert_eq!(broken(Some("application/json; charset=\"utf-8\"")), []);

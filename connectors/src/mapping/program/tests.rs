@@ -116,6 +116,40 @@ fn numbered_pages_end_with_the_total_or_an_empty_page() {
 }
 
 #[test]
+fn total_of_a_page_or_below_the_rows_ends_no_pages() {
+    for paging in [Paging::Offset, Paging::Page] {
+        let mapping = mapping(paging, |mapping| mapping.answer.total = Some(".total".to_owned()));
+        let goes_on = |total: u64, cursor, count| {
+            let answer = json!({"rows": rows(count), "total": total});
+            cursor_of(&read(&mapping, cursor, &answer)).is_some()
+        };
+        for (total, cursor, count) in [(0, None, 2), (0, Some("2"), 1), (2, None, 2), (2, Some("2"), 2)] {
+            assert!(goes_on(total, cursor, count), "{total} {cursor:?} {count}");
+        }
+        for (total, cursor, count) in [(0, None, 0), (1, None, 1), (4, Some("2"), 2), (2, Some("4"), 0)] {
+            assert!(!goes_on(total, cursor, count), "{total} {cursor:?} {count}");
+        }
+    }
+}
+
+#[test]
+fn incomplete_is_told_as_the_system_says_it() {
+    let mapping = mapping(Paging::None, |mapping| mapping.answer.incomplete = Some(".lost".to_owned()));
+    let incomplete =
+        |lost: Value| read(&mapping, None, &json!({"rows": rows(1), "lost": lost})).unwrap().incomplete;
+    for nothing in [Value::Null, json!(false), json!(""), json!([]), json!(0)] {
+        assert_eq!(incomplete(nothing.clone()), None, "{nothing}");
+    }
+    assert_eq!(incomplete(json!(true)).as_deref(), Some("the system says that rows are missing"));
+    assert_eq!(incomplete(json!("2 shards failed")).as_deref(), Some("2 shards failed"));
+    assert_eq!(incomplete(json!(3)).as_deref(), Some("3"));
+    let broken =
+        self::mapping(Paging::None, |mapping| mapping.answer.incomplete = Some(".rows.x".to_owned()));
+    let read = read(&broken, None, &json!({"rows": rows(1)})).unwrap();
+    assert!(read.envelope.contains("\"count\":1") && read.faults[0].field == "answer.incomplete");
+}
+
+#[test]
 fn page_is_counted_from_its_first_number() {
     let mapping = mapping(Paging::Page, |mapping| {
         mapping.first_page = Some(0);
@@ -162,6 +196,19 @@ fn row_may_be_an_array_of_values() {
 }
 
 #[test]
+fn null_behind_the_first_page_is_an_empty_page() {
+    let mapping = mapping(Paging::Offset, |_| {});
+    let nothing = json!({"rows": null});
+    let behind = read(&mapping, Some("2"), &nothing);
+    assert_eq!(cursor_of(&behind), None);
+    let note = behind.unwrap().faults[0].note(false);
+    assert_eq!(note.as_deref(), Some("answer.rows finds null in place of rows (rows: 0)"));
+    let first = read(&mapping, None, &nothing).unwrap_err();
+    assert!(first.message.starts_with(NULL_ROWS), "{first}");
+    assert!(read(&mapping, Some("2"), &json!({"rows": 7})).is_err());
+}
+
+#[test]
 fn request_that_names_no_person_is_refused() {
     let build = |query: &str, departments: &[&str]| {
         let mapping = mapping(Paging::None, |mapping| {
@@ -197,22 +244,31 @@ fn request_that_names_no_person_is_refused() {
 }
 
 #[test]
-fn link_to_another_origin_is_refused() {
+fn link_to_another_origin_is_followed_at_the_registered_one() {
     let mapping = mapping(Paging::Link, |mapping| mapping.answer.next = Some(".next".to_owned()));
     let next = |next: &str| read(&mapping, None, &json!({"rows": rows(1), "next": next}));
     assert_eq!(cursor_of(&next("?page=2")).as_deref(), Some("/w/search?page=2"));
     assert_eq!(cursor_of(&next("https://wiki.example.org/x#y")).as_deref(), Some("/x"));
     for elsewhere in
-        ["https://evil.example/", "//evil.example/", "http://wiki.example.org/", "file:///etc/passwd"]
+        ["https://evil.example/x?page=2", "//evil.example/x?page=2", "http://10.0.0.7:8080/x?page=2"]
     {
-        assert_eq!(next(elsewhere).unwrap_err().message, "leads to another origin", "{elsewhere}");
+        assert_eq!(cursor_of(&next(elsewhere)).as_deref(), Some("/x?page=2"), "{elsewhere}");
+    }
+    for unusable in ["file:///etc/passwd", "javascript:1", "http://[broken/"] {
+        let read = next(unusable);
+        assert_eq!(cursor_of(&read), None, "{unusable}");
+        let note = read.unwrap().faults.iter().find_map(|fault| fault.note(false));
+        assert!(note.is_some_and(|note| note.contains("the pages end here")), "{unusable}");
     }
 }
 
 #[test]
 fn items_open_at_the_public_address() {
     let open = |address: &str, site: Option<&str>, action: &str| {
-        let mapping = mapping(Paging::None, |mapping| mapping.answer.action = Some(action.to_owned()));
+        let mapping = mapping(Paging::None, |mapping| {
+            mapping.answer.action = Some(action.to_owned());
+            mapping.answer.image = Some(action.to_owned());
+        });
         let (address, site) = (address.to_owned(), site.map(str::to_owned));
         let variables = Variables { address, site, ..variables(None) };
         let answer = json!({"rows": rows(1)}).to_string();
@@ -220,12 +276,27 @@ fn items_open_at_the_public_address() {
         let read = program.read(&variables, received(), answer.as_bytes()).unwrap();
         let envelope: Value = serde_json::from_str(&read.envelope).unwrap();
         let action: Value = serde_json::from_str(envelope["data"][0]["action"].as_str().unwrap()).unwrap();
-        action["web"].as_str().unwrap().strip_prefix("[OpenUrl]\nurl=").unwrap().to_owned()
+        let opened = action["web"].as_str().unwrap().strip_prefix("[OpenUrl]\nurl=").unwrap().to_owned();
+        assert_eq!(envelope["data"][0]["image"], opened);
+        opened
     };
     let (api, site) = ("https://api.example.com/ex/jira/7", Some("https://port.example.net/"));
     for (address, site, action, opened) in [
         (api, site, r#""/browse/\(.id)""#, "https://port.example.net/browse/0"),
         (api, site, r#""\($address)/browse/\(.id)""#, "https://port.example.net/browse/0"),
+        (
+            api,
+            Some("https://port.example.net/jira"),
+            r#""browse/7""#,
+            "https://port.example.net/jira/browse/7",
+        ),
+        (
+            api,
+            Some("https://port.example.net/jira/"),
+            r#""browse/7""#,
+            "https://port.example.net/jira/browse/7",
+        ),
+        (api, Some("https://port.example.net/jira"), r#""?id=7""#, "https://port.example.net/jira/?id=7"),
         (api, site, r#""\($site)/browse/\(.id)""#, "https://port.example.net/browse/0"),
         (api, None, r#""\($site)/browse/\(.id)""#, "https://api.example.com/ex/jira/7/browse/0"),
         (api, site, r#""https://api.example.com/ex/jira/77""#, "https://api.example.com/ex/jira/77"),
@@ -245,6 +316,17 @@ fn items_open_at_the_public_address() {
     ] {
         assert_eq!(open(address, site, action), opened, "{address} {action}");
     }
+}
+
+#[test]
+fn empty_address_is_none() {
+    let mapping = mapping(Paging::None, |mapping| {
+        (mapping.answer.action, mapping.answer.image) = (Some(".open".to_owned()), Some(".icon".to_owned()));
+    });
+    let answer = json!({"rows": [{"id": 1, "title": "a", "time": 1_704_067_200, "open": "", "icon": ""}]});
+    let envelope = read(&mapping, None, &answer).unwrap().envelope;
+    let row = &serde_json::from_str::<Value>(&envelope).unwrap()["data"][0];
+    assert_eq!((&row["action"], &row["image"]), (&Value::Null, &Value::Null), "{envelope}");
 }
 
 #[test]

@@ -81,7 +81,19 @@ impl Site {
     pub(super) fn new(address: &str, site: Option<&str>) -> Self {
         let trimmed = |address: &str| address.trim_end_matches('/').to_owned();
         let moved = site.map(|site| (trimmed(address), trimmed(site)));
-        Self { base: Url::parse(site.unwrap_or(address)).ok(), moved }
+        let mut base = Url::parse(site.unwrap_or(address)).ok();
+        // A public address is a directory, with a slash at its end or without.
+        if let (Some(base), Some(_)) = (&mut base, site)
+            && let Ok(mut segments) = base.path_segments_mut()
+        {
+            segments.pop_if_empty().push("");
+        }
+        Self { base, moved }
+    }
+
+    pub(super) fn read_address(&self, value: &Val) -> Result<String, String> {
+        let text = as_text(value).ok_or_else(|| format!("yields {}, not an address", kind(value)))?;
+        self.open(&text).ok_or_else(|| format!("yields {}, which is no address", shorten(text)))
     }
 
     /// The public address of one below the address that is called.
@@ -106,8 +118,7 @@ pub(super) fn read_action(value: &Val, site: &Site) -> Result<Value, String> {
             .map(|action| action.to_string().into())
             .map_err(|error| error.message);
     }
-    let text = as_text(value).ok_or_else(|| format!("yields {}, not an address", kind(value)))?;
-    let address = site.open(&text).ok_or_else(|| format!("yields {}, which is no address", shorten(text)))?;
+    let address = site.read_address(value)?;
     Ok(json!({"web": format!("[OpenUrl]\nurl={address}")}).to_string().into())
 }
 

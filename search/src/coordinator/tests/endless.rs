@@ -29,6 +29,8 @@ enum Behind {
     SameCursor,
     TwoPagesInTurn,
     AllPagesAgain,
+    /// All rows again, in pages that are cut elsewhere on each lap.
+    AllRowsAgain,
     /// A page with one new row, then ninety-nine empty ones.
     OneNewRowInAHundredPages,
     /// The first page with one new row in a hundred.
@@ -36,13 +38,14 @@ enum Behind {
     RowsWithoutId,
 }
 
-const WAYS: [Behind; 9] = [
+const WAYS: [Behind; 10] = [
     Behind::FirstPageAgain,
     Behind::EmptyPages,
     Behind::GrowingCursors,
     Behind::SameCursor,
     Behind::TwoPagesInTurn,
     Behind::AllPagesAgain,
+    Behind::AllRowsAgain,
     Behind::OneNewRowInAHundredPages,
     Behind::OneNewRowInEachPage,
     Behind::RowsWithoutId,
@@ -73,6 +76,11 @@ impl EndlessSource {
             (Some(_), Behind::EmptyPages | Behind::RowsWithoutId) => Vec::new(),
             (Some(beyond), Behind::TwoPagesInTurn) => self.rows(beyond % 2 % self.pages),
             (Some(beyond), Behind::AllPagesAgain) => self.rows(beyond % self.pages),
+            (Some(beyond), Behind::AllRowsAgain) => {
+                let begin = beyond * self.page_size + beyond / self.pages + 1;
+                let rows = (begin..begin + self.page_size).map(|place| place % (self.pages * self.page_size));
+                rows.map(row).collect()
+            }
             (Some(beyond), Behind::OneNewRowInAHundredPages) => {
                 if beyond % 100 == 99 {
                     vec![extra]
@@ -95,7 +103,7 @@ impl EndlessSource {
         };
         let broken = (beyond.is_some() && self.behind == Behind::RowsWithoutId)
             .then(|| "20 of 20 items are unreadable: `id` is missing".to_owned());
-        Answer { items, cursor: Some(cursor), total: Some(7), broken, notes: Vec::new() }
+        Answer { items, cursor: Some(cursor), total: Some(7), broken, ..Answer::default() }
     }
 }
 
@@ -220,6 +228,15 @@ fn pages_without_news_are_followed_three_times() {
             assert!(source.calls.load(Relaxed) <= 4 + again, "{behind:?} {limit}: {:?}", source.calls);
         }
     }
+}
+
+#[test]
+fn total_is_at_least_the_rows_known() {
+    let source = endless(Behind::EmptyPages);
+    let sources = [ModuleSource::External(Arc::clone(&source) as Arc<dyn PagedSource>)];
+    let answers = paused_runtime().block_on(follow_cursor(&sources, request(5), &[5]));
+    let totals: Vec<u64> = answers.iter().map(|answer| answer.total).collect();
+    assert!(totals.iter().all(|total| *total == 20), "it states 7: {totals:?}");
 }
 
 #[test]

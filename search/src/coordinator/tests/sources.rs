@@ -198,7 +198,11 @@ impl FakeSource {
         let page = HitPage { hits: hits.collect(), total, more, cut, ..HitPage::default() };
         match parameters.order {
             SearchOrder::Time => builtin::into_page(page, request),
-            SearchOrder::Relevance => builtin::into_pages(page, &[builtin::skip(position)]).remove(0),
+            // The coordinator estimates its items as those of an external source, which states no bound.
+            SearchOrder::Relevance => SourcePage {
+                least_relevance: None,
+                ..builtin::into_pages(page, &[builtin::skip(position)]).remove(0)
+            },
         }
     }
 

@@ -82,7 +82,7 @@ impl PagedSource for BuiltinSource {
     }
 }
 
-/// What the report says of a whole page.
+/// Note on a whole page, for the report of its source.
 fn note(search: &SearchContext, degradation: Option<Arc<String>>) -> Option<String> {
     let without_word = search.query.is_empty().then(|| NO_WORD.to_owned());
     without_word.or_else(|| degradation.map(Arc::unwrap_or_clone))

@@ -76,6 +76,7 @@ pub(crate) fn into_page(
         total: raw.total,
         broken: raw.broken.clone(),
         note: raw.note.clone(),
+        incomplete: raw.incomplete.clone(),
         ..SourcePage::default()
     }
 }

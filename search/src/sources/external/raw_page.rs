@@ -35,6 +35,7 @@ pub(crate) struct RawPage {
     pub(super) in_time_order: bool,
     pub(super) cursor: Option<String>,
     pub(super) total: Option<u64>,
+    pub(super) incomplete: Option<String>,
     pub(super) note: Option<String>,
     pub(super) broken: Option<String>,
 }
@@ -53,7 +54,7 @@ impl RawPage {
         declared: DeclaredOrder,
         cursor: Option<&str>,
     ) -> Result<Self, SourceFailure> {
-        let Answer { items, total, cursor: next, notes, mut broken } = answer;
+        let Answer { items, total, cursor: next, incomplete, notes, mut broken } = answer;
         let stands_still = next.is_some() && next.as_deref() == cursor;
         if stands_still {
             broken.get_or_insert_with(|| {
@@ -74,7 +75,7 @@ impl RawPage {
             .map_err(|_| SourceFailure::new(FailureKind::Error, "an item could not be serialised"))?;
         let note = (!notes.is_empty()).then(|| notes.join("; "));
         let cursor = next.filter(|_| !stands_still);
-        Ok(Self { items, sent, in_time_order, cursor, total, note, broken })
+        Ok(Self { items, sent, in_time_order, cursor, total, incomplete, note, broken })
     }
 
     /// The upper bound of all times here and behind, if the order holds.
@@ -101,8 +102,8 @@ impl RawPage {
                 + raw.item.json.len()
                 + raw.author.as_ref().map_or(0, String::len)
         };
-        let own =
-            [&self.cursor, &self.note, &self.broken].into_iter().flatten().map(String::len).sum::<usize>();
+        let own = [&self.cursor, &self.incomplete, &self.note, &self.broken];
+        let own = own.into_iter().flatten().map(String::len).sum::<usize>();
         EACH + own + self.items.iter().map(texts).sum::<usize>()
     }
 }

@@ -9,6 +9,9 @@ use super::{
     SPACE,
 };
 
+/// A step back above this share of the letter height is a space; kerning takes less.
+const STEP_BACK: f64 = 0.4;
+
 /// Single letters in a row that are one word set wide.
 const WIDE_LETTERS: usize = 4;
 
@@ -23,6 +26,19 @@ const WORD_GAP: f64 = 1.6;
 
 /// Space in letter heights that a space character takes at least.
 const SPACE_WIDTH: f64 = 0.2;
+
+/// Words behind a hyphen that stands for another word: `Hafen- und Lotsengeld`.
+const CONJUNCTIONS: [&str; 12] =
+    ["und", "oder", "bzw", "sowie", "and", "och", "eller", "oraz", "lub", "или", "como", "atau"];
+
+/// Such words that also end others.
+const ENDINGS_OR_CONJUNCTIONS: [&str; 9] = ["or", "et", "ou", "en", "of", "og", "to", "bis", "ja"];
+
+/// Words that others are put before with a hyphen.
+const PREFIXES: [&str; 16] = [
+    "self", "non", "well", "half", "cross", "high", "low", "long", "short", "full", "part", "semi", "multi",
+    "anti", "ex", "co",
+];
 
 /// A glyph's character on its line.
 #[derive(Debug)]
@@ -75,15 +91,28 @@ impl Lines {
 
 /// Two lines as one, where a word is divided by a hyphen.
 ///
-/// A word with another hyphen keeps both, and so do numbers and names.
+/// A word with another hyphen keeps both, and so do numbers and names. A hyphen that may be the word's own stays: a search
+/// finds such a word with and without it.
 fn joined(before: &str, line: &str) -> Option<String> {
     let before = before.trim_end();
     let line = line.trim_start();
     let begun = before.strip_suffix(['-', '\u{2010}', '\u{ad}'])?;
-    let word = begun.rsplit(char::is_whitespace).next().unwrap_or_default();
-    let goes_on = line.chars().next().is_some_and(char::is_lowercase);
+    let word = begun.rsplit(|character: char| character.is_whitespace() || character == '(').next()?;
+    let next = line.split(|character: char| !character.is_alphabetic()).next()?;
+    let goes_on = next.chars().next().is_some_and(char::is_lowercase);
     let is_divided = word.chars().next_back().is_some_and(char::is_lowercase) && !word.contains('-');
-    (goes_on && is_divided).then(|| format!("{begun}{line}"))
+    if !goes_on || !is_divided {
+        return None;
+    }
+    if before.ends_with('\u{ad}') {
+        return Some(format!("{begun}{line}"));
+    }
+    if CONJUNCTIONS.contains(&next) || next.chars().count() == 1 {
+        return None;
+    }
+    let may_be_own =
+        ENDINGS_OR_CONJUNCTIONS.contains(&next) || PREFIXES.contains(&word.to_lowercase().as_str());
+    Some(if may_be_own { format!("{begun}-{line}") } else { format!("{begun}{line}") })
 }
 
 fn shown(mut line: Vec<Character>) -> String {
@@ -97,16 +126,20 @@ fn shown(mut line: Vec<Character>) -> String {
         }
     }
     let mut items = items(line);
-    close_wide_words(&mut items);
+    let uncertain = close_wide_words(&mut items);
     if is_right_to_left {
         items = in_reading_order(items);
     }
     let mut shown = String::new();
     for item in items {
-        if item.gap.abs() > SPACE && !shown.is_empty() {
+        if (item.gap > SPACE || item.gap < -STEP_BACK) && !shown.is_empty() {
             shown.push(' ');
         }
         shown.push_str(&item.text);
+    }
+    for word in uncertain {
+        shown.push(' ');
+        shown.push_str(&word);
     }
     if shown.contains(is_presentation_form) { shown.nfkc().collect() } else { shown }
 }
@@ -134,31 +167,49 @@ fn is_presentation_form(character: char) -> bool {
 }
 
 /// Closes the gaps of words whose letters are set apart.
-fn close_wide_words(items: &mut [Item]) {
+///
+/// Returns what may be such a word, or a list of letters, since what stands beside it is as near as they are.
+fn close_wide_words(items: &mut [Item]) -> Vec<String> {
+    let is_apart = |gap: f64| gap > SPACE;
+    let mut uncertain = Vec::new();
     let mut begin = 0;
     while begin < items.len() {
         let is_ideographic = is_ideograph(&items[begin].text);
+        let gap_before = if begin == 0 { f64::INFINITY } else { items[begin].gap };
         let length = items[begin..]
             .iter()
             .enumerate()
             .take_while(|(place, item)| {
                 let next_gap = items.get(begin + place + 1).map_or(f64::INFINITY, |next| next.gap);
-                let is_apart = |gap: f64| gap > SPACE;
                 is_letter(&item.text)
                     && is_ideograph(&item.text) == is_ideographic
-                    && (*place == 0 || (is_apart(item.gap) && item.gap < 3.0 * WIDEST_GAP))
-                    && (is_apart(next_gap) || next_gap == f64::INFINITY)
+                    && is_apart(if *place == 0 { gap_before } else { item.gap })
+                    && (*place == 0 || item.gap < 3.0 * WIDEST_GAP)
+                    && is_apart(next_gap)
             })
             .count();
+        let end = begin + length;
         if length >= if is_ideographic { WIDE_IDEOGRAPHS } else { WIDE_LETTERS } {
-            close_gaps(&mut items[begin + 1..begin + length]);
+            let narrowest = items[begin + 1..end].iter().map(|item| item.gap).fold(f64::INFINITY, f64::min);
+            let is_near = |gap: Option<f64>, text: Option<&Item>| {
+                gap.is_some_and(|gap| gap <= narrowest * WORD_GAP)
+                    && text.is_some_and(|item| item.text.chars().all(char::is_alphanumeric))
+            };
+            let before = begin.checked_sub(1).and_then(|place| items.get(place));
+            let is_near_before = is_near(Some(gap_before), before);
+            let is_near_behind = is_near(items.get(end).map(|item| item.gap), items.get(end));
+            if !is_ideographic && (is_near_before || is_near_behind) {
+                uncertain.push(items[begin..end].iter().map(|item| item.text.as_str()).collect());
+            } else {
+                close_gaps(&mut items[begin + 1..end], narrowest);
+            }
         }
         begin += length.max(1);
     }
+    uncertain
 }
 
-fn close_gaps(items: &mut [Item]) {
-    let narrowest = items.iter().map(|item| item.gap).fold(f64::INFINITY, f64::min);
+fn close_gaps(items: &mut [Item], narrowest: f64) {
     if narrowest > WIDEST_GAP {
         return;
     }
@@ -258,6 +309,9 @@ mod tests {
             ("合 同 书", 0.0, "合同书"),
             ("plan a b to c", 0.0, "plan a b to c"),
             ("1 2 3 4 5", 0.0, "1 2 3 4 5"),
+            ("Type A B C D", 0.0, "Type A B C D ABCD"),
+            ("Type   D U E S", 0.0, "Type DUES"),
+            ("§ 1 D U E S :", 0.0, "§ 1 D U E S : DUES"),
             ("ABCDE", 2.0, "A B C D E"),
         ] {
             assert_eq!(shown(line(text, gap)), read, "{text} {gap}");
@@ -288,6 +342,11 @@ mod tests {
             ("2025-", "2026", None),
             ("a –", "dash", None),
             ("from X-", "ray", None),
+            ("Hafen-", "oder Lotsengeld", None),
+            ("the (self-", "employed pilot", Some("the (self-employed pilot")),
+            ("zeven- en", "", None),
+            ("bau-", "en und", Some("bau-en und")),
+            ("und\u{ad}", "oder", Some("undoder")),
             ("", "fee", None),
         ] {
             assert_eq!(joined(before, line).as_deref(), read, "{before} {line}");

@@ -1,16 +1,19 @@
-//! What a PDF file shows beside its pages' content: notes, values of forms, the outline.
+//! What a PDF file shows beside its pages' content: notes, values of forms, the outline, attached files.
 
 use std::collections::HashSet;
 
 use encoding_rs::{UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use hayro_interpret::hayro_syntax::{
     Pdf,
-    object::{Array, Dict, Name, Object, ObjectIdentifier, String as PdfString},
+    object::{Array, Dict, Name, Object, ObjectIdentifier, Stream, String as PdfString},
     page::Page,
 };
 
 /// Entries of an outline that are read.
 const MAX_OUTLINE: usize = 10_000;
+
+/// Attached files, and nodes of the tree of their names.
+const MAX_FILES: usize = 1_000;
 
 /// Fields above one from which it inherits.
 const MAX_PARENTS: usize = 16;
@@ -37,9 +40,17 @@ fn note(annotation: &Dict<'_>) -> Option<String> {
         b"Popup" | b"Link" => None,
         b"Widget" | b"FreeText" if is_drawn() => None,
         b"Widget" => value_of(annotation),
-        _ => annotation.get::<PdfString<'_>>(b"Contents").map(|text| decoded(&text)),
+        _ => {
+            let text = text_of(annotation, b"Contents")?;
+            Some(text_of(annotation, b"T").map_or(text.clone(), |author| format!("{author}: {text}")))
+        }
     }
     .filter(|text| !text.trim().is_empty())
+}
+
+fn text_of(dictionary: &Dict<'_>, key: &[u8]) -> Option<String> {
+    let text = decoded(&dictionary.get::<PdfString<'_>>(key)?);
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 /// The value of a field, or of one above it.
@@ -77,6 +88,35 @@ pub(super) fn outline(pdf: &Pdf) -> Vec<String> {
         open.extend(entry.get::<Dict<'_>>(b"First"));
     }
     titles
+}
+
+/// Names and contents of attached files: the document's, then those of notes (ISO 32000-2, 7.11.4).
+pub(super) fn files<'p>(pdf: &'p Pdf) -> Vec<(String, Stream<'p>)> {
+    let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id());
+    let names = catalog.and_then(|catalog| catalog.get::<Dict<'_>>(b"Names"));
+    let mut open: Vec<Dict<'_>> = names.and_then(|names| names.get(b"EmbeddedFiles")).into_iter().collect();
+    let (mut specifications, mut read) = (Vec::new(), 0);
+    while let Some(node) = open.pop().filter(|_| read < MAX_FILES) {
+        read += 1;
+        specifications.extend(dictionaries(&node, b"Names"));
+        open.extend(dictionaries(&node, b"Kids"));
+    }
+    let notes = pdf.pages().iter().flat_map(|page| dictionaries(page.raw(), b"Annots"));
+    specifications.extend(notes.filter_map(|note| note.get(b"FS")));
+    let mut seen = HashSet::new();
+    let file = |specification: Dict<'p>| {
+        let content = specification.get::<Dict<'_>>(b"EF")?.get::<Stream<'_>>(b"F")?;
+        let name = [&b"UF"[..], b"F"].iter().find_map(|key| text_of(&specification, key));
+        seen.insert(content.obj_id()).then(|| (name.unwrap_or_default(), content))
+    };
+    specifications.into_iter().filter_map(file).take(MAX_FILES).collect()
+}
+
+/// The dictionaries of a list, between which other objects may stand.
+fn dictionaries<'p>(of: &Dict<'p>, key: &[u8]) -> Vec<Dict<'p>> {
+    let list = of.get::<Array<'_>>(key);
+    let objects = list.iter().flat_map(Array::iter::<Object<'_>>);
+    objects.filter_map(|object| if let Object::Dict(one) = object { Some(one) } else { None }).collect()
 }
 
 /// A text string, ISO 32000-2, 7.9.2.2.

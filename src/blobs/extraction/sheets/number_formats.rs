@@ -8,13 +8,25 @@ use std::{
 use quick_xml::events::Event;
 use ssfmt::{DateSystem, FormatOptions, NumberFormat, format_code_from_id};
 
-use super::super::xml::{attribute, lenient_reader, local_name};
+use super::{
+    super::xml::{attribute, lenient_reader, local_name},
+    languages::{Language, without_language},
+};
 
-/// Custom formats and styles that are kept.
-const MAX_STYLES: usize = 65_536;
+/// Styles of cells that are kept, as many as Excel has.
+pub(crate) const MAX_STYLES: usize = 65_536;
+
+/// Formats that are kept, of which Excel has 250.
+pub(crate) const MAX_FORMATS: usize = 2_000;
+
+/// Bytes of a format's code, of which Excel has 255 characters.
+const MAX_CODE_BYTES: usize = 1_024;
 
 /// Whole numbers below this are shown with all digits, which a narrow column shows by powers of ten.
 const MAX_WHOLE: f64 = 1e15;
+
+/// Numbers from here on are more than the library's integers hold.
+const MAX_FORMATTED: f64 = 1e18;
 
 /// Formats of dates that follow the reader's language are shown as ISO 8601.
 const BY_LANGUAGE: [(u32, &str); 2] = [(14, "yyyy-mm-dd"), (22, "yyyy-mm-dd hh:mm")];
@@ -23,9 +35,9 @@ const BY_LANGUAGE: [(u32, &str); 2] = [(14, "yyyy-mm-dd"), (22, "yyyy-mm-dd hh:m
 const EAST_ASIAN_DATES: [u32; 15] = [27, 28, 29, 30, 31, 34, 35, 36, 50, 51, 52, 53, 54, 57, 58];
 
 /// The format of each style of cells; `None` is General.
-pub(super) struct NumberFormats {
+pub(crate) struct NumberFormats {
     styles: Vec<Option<usize>>,
-    formats: Vec<NumberFormat>,
+    formats: Vec<(NumberFormat, Option<&'static Language>)>,
     options: FormatOptions,
 }
 
@@ -33,11 +45,16 @@ impl NumberFormats {
     /// Reads `styles.xml`; what it lacks is General.
     pub(super) fn read(xml: &str, is_1904: bool) -> Self {
         let (ids, custom) = styles_in(xml);
+        Self::of(ids, &custom, is_1904)
+    }
+
+    /// Takes the id of each style and the codes of custom ids.
+    pub(crate) fn of(ids: Vec<u32>, custom: &HashMap<u32, String>, is_1904: bool) -> Self {
         let mut formats = Vec::new();
         let mut places: HashMap<u32, Option<usize>> = HashMap::new();
         let mut place_of = |id: u32| {
             *places.entry(id).or_insert_with(|| {
-                let format = parsed(&code_of(id, &custom)?)?;
+                let format = parsed(&code_of(id, custom)?).filter(|_| formats.len() < MAX_FORMATS)?;
                 formats.push(format);
                 Some(formats.len() - 1)
             })
@@ -47,21 +64,29 @@ impl NumberFormats {
         Self { styles, formats, options: FormatOptions { date_system, ..FormatOptions::default() } }
     }
 
-    pub(super) fn show(&self, style: usize, number: f64) -> String {
+    pub(crate) fn show(&self, style: usize, number: f64) -> String {
         let format = self.styles.get(style).copied().flatten().and_then(|place| self.formats.get(place));
+        let format = format.filter(|_| number.abs() < MAX_FORMATTED);
         // The library is young: a panic is a number in General.
-        let shown = format.and_then(|format| {
-            catch_unwind(AssertUnwindSafe(|| format.try_format(number, &self.options).ok())).ok().flatten()
+        let shown = format.and_then(|(format, language)| {
+            let options =
+                language.map_or_else(|| self.options.clone(), |language| language.options(&self.options));
+            let shown =
+                catch_unwind(AssertUnwindSafe(|| format.try_format(number, &options).ok())).ok().flatten();
+            // The calendar has no days beyond the year 9999.
+            shown.filter(|shown| !format.is_date_format() || !shown.trim_matches(['#', ' ']).is_empty())
         });
         shown.unwrap_or_else(|| general(number))
     }
 }
 
-fn parsed(code: &str) -> Option<NumberFormat> {
+fn parsed(code: &str) -> Option<(NumberFormat, Option<&'static Language>)> {
+    let (code, language) = without_language(code);
     if code.is_empty() || code.eq_ignore_ascii_case("General") || code == "@" {
         return None;
     }
-    catch_unwind(|| NumberFormat::parse(code).ok()).ok().flatten()
+    let format = catch_unwind(|| NumberFormat::parse(&code).ok()).ok().flatten()?;
+    Some((format, language))
 }
 
 fn code_of(id: u32, custom: &HashMap<u32, String>) -> Option<String> {
@@ -88,7 +113,9 @@ fn general(number: f64) -> String {
     if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
         return format!("{number}");
     }
-    ssfmt::format_default(number, "General").unwrap_or_else(|_| number.to_string())
+    let shown = ssfmt::format_default(number, "General").unwrap_or_else(|_| number.to_string());
+    // Numbers that 11 digits show as nothing have an exponent.
+    if shown.bytes().any(|byte| matches!(byte, b'1'..=b'9')) { shown } else { format!("{number:E}") }
 }
 
 /// Ids of formats by style, and the codes of custom ones.
@@ -103,8 +130,9 @@ fn styles_in(xml: &str) -> (Vec<u32>, HashMap<u32, String>) {
                 match local_name(&element) {
                     "cellXfs" => is_of_cells = true,
                     "xf" if is_of_cells && ids.len() < MAX_STYLES => ids.push(id().unwrap_or_default()),
-                    "numFmt" if custom.len() < MAX_STYLES => {
-                        custom.extend(id().zip(attribute(&element, "formatCode")));
+                    "numFmt" if custom.len() < MAX_FORMATS => {
+                        let code = attribute(&element, "formatCode");
+                        custom.extend(id().zip(code.filter(|code| code.len() <= MAX_CODE_BYTES)));
                     }
                     _ => {}
                 }
@@ -141,12 +169,26 @@ mod tests {
             ("#,##0.00", 1_234_567.8, "1,234,567.80"),
             ("h:mm", 14.5 / 24.0, "14:30"),
             ("yyyy\\-mm\\-dd", 46_096.0, "2026-03-15"),
+            ("yyyy-mm-dd", 3_000_000.0, "3000000"),
             ("[h]:mm", 1.5, "36:00"),
             ("0.00E+00", 12_345.0, "1.23E+04"),
             ("&quot;No. &quot;0", 7.0, "No. 7"),
             ("#,##0.00\\ [$€-407]", 12.0, "12.00 €"),
             ("yyyy&quot;年&quot;m&quot;月&quot;d&quot;日&quot;", 46_096.0, "2026年3月15日"),
             ("@", 5.0, "5"),
+            ("General", 1e308, "1E+308"),
+            ("0", 1e308, "1E+308"),
+            ("0", 4_000_123_412_341_234.0, "4000123412341234"),
+            ("[$-407]d. mmmm yyyy", 46_096.0, "15. März 2026"),
+            ("[$-de-DE]dddd", 46_096.0, "Sonntag"),
+            ("[$-F800]dddd, mmmm dd, yyyy", 46_096.0, "Sunday, March 15, 2026"),
+            ("[$-40C]mmm yy", 46_096.0, "mar 26"),
+            ("[DBNum1][$-804]yyyy&quot;年&quot;m&quot;月&quot;", 46_096.0, "2026年3月"),
+            ("[DBNum1]General", 7.0, "7"),
+            ("[DBNum2][$-804]General", 7.0, "7"),
+            ("[$-804]aaaa", 46_096.0, "星期日"),
+            ("[$-411]ggge&quot;年&quot;", 46_096.0, "2026年"),
+            ("[Red][&lt;0]0;0", 7.0, "7"),
             ("&quot;unclosed", 5.0, "5"),
         ] {
             assert_shown(code, number, shown);
@@ -161,5 +203,18 @@ mod tests {
         let shown: Vec<String> = (0..5).map(|style| formats.show(style, 46_096.604_166_67)).collect();
         assert_eq!(shown, ["2026-03-15", "2026-03-15 14:30", "2026-03-15", "14:30", "46096.60417"]);
         assert_eq!(NumberFormats::read(styles, true).show(0, 44_634.0), "2026-03-15");
+    }
+
+    #[test]
+    fn formats_beyond_the_bound_are_general() {
+        let custom: String = (200..4_200)
+            .map(|id| format!("<numFmt numFmtId='{id}' formatCode='0.0%'/>"))
+            .collect::<Vec<_>>()
+            .concat();
+        let styles = (200..4_200).map(|id| format!("<xf numFmtId='{id}'/>")).collect::<Vec<_>>().concat();
+        let formats =
+            NumberFormats::read(&format!("<numFmts>{custom}</numFmts><cellXfs>{styles}</cellXfs>"), false);
+        assert_eq!([formats.show(0, 0.5), formats.show(3_999, 0.5)], ["50.0%", "0.5"]);
+        assert_eq!(formats.formats.len(), MAX_FORMATS);
     }
 }

@@ -2,6 +2,9 @@ import { element } from "../shared/dom.js";
 import { t } from "../shared/language.js";
 import { filtersOf } from "./address.js";
 
+/** What the server searches by: without any, nothing can be found. */
+const PART_OF_A_WORD = /[\p{L}\p{N}\p{Extended_Pictographic}]/u;
+
 /**
  * The text for an empty result: nothing found, or sources missing.
  *
@@ -17,7 +20,10 @@ export function emptyResult(place, gap, { withoutFilters, everywhere }) {
     }
     return [
         ...place.q
-            ? [element(heading, {}, t("empty.title"), " ", element("bdi", {}, place.q)), element("p", {}, t("empty.why"))]
+            ? [
+                element(heading, {}, t("empty.title"), " ", element("bdi", {}, place.q)),
+                element("p", {}, t(PART_OF_A_WORD.test(place.q) ? "empty.why" : "empty.no-word")),
+            ]
             : [element(heading, {}, t("empty.all"))],
         element("p", { class: "ways" },
             filtersOf(place) ? element("button", { type: "button", click: withoutFilters }, t("empty.without-filters")) : null,

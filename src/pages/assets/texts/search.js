@@ -156,6 +156,7 @@ export default {
 
     "empty.title": ["Nothing found for", "没有找到"],
     "empty.why": ["Every source was searched. Fewer or other words may help.", "已搜索所有来源。请尝试减少或更换关键词。"],
+    "empty.no-word": ["There is no word to search for: a word has letters, digits or emoji.", "没有可搜索的词：词须包含文字、数字或表情符号。"],
     "empty.without-filters": ["Search without filters", "清除筛选后搜索"],
     "empty.everywhere": ["Search everything", "搜索全部"],
     "empty.all": ["There is nothing here yet.", "此处暂无内容。"],

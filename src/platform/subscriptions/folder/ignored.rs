@@ -64,12 +64,29 @@ mod tests {
             "~WRL0001.tmp",
             "film.mkv.crdownload",
             "notes.txt~",
+            "#notes.txt#",
+            "fees.laccdb",
+            "plan.dwl",
+            "scan.pdf.part",
+            "RECYCLER",
+            "__MACOSX",
+            "lost+found",
+            "@Recycle",
+            "#snapshot",
         ] {
             assert!(ignored.holds(name), "{name}");
         }
-        for name in
-            ["plan.docx", "Thumbs.db.txt", "tmp", "desktop.init", "$5 plan.pdf", "a~b.txt", "template.tmpl"]
-        {
+        for name in [
+            "plan.docx",
+            "Thumbs.db.txt",
+            "tmp",
+            "desktop.init",
+            "$5 plan.pdf",
+            "a~b.txt",
+            "template.tmpl",
+            "#1 plan.pdf",
+            "part.txt",
+        ] {
             assert!(!ignored.holds(name), "{name}");
         }
     }

@@ -85,7 +85,11 @@ impl Database {
     /// The offset from UTC of the database's own zone; zero if it does not tell.
     pub(super) async fn zone_millis(&mut self) -> i64 {
         let text = match self {
-            Self::Postgres(_) => "SELECT CAST(EXTRACT(TIMEZONE FROM now()) AS BIGINT)",
+            // The connection's own `TimeZone` is UTC; both are the host's where nobody set them.
+            Self::Postgres(_) => {
+                "SELECT CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE current_setting('log_timezone')) \
+                 - (now() AT TIME ZONE 'UTC')) AS BIGINT)"
+            }
             Self::MySql(_) => {
                 "SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), \
                  CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))"
@@ -137,7 +141,7 @@ impl Database {
         match self {
             Self::Postgres(connection) => {
                 within(connection.execute("BEGIN TRANSACTION READ ONLY")).await?;
-                let text = format!("SET LOCAL TimeZone = 'UTC'; SET LOCAL statement_timeout = {limit}");
+                let text = format!("SET LOCAL extra_float_digits = 2; SET LOCAL statement_timeout = {limit}");
                 within(connection.execute(AssertSqlSafe(text))).await?;
             }
             Self::MySql(connection) => {

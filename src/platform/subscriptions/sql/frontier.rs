@@ -14,6 +14,10 @@ const LEAP: f64 = 1e6;
 const LEAP_FACTOR: f64 = 1e3;
 /// No sequence comes so far as 2⁶², but the largest number of its type does.
 const LARGEST: f64 = 4_611_686_018_427_387_904.0;
+/// Largest numbers of types, which stand for none, as those of nines alone do.
+const FILLERS: [f64; 6] = [32_767.0, 65_535.0, 8_388_607.0, 16_777_215.0, 2_147_483_647.0, 4_294_967_295.0];
+/// Least nines of such a number.
+const NINES: usize = 3;
 /// Least numbers that are times in seconds, milliseconds and microseconds, and the units in a millisecond.
 const EPOCH_UNITS: [(f64, f64); 3] = [(1e8, 1e-3), (3e11, 1.0), (3e14, 1e3)];
 /// Numbers above all units.
@@ -79,7 +83,13 @@ impl Frontier {
     pub(super) fn pass(&mut self, cursor: &Cursor, now: i64) -> Option<&'static str> {
         let clock = Clock { now, zone_millis: self.zone_millis };
         let before = self.reached.as_ref().map(Value::of);
-        let standing = Value::of(cursor).stand(before, clock);
+        // In SQLite a row's type is its own: texts stand behind all numbers.
+        let is_number = moment::is_number(&cursor.data_type);
+        let is_another_type = |reached: &Cursor| moment::is_number(&reached.data_type) != is_number;
+        let standing = match Value::of(cursor).stand(before, clock) {
+            Standing::Counts if self.reached.as_ref().is_some_and(is_another_type) => Standing::Unlike,
+            standing => standing,
+        };
         let may_be_confirmed = match standing {
             Standing::FarBeyond => true,
             Standing::Unlike => !matches!(before, Some(Value::Moment(_))),
@@ -107,11 +117,18 @@ impl Frontier {
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Moment(Moment),
-    Number(f64),
-    /// A text, and whether it has digits.
+    Number(Number),
+    /// A text, and whether it has digits that are no wrong date.
     Text {
         has_digits: bool,
     },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Number {
+    value: f64,
+    /// Whether it may stand for none.
+    is_filler: bool,
 }
 
 impl Value {
@@ -124,15 +141,18 @@ impl Value {
         // Texts such as `1e5` and `inf` are no numbers.
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
         match text.parse().ok().filter(|_| is_plain || is_number) {
-            Some(number) => Self::Number(number),
-            None => Self::Text { has_digits: text.contains(char::is_numeric) },
+            Some(value) => {
+                let is_nines = text.len() >= NINES && text.bytes().all(|byte| byte == b'9');
+                Self::Number(Number { value, is_filler: is_nines || FILLERS.contains(&value) })
+            }
+            None => Self::Text { has_digits: text.contains(char::is_numeric) && !moment::is_dated(text) },
         }
     }
 
     fn stand(self, before: Option<Self>, clock: Clock) -> Standing {
         match (self, before) {
             (Self::Moment(moment), _) => stand_at(moment, clock),
-            (Self::Number(number), Some(Self::Number(before))) => stand_behind(number, before, clock),
+            (Self::Number(number), Some(Self::Number(before))) => stand_behind(number, before.value, clock),
             (Self::Number(number), None | Some(Self::Text { .. })) => stand_first(number, clock),
             (Self::Text { has_digits: true }, None | Some(Self::Number(_) | Self::Text { .. }))
             | (Self::Text { .. }, Some(Self::Text { has_digits: false })) => Standing::Counts,
@@ -159,7 +179,7 @@ fn stand_at(moment: Moment, Clock { now, zone_millis }: Clock) -> Standing {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a time")]
-fn stand_behind(number: f64, before: f64, clock: Clock) -> Standing {
+fn stand_behind(Number { value: number, is_filler }: Number, before: f64, clock: Clock) -> Standing {
     let now = clock.now as f64;
     if let Some(unit) = unit_of(before, now) {
         return if number <= now * unit {
@@ -170,21 +190,19 @@ fn stand_behind(number: f64, before: f64, clock: Clock) -> Standing {
             Standing::BeyondNow
         };
     }
-    let limit = (before * LEAP_FACTOR).clamp(LEAP, LARGEST);
-    if number < limit || unit_of(number, now).is_some() { Standing::Counts } else { Standing::FarBeyond }
+    let limit = if is_filler { before * 2.0 } else { (before * LEAP_FACTOR).clamp(LEAP, LARGEST) };
+    let is_time = !is_filler && unit_of(number, now).is_some();
+    if number < limit || is_time { Standing::Counts } else { Standing::FarBeyond }
 }
 
 /// Numbers that may be times to come are doubtful.
 #[expect(clippy::cast_precision_loss, reason = "a time")]
-fn stand_first(number: f64, clock: Clock) -> Standing {
+fn stand_first(Number { value: number, is_filler }: Number, clock: Clock) -> Standing {
     let now = clock.now as f64;
     let is_small = number <= now * EPOCH_UNITS[0].1;
     let is_large = (BEYOND_UNITS..LARGEST).contains(&number);
-    if is_small || is_large || unit_of(number, now).is_some() {
-        Standing::Counts
-    } else {
-        Standing::FarBeyond
-    }
+    let is_likely = is_small || is_large || unit_of(number, now).is_some();
+    if is_likely && !is_filler { Standing::Counts } else { Standing::FarBeyond }
 }
 
 /// The units in a millisecond of a number that is a time until now.
@@ -245,13 +263,19 @@ mod tests {
             ),
             ("TEXT", &["2026-11-30T20:00:00+09:00", "2026-11-30T22:00:00+09:00"], Some(0), &[BEYOND]),
             ("TEXT", &["20261130", "20261202", "99991231"], Some(0), &[BEYOND, BEYOND]),
+            ("TEXT", &["202611301159", "202612021159", "20261202115900000"], Some(0), &[BEYOND, BEYOND]),
             ("TEXT", &["2026/11/30 11:00:00", "2026/12/30 11:00:00"], Some(0), &[BEYOND]),
+            ("TEXT", &["2026-11-30 10:00 am UTC", "9999-12-31 10:00 am UTC"], Some(0), &[BEYOND]),
+            ("TEXT", &["2026-11-30T11:00:00Z", "9999-12-31T23:59:59Z"], Some(0), &[BEYOND]),
             ("TEXT", &["", "2026-02-28", "2026-02-30", "2026-03-01"], Some(3), &[UNLIKE, UNLIKE]),
             ("VARCHAR", &["v0001", "v0002", "unknown"], Some(1), &[UNLIKE]),
             ("VARCHAR", &["7f00aa01", "7f00aa02", "pending"], Some(1), &[UNLIKE]),
             ("VARCHAR", &["1", "1.0.1", "5e98765432109876", "inf"], Some(2), &[UNLIKE]),
             ("INT8", &["1", "450", "451", "9223372036854775807"], Some(2), &[FAR]),
             ("INT8", &["450", "1000000"], Some(0), &[FAR]),
+            ("INT4", &["3000000", "2147483647"], Some(0), &[FAR]),
+            ("INT2", &["40", "999", "32767"], Some(0), &[FAR, FAR]),
+            ("INT4", &["998", "999", "1000"], Some(2), &[]),
             (
                 "INT8",
                 &["0", "1796039999", "1796040001", "1796126400", "4102444800"],
@@ -283,9 +307,22 @@ mod tests {
             ("TIMESTAMP", "infinity", BEYOND),
             ("INT8", "9223372036854775807", FAR),
             ("INT8", "4102444800", FAR),
+            ("INT4", "2147483647", FAR),
+            ("INT8", "999999", FAR),
+            ("TEXT", "9999-12-31 00:00:00", BEYOND),
+            ("TEXT", "9999-99-99", UNLIKE),
         ] {
             assert_eq!(pass(data_type, 0, &[row]), (None, vec![(row, reason)]));
         }
+    }
+
+    #[test]
+    fn value_of_another_type_does_not_count() {
+        let mut frontier = Frontier::new(0, Some(&cursor(&3, "INTEGER")));
+        for text in ["2024-01-01", "1a", "4"] {
+            assert_eq!(frontier.pass(&cursor(text, "TEXT"), NOW), Some(UNLIKE));
+        }
+        assert_eq!(frontier.pass(&cursor(&4, "INTEGER"), NOW), None);
     }
 
     #[test]

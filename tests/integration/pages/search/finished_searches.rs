@@ -59,7 +59,7 @@ async fn finished_searches_are_reported_once_and_typed_through_ones_never() {
     page.run("document.querySelector('#box').select()", &[]).await;
     page.press("zzzz").await;
     page.press_key(Key::Enter).await;
-    page.wait_for_text("Nothing found").await;
+    page.wait_for_text("Nothing found for zzzz").await;
     page.run("document.querySelector('#box').select()", &[]).await;
     page.press("quay").await;
     page.wait_until("reports.length === 2").await;

@@ -123,6 +123,10 @@ async fn empty_corrected_relaxed_and_unsourced_searches_are_explained() {
     page.go("/?q=zzzzqqqq&author=Mei").await;
     page.wait_for_text("Every source was searched").await;
     assert_eq!(page.texts(".empty h2").await, ["Nothing found for zzzzqqqq"]);
+    page.go("/?q=%3F!").await;
+    page.wait_for_text("There is no word to search for").await;
+    page.go("/?q=zzzzqqqq&author=Mei").await;
+    page.wait_for_text("Every source was searched").await;
     page.click(".empty .ways button").await;
     page.wait_until("location.search === '?q=zzzzqqqq'").await;
 
