@@ -49,6 +49,9 @@ FUZZERS = "tests/fuzz/run"
 # Seconds of each fuzzer.
 FUZZED = 60
 
+# The cases of property tests in a run without `--all`: a change is refused for what it does, not for what was drawn.
+SEED = "1"
+
 SLOWEST = 30
 
 # The tests of procedural macros load the compiler's libraries.
@@ -193,6 +196,8 @@ def main():
     if options.all:
         os.environ["TRAWL_TEST_ALL"] = "1"
         print("beside whole sizes: all over PostgreSQL; a minute of each fuzzer;", ", ".join((*ONLY_ALL, *(f"{name} over OpenSearch" for name in OPENSEARCH_ALL))))
+    else:
+        os.environ.setdefault("PROPTEST_RNG_SEED", SEED)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     outcomes = []
     try:

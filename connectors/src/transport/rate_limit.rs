@@ -95,7 +95,9 @@ fn read_policies(text: &str) -> Vec<Policy<'_>> {
     policies
 }
 
-/// Seconds from now, or a span such as `1m30s`; else a time: an HTTP date, ISO 8601, or a number since 1970.
+/// Reads how long to wait: seconds, a span such as `1m30s`, or a time to wait for.
+///
+/// A time is an HTTP date, ISO 8601, or a number since 1970.
 fn read_wait(text: &str, now: SystemTime) -> Option<Duration> {
     let most = MAX_WAIT.as_secs_f64();
     let at = match text.parse::<f64>() {

@@ -175,7 +175,7 @@ impl Family {
     }
 }
 
-/// A first record of Excel 2, 3 or 4: its version, its length, then the kind of a sheet or of a workbook.
+/// Whether the first record is of Excel 2, 3 or 4: its version, its length, the kind of sheet or workbook.
 fn is_worksheet(beginning: &[u8]) -> bool {
     matches!(
         beginning,

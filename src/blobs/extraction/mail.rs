@@ -248,7 +248,7 @@ fn bytes_of<'m, W: Write>(
     }
 }
 
-/// Whether a part that is said to be base64 is a text as it stands: words with signs between them.
+/// Whether a part declared as base64 is plain text: words with punctuation between them.
 fn is_prose(raw: &[u8]) -> bool {
     let raw = raw.trim_ascii();
     let is_sign = |byte: &u8| byte.is_ascii_punctuation() && !matches!(byte, b'+' | b'/' | b'=');

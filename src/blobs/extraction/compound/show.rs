@@ -19,7 +19,7 @@ const TEXTS: u16 = 0xff0;
 const WIDE_TEXT: u16 = 0xfa0;
 const NARROW_TEXT: u16 = 0xfa8;
 const OBJECT: u16 = 0x1011;
-/// The containers of a comment in a slide; its author and its text are the first two strings.
+/// Containers around a comment on a slide, whose first two strings are its author and its text.
 const COMMENT: [u16; 4] = [0x1388, 0x138a, 0x138b, 0x2ee0];
 const STRING: u16 = 0xfba;
 

@@ -68,15 +68,18 @@ fn beside_cells(stream: &[u8], is_biff8: bool) -> Vec<String> {
             HEADER | FOOTER => {
                 pieces.extend(record.get(1..).map(|header| without_codes(&decode(header, None))));
             }
-            SHAPE_TEXT if is_biff8 => awaited = number_at(record, 10).map_or(0, usize::from),
+            SHAPE_TEXT if is_biff8 => {
+                shape.clear();
+                awaited = number_at(record, 10).map_or(0, usize::from);
+            }
             CONTINUED if awaited > 0 => {
                 let more = record.split_first().map(|(flags, more)| characters(*flags, more));
-                shape.push_str(&more.unwrap_or_default());
-                if shape.encode_utf16().count() < awaited {
-                    continue;
+                let more = more.unwrap_or_default();
+                awaited = awaited.saturating_sub(more.encode_utf16().count());
+                shape.push_str(&more);
+                if awaited == 0 {
+                    pieces.push(std::mem::take(&mut shape));
                 }
-                pieces.push(std::mem::take(&mut shape));
-                awaited = 0;
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What a PDF file shows beside its pages' content: notes, values of forms, the outline, attached files.
+//! Notes, values of forms, the outline and attached files of a PDF file.
 
 use std::collections::HashSet;
 
@@ -42,7 +42,10 @@ fn note(annotation: &Dict<'_>) -> Option<String> {
         b"Widget" => value_of(annotation),
         _ => {
             let text = text_of(annotation, b"Contents")?;
-            Some(text_of(annotation, b"T").map_or(text.clone(), |author| format!("{author}: {text}")))
+            Some(match text_of(annotation, b"T") {
+                Some(author) => format!("{author}: {text}"),
+                None => text,
+            })
         }
     }
     .filter(|text| !text.trim().is_empty())
