@@ -49,12 +49,14 @@ async fn feed_is_subscribed_to_run_changed_and_removed() {
     page.choose("viewers", "some").await;
     page.fill("visibility.users", "mei\ntom").await;
     page.submit().await;
+    page.wait_for_text("Saved.").await;
     page.wait_for_text("People: mei, tom").await;
     let visibility = json!({"users": ["mei", "tom"], "departments": [], "groups": []});
     assert_eq!(only(&all).await["visibility"], visibility);
     page.click_text("Edit").await;
     page.choose("viewers", "everyone").await;
     page.submit().await;
+    page.wait_for_text("Saved.").await;
     page.wait_for_text("everyone in the enterprise").await;
     assert_eq!(only(&all).await["visibility"], json!(null));
 
