@@ -312,7 +312,7 @@ impl Parts {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let digits = text(1);
         let (hours, minutes, taken): (i32, i32, _) = match digits.len() {
-            1 | 2 if matches!(text(2), ":" | "'") => (number(digits, 1..=2)?, number(text(3), 2..=2)?, 4),
+            1 | 2 if matches!(text(2), ":" | "'") => (number(digits, 1..=2)?, number(text(3), 1..=2)?, 4),
             1 | 2 => (number(digits, 1..=2)?, 0, 2),
             4 => (number(digits.get(..2)?, 2..=2)?, number(&digits[2..], 2..=2)?, 2),
             _ => return None,

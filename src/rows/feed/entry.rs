@@ -127,7 +127,8 @@ impl Entry {
         if id.is_empty() {
             return;
         }
-        if opens && id.parse::<Url>().is_ok_and(|url| matches!(url.scheme(), "http" | "https")) {
+        let is_page = || id.parse::<Url>().is_ok_and(|url| matches!(url.scheme(), "http" | "https"));
+        if opens && (id.starts_with('/') || is_page()) {
             self.link.offer(2, id.to_owned());
         }
         self.id.get_or_insert_with(|| id.to_owned());
