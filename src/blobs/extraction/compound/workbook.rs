@@ -23,6 +23,7 @@ const DATES_FROM_1904: u16 = 0x22;
 const STYLE: u16 = 0xe0;
 const FORMAT: u16 = 0x41e;
 const END: u16 = 0x0a;
+const PASSWORD: u16 = 0x2f;
 const HEADER: u16 = 0x14;
 const FOOTER: u16 = 0x15;
 const SHAPE_TEXT: u16 = 0x1b6;
@@ -39,11 +40,15 @@ pub(super) fn sheets<W: Write>(
         error => Stop::unreadable(error),
     })?;
     note_incomplete(!workbook.truncated(), text);
-    let formats = formats(stream, is_biff8);
+    // Excel protects structures by a known password. The library decrypts the stream for itself alone.
+    let is_encrypted =
+        records(stream).take_while(|(kind, _)| *kind != END).any(|(kind, _)| kind == PASSWORD);
+    let stream = if is_encrypted { &[] } else { stream };
+    let formats = (!is_encrypted).then(|| formats(stream, is_biff8));
     let mut shown = HashSet::new();
     for sheet in &workbook.sheets {
         text.push_line(&sheet.name)?;
-        push_cells(sheet, &formats, text)?;
+        push_cells(sheet, formats.as_ref(), text)?;
         for piece in sheet.comments.iter().map(|comment| &comment.text).chain(&sheet.chart_text) {
             text.push_line(piece)?;
             shown.insert(piece.clone());
@@ -90,14 +95,14 @@ fn beside_cells(stream: &[u8], is_biff8: bool) -> Vec<String> {
 
 fn push_cells<W: Write>(
     sheet: &Sheet,
-    formats: &NumberFormats,
+    formats: Option<&NumberFormats>,
     text: &mut TextWriter<W>,
 ) -> Result<(), Stop> {
     for (row, cells) in sheet.rows.iter().enumerate() {
         let shown: Vec<_> = (0..)
             .zip(cells)
-            .filter_map(|(column, cell)| match cell {
-                CellValue::Number(number) => {
+            .filter_map(|(column, cell)| match (cell, formats) {
+                (CellValue::Number(number), Some(formats)) => {
                     let style = sheet.xf.get(row).and_then(|styles| styles.get(column)).copied();
                     Some(formats.show(style.unwrap_or_default().into(), *number).into())
                 }
