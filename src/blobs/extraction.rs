@@ -10,6 +10,7 @@ mod encoding;
 mod fair_queue;
 mod kind;
 mod mail;
+mod metafile;
 mod office;
 mod open_document;
 mod package;
@@ -130,6 +131,7 @@ fn read_format<W: Write>(
         DocumentFormat::Archive => archives::archive(content, text),
         DocumentFormat::Compound => compound::compound(content, text),
         DocumentFormat::Worksheet => compound::worksheet(content, text),
+        DocumentFormat::Metafile => metafile::metafile(content, text),
         DocumentFormat::Other => Err(Stop::Unreadable(NO_READER.to_owned())),
     });
     catch_unwind(reading).unwrap_or_else(|_| Err(Stop::Unreadable("its reader failed on it".to_owned())))

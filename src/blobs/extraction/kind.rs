@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::{
     encoding::{decode_marked_up, utf16_without_mark},
+    metafile::is_metafile,
     package::Package,
 };
 
@@ -69,6 +70,8 @@ pub(super) enum DocumentFormat {
     Compound,
     /// Excel 2 to 4.
     Worksheet,
+    /// A picture of Windows that draws words.
+    Metafile,
     Other,
 }
 
@@ -83,6 +86,7 @@ impl DocumentFormat {
             Family::Archive => Self::in_archive(content),
             Family::Compound => Self::Compound,
             Family::Worksheet => Self::Worksheet,
+            Family::Metafile => Self::Metafile,
             Family::Nothing => Self::Other,
             Family::Text => Self::of_text(&decode_marked_up(beginning), read_as),
         }
@@ -151,6 +155,7 @@ enum Family {
     /// Office formats before 2007.
     Compound,
     Worksheet,
+    Metafile,
     Text,
     /// Pictures, audio, video, programs.
     Nothing,
@@ -166,6 +171,9 @@ impl Family {
         }
         if is_worksheet(beginning) {
             return Self::Worksheet;
+        }
+        if is_metafile(beginning) {
+            return Self::Metafile;
         }
         // Behind the others, which may begin with a PDF file within them.
         if contains(&beginning[..beginning.len().min(1_024)], b"%PDF-") {

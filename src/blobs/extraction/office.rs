@@ -56,8 +56,8 @@ const ROOTS: [&str; 16] = [
 /// Parts of names in the order of their reading; the others follow by name.
 const ORDER: [&str; 6] = ["slides/slide", "/header", "/footer", "/footnotes", "/endnotes", "/comments"];
 
-/// Extensions of parts that are files of their own, by which Word includes texts.
-const CHUNKS: [&str; 6] = ["htm", "html", "mht", "mhtml", "rtf", "txt"];
+/// Extensions of parts that are files of their own: texts that Word includes, and pictures that draw words.
+const FILES: [&str; 8] = ["emf", "htm", "html", "mht", "mhtml", "rtf", "txt", "wmf"];
 
 pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut package = Package::open(content)?;
@@ -178,16 +178,17 @@ fn read_other<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWr
         if package.root_of(name).is_some_and(|root| ROOTS.contains(&root.as_str())) {
             read_part(package, name, &NAMES, text)?;
         }
-    } else if name.contains("/embeddings/") || CHUNKS.contains(&extension) {
+    } else if name.contains("/embeddings/") || FILES.contains(&extension) {
         let bytes = package.read(name, text)?;
         read_inner(name, &bytes, text)?;
     }
     Ok(())
 }
 
-/// Place in the order, folder and name before the number, number, name.
+/// Place in the order, folder and name before the number, number, name; pictures are last.
 fn order_of(name: &str) -> (usize, String, u32, String) {
-    let place = ORDER.iter().position(|part| name.contains(part)).unwrap_or(ORDER.len());
+    let place = ORDER.iter().position(|part| name.contains(part));
+    let place = place.unwrap_or(ORDER.len() + usize::from(name.contains("/media/")));
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let letters = stem.trim_end_matches(|character: char| character.is_ascii_digit());
     (place, letters.to_owned(), stem[letters.len()..].parse().unwrap_or_default(), name.to_owned())

@@ -6,6 +6,7 @@ use super::{
     ENCRYPTED, Stop, TextWriter,
     encoding::decode_marked_up_noted,
     package::Package,
+    read_inner,
     xml::{ElementNames, read_xml},
 };
 
@@ -42,6 +43,9 @@ const STYLES: ElementNames = ElementNames {
 const BODY_PART: &str = "content.xml";
 const STYLES_PART: &str = "styles.xml";
 
+/// Endings of pictures with words.
+const PICTURES: [&str; 3] = [".emf", ".pdf", ".wmf"];
+
 pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let mut package = Package::open(content)?;
     let manifest = package.read("META-INF/manifest.xml", text).unwrap_or_default();
@@ -65,6 +69,13 @@ pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) 
         text.pass(&part, read)?;
         text.push("\n")?;
         text.flush()?;
+    }
+    let is_picture =
+        |name: &str| name.starts_with("pictures/") && PICTURES.iter().any(|ending| name.ends_with(ending));
+    let pictures: Vec<String> = package.names().filter(|name| is_picture(name)).map(str::to_owned).collect();
+    for picture in pictures {
+        let read = package.read(&picture, text).and_then(|bytes| read_inner(&picture, &bytes, text));
+        text.pass(&picture, read)?;
     }
     Ok(())
 }

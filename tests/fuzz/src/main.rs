@@ -22,7 +22,9 @@ fn target(name: &str) -> Option<Target> {
     let (read, is_confined): (fn(&[u8]), bool) = match name {
         "feeds" => (trawl::fuzzing::feed, false),
         "rows" => (trawl::fuzzing::rows, false),
-        "mail" | "archives" | "compound" | "pdf" | "sheets" | "texts" => (trawl::fuzzing::document, true),
+        "mail" | "archives" | "compound" | "pdf" | "pictures" | "sheets" | "texts" => {
+            (trawl::fuzzing::document, true)
+        }
         "times" => (trawl_connectors::fuzzing::time, false),
         "answers" => (trawl_connectors::fuzzing::answer, false),
         "mapped" => (trawl_connectors::fuzzing::mapped_answer, true),

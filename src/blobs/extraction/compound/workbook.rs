@@ -41,8 +41,7 @@ pub(super) fn sheets<W: Write>(
     })?;
     note_incomplete(!workbook.truncated(), text);
     // Excel protects structures by a known password. The library decrypts the stream for itself alone.
-    let is_encrypted =
-        records(stream).take_while(|(kind, _)| *kind != END).any(|(kind, _)| kind == PASSWORD);
+    let is_encrypted = records(stream).take_while(|(kind, _)| *kind != END).any(|(kind, _)| kind == PASSWORD);
     let stream = if is_encrypted { &[] } else { stream };
     let formats = (!is_encrypted).then(|| formats(stream, is_biff8));
     let mut shown = HashSet::new();
