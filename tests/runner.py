@@ -5,6 +5,7 @@
 
 import argparse
 import collections
+import concurrent.futures
 import itertools
 import json
 import os
@@ -114,14 +115,16 @@ def fuzz(options):
     """Yields the outcome of each fuzzer; the end of its output tells the fault."""
     suite = Suite("fuzz", FUZZERS, os.getcwd())
     listed = subprocess.run([FUZZERS, "--list"], capture_output=True, text=True, check=True).stdout.split()
-    for target in listed:
-        name = f"fuzzers::{target}"
-        if not name.startswith(tuple(options.names or [""])):
-            continue
+
+    def outcome(name):
         started = time.monotonic()
-        ran = subprocess.run([FUZZERS, target, str(FUZZED)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        ran = subprocess.run([FUZZERS, name.removeprefix("fuzzers::"), str(FUZZED)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         event = "failed" if ran.returncode else "ok"
-        yield Outcome(suite, {"name": name, "event": event, "exec_time": time.monotonic() - started, "stdout": ran.stdout[-8_000:]})
+        return Outcome(suite, {"name": name, "event": event, "exec_time": time.monotonic() - started, "stdout": ran.stdout[-8_000:]})
+
+    names = [name for name in map("fuzzers::{}".format, listed) if name.startswith(tuple(options.names or [""]))]
+    with concurrent.futures.ThreadPoolExecutor(options.threads) as pool:
+        yield from pool.map(outcome, names)
 
 
 def folder(outcome):
