@@ -1,6 +1,6 @@
 //! Words that pictures of Windows draw: EMF (MS-EMF, MS-EMFPLUS) and WMF (MS-WMF).
 //!
-//! Own, since the crates at hand know all records, and take longer to compile than all other readers.
+//! Own: the crates at hand model every record, or draw the pictures.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -47,7 +47,7 @@ const TWO_WIDTHS: u32 = 0x2000;
 const SIGNS: i32 = 2;
 
 /// Characters that are drawn together, and where.
-struct Run {
+struct DrawnText {
     text: String,
     x: i64,
     y: i64,
@@ -55,7 +55,7 @@ struct Run {
     width: Option<i64>,
 }
 
-impl Run {
+impl DrawnText {
     /// What separates it from the next one: a line, a space, or nothing within a word.
     fn separator(&self, next: &Self) -> &'static str {
         if self.y != next.y {
@@ -91,8 +91,8 @@ pub(super) fn metafile<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Re
     }
 }
 
-fn push_runs<W: Write>(runs: impl Iterator<Item = Run>, text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut last: Option<Run> = None;
+fn push_runs<W: Write>(runs: impl Iterator<Item = DrawnText>, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let mut last: Option<DrawnText> = None;
     for run in runs {
         text.push(last.map_or("", |last| last.separator(&run)))?;
         text.push(&run.text)?;
@@ -112,10 +112,10 @@ fn records(content: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 }
 
 /// The run that a record of EMF draws.
-fn emf_run(kind: u32, record: &[u8]) -> Option<Run> {
+fn emf_run(kind: u32, record: &[u8]) -> Option<DrawnText> {
     let signed = |at: usize| Some(i64::from(number(record, at)?.cast_signed()));
     let run = |x, y, options: u32, text, width| {
-        (options & GLYPHS == 0).then_some(Run { text, x, y, width }).filter(|run| !run.text.is_empty())
+        (options & GLYPHS == 0).then_some(DrawnText { text, x, y, width }).filter(|run| !run.text.is_empty())
     };
     match kind {
         EXT_TEXT_OUT_A | EXT_TEXT_OUT_W => {
@@ -147,7 +147,7 @@ fn emf_run(kind: u32, record: &[u8]) -> Option<Run> {
 }
 
 /// The runs that records of EMF+ in a comment draw.
-fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = Run> {
+fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = DrawnText> {
     let is_emf_plus = kind == COMMENT && record.get(12..16) == Some(b"EMF+");
     let mut rest = record.get(16..).filter(|_| is_emf_plus).unwrap_or_default();
     let inner = from_fn(move || {
@@ -172,20 +172,20 @@ fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = Run> {
             reason = "a place beyond the picture is as good as its edge"
         )]
         let at = |at| Some(f32::from_bits(number(data, at)?) as i64);
-        Some(Run { text, x: at(place_at)?, y: at(place_at.checked_add(4)?)?, width: None })
+        Some(DrawnText { text, x: at(place_at)?, y: at(place_at.checked_add(4)?)?, width: None })
     })
 }
 
 /// The objects of a WMF file: what is created takes the first place that is free.
 #[derive(Default)]
-struct Objects {
+struct GraphicsObjects {
     /// Character sets of fonts.
     fonts: HashMap<usize, i32>,
     free: BTreeSet<usize>,
     count: usize,
 }
 
-impl Objects {
+impl GraphicsObjects {
     fn create(&mut self, charset: Option<i32>) {
         let place = self.free.pop_first().unwrap_or_else(|| {
             self.count += 1;
@@ -203,7 +203,7 @@ impl Objects {
 }
 
 /// The runs of a WMF file.
-fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run> {
+fn wmf_runs(content: &[u8]) -> impl Iterator<Item = DrawnText> {
     let begin = HEADER_BYTES + if content.starts_with(&PLACEABLE) { PLACEABLE_BYTES } else { 0 };
     let mut rest = content.get(begin..).unwrap_or_default();
     let records = from_fn(move || {
@@ -211,7 +211,7 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run> {
         rest = behind;
         Some(record)
     });
-    let (mut objects, mut charset) = (Objects::default(), 0);
+    let (mut objects, mut charset) = (GraphicsObjects::default(), 0);
     records.filter_map(move |record| {
         let data = &record[6..];
         match short(record, 4)? {
@@ -223,7 +223,7 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run> {
                 let count = usize::from(short(data, 0)?);
                 let behind = 2 + count.next_multiple_of(2);
                 let text = narrow(data.get(2..2 + count)?, charset)?;
-                return Some(Run {
+                return Some(DrawnText {
                     text,
                     x: coordinate(data, behind + 2)?,
                     y: coordinate(data, behind)?,
@@ -238,7 +238,7 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run> {
                 let widths = data.get(begin + count.next_multiple_of(2)..)?.get(..2 * count);
                 let width = widths
                     .map(|widths| widths.chunks_exact(2).filter_map(|width| coordinate(width, 0)).sum());
-                return Some(Run { text, x: coordinate(data, 2)?, y: coordinate(data, 0)?, width });
+                return Some(DrawnText { text, x: coordinate(data, 2)?, y: coordinate(data, 0)?, width });
             }
             _ => {}
         }
