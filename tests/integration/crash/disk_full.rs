@@ -15,12 +15,15 @@ use crate::util::{
 const ARTICLES: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "article")];
 const BATCH: usize = 10;
 
-/// Ten incompressible items of about 40 KiB each.
+/// Ten items of about 40 KiB that hardly compress.
+///
+/// The words are long: the index takes its time for each.
 fn batch(number: usize) -> Vec<Value> {
     let mut random = fastrand::Rng::with_seed(number as u64);
     (0..BATCH)
         .map(|place| {
-            let words: Vec<String> = (0..4_000).map(|_| format!("{:08x}", random.u32(..))).collect();
+            let mut word = || (0..40).map(|_| random.lowercase()).collect::<String>();
+            let words: Vec<String> = (0..1_000).map(|_| word()).collect();
             let mut item = item(&format!("{number:04}.{place}"), "harbour", NEW_YEAR);
             item["brief"] = words.join(" ").into();
             item
