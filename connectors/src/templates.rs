@@ -60,7 +60,7 @@ impl Template {
     /// Paths and contents of its files. `check.sh` is to be executable.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, String)> {
         let check = CHECK.replace("\nTEST\n", &format!("\n{}\n", self.test));
-        let check = check.replace("\nSTART &\n", &format!("\n{} &\n", self.start));
+        let check = check.replace("\nSTART >", &format!("\n{} >", self.start));
         let common = [
             ("README.md", README.to_owned()),
             ("check.sh", check),

@@ -44,7 +44,7 @@ async function answer(request) {
     // The request's own text, as `new URL` would read the host in `//`.
     const query = new URLSearchParams(request.url.split("?").slice(1).join("?"));
     const [keyword, cursor] = [query.get("keyword") ?? "", query.get("cursor")];
-    const limit = Number(query.get("limit") ?? 10);
+    const limit = Number(query.get("limit") || 10);
     if (!isKey(request.headers["x-api-key"])) {
         return { code: 401, message: "the key is missing or wrong" };
     } else if (!keyword.trim()) {
