@@ -6,6 +6,8 @@ use std::mem;
 
 use serde_json_borrow::{ObjectAsVec, Value};
 
+use crate::nesting::outside_of_texts;
+
 #[derive(Debug, Default)]
 pub(crate) struct ObjectFields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
@@ -69,18 +71,7 @@ pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
     if json.len() <= MAX_JSON_VALUES {
         return false;
     }
-    let (mut values, mut in_text) = (0, false);
-    let mut bytes = json.iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => in_text = !in_text,
-            b'\\' if in_text => {
-                bytes.next();
-            }
-            b'{' | b'[' | b',' if !in_text => values += 1,
-            _ => {}
-        }
-    }
+    let values = outside_of_texts(json).filter(|(_, byte)| matches!(byte, b'{' | b'[' | b',')).count();
     values > MAX_JSON_VALUES
 }
 

@@ -1,5 +1,8 @@
 //! Limits how deep values and elements nest that others send.
 
+use std::iter::from_fn;
+
+use memchr::memchr2;
 use serde::{Deserialize, de::Error as _};
 
 /// Maximum depth of JSON values and of XML elements.
@@ -27,26 +30,46 @@ pub fn read_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> serde_json::Result<T
 /// # Errors
 /// The first value that is too deep.
 pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
-    let (mut depth, mut in_text) = (0_usize, false);
-    let mut bytes = json.iter().enumerate();
-    while let Some((place, byte)) = bytes.next() {
+    let mut depth = 0_usize;
+    for (place, byte) in outside_of_texts(json) {
         match byte {
-            b'"' => in_text = !in_text,
-            b'\\' if in_text => {
-                bytes.next();
-            }
-            b'{' | b'[' if !in_text => {
+            b'{' | b'[' => {
                 depth += 1;
                 if depth > MAX_DEPTH {
                     let lines = json[..place].split(|byte| *byte == b'\n').count();
                     return Err(TooDeep { line: lines as u64 });
                 }
             }
-            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
     }
     Ok(())
+}
+
+/// Bytes of JSON outside of its texts, but for their opening quotes, and their places.
+pub(crate) fn outside_of_texts(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    let mut next = 0;
+    from_fn(move || {
+        let (place, byte) = (next, *json.get(next)?);
+        next += 1;
+        if byte == b'"' {
+            next = end_of_text(json, next);
+        }
+        Some((place, byte))
+    })
+}
+
+fn end_of_text(json: &[u8], mut place: usize) -> usize {
+    while let Some(found) = json.get(place..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        place += found + 1;
+        if json[place - 1] == b'"' {
+            return place;
+        }
+        // The escaped character.
+        place += 1;
+    }
+    json.len()
 }
 
 #[cfg(test)]
