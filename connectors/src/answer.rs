@@ -114,6 +114,10 @@ pub(crate) fn parse_page(
         Some(other) => {
             return Err(SourceError::Invalid(format!("`data` is {}, not an array", name_kind(&other))));
         }
+        None if had_cursor => {
+            notes.push("`data` is missing".to_owned());
+            Vec::new()
+        }
         None => return Err(SourceError::Invalid("`data` is missing".to_owned())),
     };
     Ok(read_page(&envelope, data, limit, notes))

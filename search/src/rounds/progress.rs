@@ -21,6 +21,8 @@ pub(super) struct SourceProgress {
     pub(super) pages: usize,
     pub(super) answered: bool,
     pub(super) incomplete: Option<String>,
+    /// How its list ended before the stated total.
+    early_end: Option<String>,
     /// It counts once the page is needed.
     pub(super) failed_ahead: Option<CallOutcome>,
     /// Cursors of the pages read, each with what is remembered of the pages before.
@@ -45,6 +47,7 @@ impl SourceProgress {
             pages: 0,
             answered: false,
             incomplete: None,
+            early_end: None,
             failed_ahead: None,
             passed: Vec::new(),
             met: HashSet::new(),
@@ -125,11 +128,7 @@ impl SourceProgress {
     pub(super) fn take_end(&mut self, refusal: &SourceFailure) {
         self.answered = true;
         self.status = self.status.or(Some(Status::Ok));
-        let end = format!("it shows no more: it refused its next page ({})", refusal.message);
-        self.message = Some(match self.message.take() {
-            Some(message) if self.status == Some(Status::Invalid) => format!("{message}; {end}"),
-            _ => end,
-        });
+        self.early_end = Some(format!("it refused its next page ({})", refusal.message));
     }
 
     /// What is remembered of the pages read so far.
@@ -151,9 +150,16 @@ impl SourceProgress {
     /// Tells how many of the stated matches came before the end.
     pub(super) fn note_early_end(&mut self, known: usize) {
         let Some(total) = self.total.filter(|total| *total > known as u64) else { return };
-        if self.status == Some(Status::Ok) && self.message.is_none() {
-            self.message = Some(format!("it shows no more: {known} of the {total} matches that it states"));
+        if self.status == Some(Status::Ok) && self.incomplete.is_none() {
+            let count = format!("{known} of the {total} matches that it states");
+            self.early_end = Some(join_messages([Some(count), self.early_end.take()]));
         }
+    }
+
+    fn message(&self) -> Option<String> {
+        let early_end = self.early_end.as_ref().map(|end| format!("it shows no more: {end}"));
+        let message = self.incomplete.clone().or_else(|| self.message.clone());
+        Some(join_messages([message, early_end])).filter(|message| !message.is_empty())
     }
 
     pub(super) fn report(&self) -> SourceReport {
@@ -165,11 +171,15 @@ impl SourceProgress {
             status: self.status.unwrap_or(Status::Ok),
             took_ms: u64::try_from(self.took.as_millis()).unwrap_or(u64::MAX),
             total: self.total,
-            message: self.incomplete.clone().or_else(|| self.message.clone()),
+            message: self.message(),
             retry_at: self.pause.map(|pause| pause.retry_at),
             stale: self.stale,
         }
     }
+}
+
+fn join_messages(messages: [Option<String>; 2]) -> String {
+    messages.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 /// A source that is disabled, or skipped while the keyword is typed.

@@ -38,7 +38,8 @@ impl PagedSource for ShallowSource {
         };
         let items = (page * 10..page * 10 + 10).map(item).collect();
         let next = (page < 2 || self.refuses).then(|| (page + 1).to_string());
-        let answer = Answer { items, cursor: next, total: Some(500), ..Answer::default() };
+        let notes = vec!["`count` is missing".to_owned()];
+        let answer = Answer { items, cursor: next, total: Some(500), notes, ..Answer::default() };
         let raw = RawPage::read(answer, DeclaredOrder::Time, cursor)?;
         Ok(into_page(&raw, request, DeclaredOrder::Time, cursor, consumed))
     }
@@ -59,8 +60,10 @@ fn refused_depth_ends_the_chain_and_is_told() {
                 (Status::Ok, false, 500),
                 "{limit} {refuses}"
             );
-            let expected = if refuses { "shows no more: it refused its next page" } else { "30 of the 500" };
-            assert!(message.contains(expected), "{limit} {refuses}: {message}");
+            let end = "it shows no more: 30 of the 500 matches that it states";
+            let refusal =
+                if refuses { "; it refused its next page (the source answered with HTTP 422)" } else { "" };
+            assert!(message.ends_with(&format!("{end}{refusal}")), "{limit} {refuses}: {message}");
         }
     }
 }
@@ -79,5 +82,5 @@ fn early_end_is_not_told_where_filters_hide_rows() {
     let filters = Filters { from: Some(980), ..Filters::default() };
     let answer =
         paused_runtime().block_on(search(&sources, &TestSearch { filters, ..request(100) })).unwrap();
-    assert_eq!(answer.sources[0].message, None);
+    assert_eq!(answer.sources[0].message.as_deref(), Some("`count` is missing"));
 }
