@@ -51,6 +51,11 @@ fn is_one_of(names: &str, name: &str) -> bool {
 /// What is none stays, such as a bare `&`. A number of a control character is none of the text; those from 128 on are of
 /// windows-1252, as in browsers.
 pub fn decode_references(text: &str) -> Cow<'_, str> {
+    decode(text, |_| None)
+}
+
+/// Decodes references; `read_open` reads those of which it knows the end without `;`.
+fn decode(text: &str, read_open: impl Fn(&str) -> Option<(String, &str)>) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();
     }
@@ -58,18 +63,16 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
     while let Some((before, behind)) = rest.split_once('&') {
         decoded.push_str(before);
         rest = behind;
-        let Some((name, behind)) = split_name(behind) else {
-            decoded.push('&');
-            continue;
-        };
-        if let Some((character, behind)) = decode_pair(name, behind) {
-            decoded.push(character);
-            rest = behind;
-        } else if let Some(character) = decode_reference(name) {
-            decoded.push_str(&character);
-            rest = behind;
-        } else {
-            decoded.push('&');
+        let closed = split_name(behind).and_then(|(name, behind)| {
+            let pair = decode_pair(name, behind).map(|(character, behind)| (character.into(), behind));
+            pair.or_else(|| Some((decode_reference(name)?, behind)))
+        });
+        match closed.or_else(|| read_open(behind)) {
+            Some((character, behind)) => {
+                decoded.push_str(&character);
+                rest = behind;
+            }
+            None => decoded.push('&'),
         }
     }
     decoded.push_str(rest);
@@ -80,6 +83,16 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
 fn split_name(text: &str) -> Option<(&str, &str)> {
     let end = text.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b';')?;
     Some((&text[..end], &text[end + 1..]))
+}
+
+/// A reference without `;`, as browsers read it in texts: a number, or a name that stands on most pages.
+fn read_open(text: &str) -> Option<(String, &str)> {
+    let name = ["amp", "lt", "gt", "quot", "nbsp"].into_iter().find(|name| text.starts_with(name));
+    let end = match name {
+        Some(name) => name.len(),
+        None => 1 + text.strip_prefix('#')?.bytes().take_while(u8::is_ascii_digit).count(),
+    };
+    Some((decode_reference(&text[..end])?, &text[end..]))
 }
 
 /// A character by the numbers of its two halves in UTF-16, and the text behind the second.
@@ -142,7 +155,7 @@ fn to_text(html: &str, is_tag: impl Fn(&str) -> bool) -> String {
         }
     }
     text.push_str(rest);
-    decode_references(&text).split_whitespace().collect::<Vec<_>>().join(" ")
+    decode(&text, read_open).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn begins_tag(html: &str) -> bool {
@@ -199,6 +212,10 @@ mod tests {
             (
                 "&#X41;&#150;&#0;&#11;&#x110000; &bogus; &; &eacute &#; R&D;",
                 "A–\u{fffd} &bogus; &; &eacute &#; R&D;",
+            ),
+            (
+                "&quotSafe,&quot she said; it&#8217s R&ampD&nbspnow, &#x41 stays",
+                "\"Safe,\" she said; it’s R&D now, &#x41 stays",
             ),
             ("&#55357;&#56960; &#xD83D;&#xDE80;&#55357; &#55357;&#65;", "🚀 🚀\u{fffd} \u{fffd}A"),
             ("a<img alt=\"A -> B\" title = '>'>b<i class=it's>c", "abc"),

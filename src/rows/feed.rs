@@ -39,6 +39,8 @@ pub(crate) struct FeedRow {
     pub(crate) fields: Map<String, Value>,
     /// A time that cannot be read; the row is of 1970.
     pub(crate) undated: Option<String>,
+    /// A time that counts as UTC, as its zone cannot be read.
+    pub(crate) unread_zone: Option<String>,
     /// Whether its title or author was cut, or an address left out.
     pub(crate) is_shortened: bool,
 }
@@ -62,6 +64,7 @@ pub(crate) struct FeedRows {
     ids: Ids,
     rows: u64,
     undated: u64,
+    unread_zones: u64,
     shortened: u64,
     notes: Vec<String>,
     refusal: Option<String>,
@@ -94,6 +97,7 @@ impl FeedRows {
             ids: Ids::default(),
             rows: 0,
             undated: 0,
+            unread_zones: 0,
             shortened: 0,
             notes,
             refusal: None,
@@ -122,6 +126,9 @@ impl FeedRows {
         }
         if self.undated > 1 {
             notes.push(format!("the times of {} entries cannot be read", self.undated));
+        }
+        if self.unread_zones > 1 {
+            notes.push(format!("the zones of the times of {} entries cannot be read", self.unread_zones));
         }
         if self.shortened > 0 {
             notes.push(format!("parts of {} entries are too long, and were cut or left out", self.shortened));
@@ -157,13 +164,21 @@ impl Iterator for FeedRows {
         };
         let row = entry.into_row(self.rows, id, self.entries.author(), self.address.as_ref());
         self.shortened += u64::from(row.is_shortened);
+        let place = format!("entry {} (line {})", self.rows, row.line);
         if let Some(time) = &row.undated {
             if self.undated == 0 {
-                let place = format!("entry {} (line {})", self.rows, row.line);
                 self.notes
                     .push(format!("{place} stands as of 1970, as {time:?} is no time that can be read"));
             }
             self.undated += 1;
+        }
+        if let Some(time) = &row.unread_zone {
+            if self.unread_zones == 0 {
+                self.notes.push(format!(
+                    "the time of {place} counts as UTC, as the zone of {time:?} cannot be read"
+                ));
+            }
+            self.unread_zones += 1;
         }
         Some(row)
     }

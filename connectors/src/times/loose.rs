@@ -255,6 +255,11 @@ impl Parts {
                 }
             }
             4 if self.year.is_none() => self.year = year(text),
+            // What was taken for the last digits of a year is a month, or a day.
+            4 if self.has_short_year && self.month.is_none() => {
+                self.month = self.year.and_then(|short| i8::try_from(short % 100).ok());
+                (self.year, self.has_short_year, self.is_order_open) = (year(text), false, true);
+            }
             4 | 6 if self.day.is_some() && self.time.is_none() => {
                 // Behind `17` of days or years, 2024 is hardly 20:24.
                 if self.has_short_year && matches!(&text[..2], "19" | "20") {
@@ -286,7 +291,8 @@ impl Parts {
         }
         if let Some(month) = month(word) {
             self.take_month(month, word == "mar")?;
-        } else if self.time.is_some() && self.zone.is_none() && !is_filler(word) {
+        } else if self.zone.is_none() && !is_filler(word) && (self.time.is_some() || self.ends_by_zone(word))
+        {
             self.zone = Some(fixed_zone(zone(word)?)?);
         } else if !is_filler(word) {
             let is_harmless = if word.is_ascii() {
@@ -297,6 +303,11 @@ impl Parts {
             return is_harmless.then_some(1);
         }
         Some(1)
+    }
+
+    /// Whether a zone stands behind a date without a time.
+    fn ends_by_zone(&self, word: &str) -> bool {
+        self.year.is_some() && self.day.is_some() && zone(word).is_some()
     }
 
     /// `mar` is also a Tuesday: another name counts more.
@@ -369,7 +380,7 @@ impl Parts {
             }
             _ => hour,
         };
-        let (hour, days) = if (hour, minute, second) == (24, 0, 0) { (0, 1) } else { (hour, 0) };
+        let (hour, days) = if hour == 24 { (0, 1) } else { (hour, 0) };
         let small = |number: i32| i8::try_from(number).ok();
         let second = small(second)?.min(if second == 60 { 59 } else { i8::MAX });
         let (hour, minute) = (small(hour)?, small(minute)?);

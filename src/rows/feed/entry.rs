@@ -71,6 +71,8 @@ pub(super) struct Entry {
     /// The latest of all times.
     pub(super) changed: Option<i64>,
     pub(super) unread_time: Option<String>,
+    /// A time whose zone cannot be read.
+    unread_zone: Option<String>,
     pub(super) link: Ranked<String>,
     /// The first address of any kind, of which ids are derived.
     first_address: Option<String>,
@@ -117,7 +119,17 @@ impl Entry {
                 self.time.offer(rank, time);
             }
             None if written.is_empty() => {}
-            None => self.unread_time = Some(written.chars().take(60).collect()),
+            None => {
+                let shown = Some(written.chars().take(60).collect());
+                match time_of_unread_zone(written) {
+                    Some(time) if self.time.takes(rank) => {
+                        self.time.offer(rank, time);
+                        self.unread_zone = shown;
+                    }
+                    Some(_) => {}
+                    None => self.unread_time = shown,
+                }
+            }
         }
     }
 
@@ -198,7 +210,7 @@ impl Entry {
             .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))))
             .collect();
         fields.extend(time.map(|time| ("displayTime".to_owned(), time.into())));
-        FeedRow { number, line: self.line, fields, undated, is_shortened }
+        FeedRow { number, line: self.line, fields, undated, unread_zone: self.unread_zone, is_shortened }
     }
 
     /// An id of link and title, else of what there is; empty if there is nothing.
@@ -217,6 +229,18 @@ impl Entry {
         };
         shown(hash(&parts))
     }
+}
+
+/// A time in UTC, if its zone alone cannot be read.
+///
+/// It is wrong by hours; without a time the entry would be one of 1970.
+fn time_of_unread_zone(written: &str) -> Option<i64> {
+    let clock = written.find(':')?;
+    let zone = clock + written[clock..].find([' ', '+', '-'])?;
+    let is_zone = |text: &str| {
+        text.chars().all(|character| character.is_ascii_alphanumeric() || "+-:".contains(character))
+    };
+    is_zone(written[zone..].trim()).then(|| times::from_text(&written[..zone]))?
 }
 
 /// An address, from `base` on where it is relative.

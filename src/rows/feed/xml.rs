@@ -36,6 +36,8 @@ pub(super) struct XmlFeed {
     /// Whether the feed may be behind a first element that is none of it.
     may_begin_later: bool,
     is_feed: bool,
+    /// Whether it declares to be a page.
+    is_page: bool,
     entry: Option<Entry>,
     captured: Option<Captured>,
     pub(super) faults: Faults,
@@ -85,6 +87,7 @@ impl XmlFeed {
             root: None,
             may_begin_later: true,
             is_feed: false,
+            is_page: false,
             entry: None,
             captured: None,
             faults: Faults::default(),
@@ -194,10 +197,11 @@ impl XmlFeed {
                 }
             }
             Ok(Event::DocType(name)) => {
-                if name.trim_start().get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html")) {
-                    return Err(HTML_PAGE.to_owned());
+                self.is_page =
+                    name.trim_start().get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
+                if !self.is_page {
+                    self.entities.declare(written);
                 }
-                self.entities.declare(written);
             }
             Ok(Event::Eof) if self.entry.is_none() => return Ok(self.stop(End::Unclosed)),
             // The last end tag is cut.
@@ -222,6 +226,7 @@ impl XmlFeed {
     /// Why a document without an entry or an element of a feed is none.
     fn explain(&self) -> String {
         match (&self.root, self.end) {
+            _ if self.is_page => HTML_PAGE.to_owned(),
             (_, Some(End::Cut(line))) => format!("it breaks off in line {line}, before a feed begins"),
             (Some(root), _) => {
                 format!("<{root}> is its root element; a feed begins with rss, rdf:RDF or feed")
@@ -236,7 +241,11 @@ impl XmlFeed {
         let may_begin_entry = matches!(local, "item" | "entry");
         // Such a tag may declare its own prefix.
         let attributes = may_begin_entry.then(|| self.attributes(tag));
-        let begins_entry = may_begin_entry && is_own(self.dialect(prefix));
+        // Within an element that is no field it is a part of that, such as an older version.
+        let is_part = self.entry.is_some()
+            && self.captured.is_none()
+            && self.open.last().is_some_and(|element| element.role == Role::Other);
+        let begins_entry = may_begin_entry && is_own(self.dialect(prefix)) && !is_part;
         if begins_entry && self.entry.is_some() {
             self.finish_captured();
             let place = self.open.iter().rposition(|element| element.role == Role::Entry);
