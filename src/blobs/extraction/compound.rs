@@ -11,6 +11,7 @@ use std::{
 };
 
 use office_oxide::{
+    Document, DocumentFormat,
     cfb::CfbReader,
     doc::{DocDocument, DocError},
     limits,
@@ -33,7 +34,7 @@ pub(super) fn compound<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Re
     let has = |name: &str| file.has_root_entry(name);
     set_limits();
     if has("EncryptedPackage") {
-        Err(encrypted())
+        protected_workbook(content, text)
     } else if has("WordDocument") {
         word(content, text)?;
         embedded::files(content, &file, text)
@@ -63,6 +64,13 @@ pub(super) fn worksheet<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> R
 pub(super) fn binary_workbook<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     set_limits();
     let workbook = XlsxDocument::from_reader(Cursor::new(content)).map_err(Stop::unreadable)?;
+    text.push(&workbook.plain_text())
+}
+
+/// A workbook under the password that Excel knows; its cells alone can be read.
+fn protected_workbook<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let content = Cursor::new(content.to_vec());
+    let workbook = Document::from_reader(content, DocumentFormat::Xlsx).map_err(|_| encrypted())?;
     text.push(&workbook.plain_text())
 }
 

@@ -3,12 +3,13 @@
 //! Own: the crates at hand model every record, or draw the pictures.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeSet, HashMap},
     io::Write,
     iter::from_fn,
 };
 
-use encoding_rs::UTF_16LE;
+use encoding_rs::{UTF_16LE, mem::decode_latin1};
 
 use super::{
     Stop, TextWriter,
@@ -46,23 +47,43 @@ const TWO_WIDTHS: u32 = 0x2000;
 /// The character set of fonts with signs instead of letters.
 const SIGNS: i32 = 2;
 
+/// Characters of a run.
+enum Characters<'a> {
+    Decoded(Cow<'a, str>),
+    /// Their encoding is not stated.
+    Encoded(&'a [u8]),
+}
+
 /// Characters that are drawn together, and where.
-struct DrawnText {
-    text: String,
+struct Run<'a> {
+    characters: Characters<'a>,
     x: i64,
     y: i64,
     /// Its width, if it is stated.
     width: Option<i64>,
 }
 
-impl DrawnText {
+impl Run<'_> {
+    fn is_empty(&self) -> bool {
+        match &self.characters {
+            Characters::Decoded(text) => text.is_empty(),
+            Characters::Encoded(bytes) => bytes.is_empty(),
+        }
+    }
+
+    /// The mean width of its letters.
+    fn letter_width(&self, count: usize) -> i64 {
+        self.width.unwrap_or_default() / i64::try_from(count.max(1)).unwrap_or(i64::MAX)
+    }
+
     /// What separates it from the next one: a line, a space, or nothing within a word.
-    fn separator(&self, next: &Self) -> &'static str {
+    ///
+    /// `letter` is the wider of their letter widths, as a word may be drawn letter by letter.
+    fn separator(&self, next: &Self, letter: i64) -> &'static str {
         if self.y != next.y {
             return "\n";
         }
         let Some(width) = self.width else { return " " };
-        let letter = width / i64::try_from(self.text.chars().count().max(1)).unwrap_or(i64::MAX);
         let gap = next.x.saturating_sub(self.x.saturating_add(width)).saturating_abs();
         if gap.saturating_mul(3) <= letter { "" } else { " " }
     }
@@ -80,25 +101,49 @@ fn is_emf(beginning: &[u8]) -> bool {
 
 pub(super) fn metafile<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     if !is_emf(content) {
-        return push_runs(wmf_runs(content), text);
+        return push_runs(|| wmf_runs(content), text);
     }
-    let mut runs = records(content).filter_map(|(kind, record)| emf_run(kind, record)).peekable();
+    let runs = || records(content).filter_map(|(kind, record)| emf_run(kind, record));
     // Most files with records of EMF+ repeat their words in older ones.
-    if runs.peek().is_some() {
+    if runs().next().is_some() {
         push_runs(runs, text)
     } else {
-        push_runs(records(content).flat_map(|(kind, record)| emf_plus_runs(kind, record)), text)
+        push_runs(|| records(content).flat_map(|(kind, record)| emf_plus_runs(kind, record)), text)
     }
 }
 
-fn push_runs<W: Write>(runs: impl Iterator<Item = DrawnText>, text: &mut TextWriter<W>) -> Result<(), Stop> {
-    let mut last: Option<DrawnText> = None;
-    for run in runs {
-        text.push(last.map_or("", |last| last.separator(&run)))?;
-        text.push(&run.text)?;
-        last = Some(run);
+fn push_runs<'a, W, R>(runs: impl Fn() -> R, text: &mut TextWriter<W>) -> Result<(), Stop>
+where
+    W: Write,
+    R: Iterator<Item = Run<'a>>,
+{
+    let encoded = encoded_lines(runs());
+    let decoded = decode(&encoded, None);
+    let mut lines = decoded.split('\n');
+    let mut last: Option<(Run<'a>, i64)> = None;
+    for run in runs().filter(|run| !run.is_empty()) {
+        let characters = match &run.characters {
+            Characters::Decoded(text) => text,
+            Characters::Encoded(_) => lines.next().unwrap_or_default(),
+        };
+        let letter = run.letter_width(characters.chars().count());
+        text.push(last.map_or("", |(last, before)| last.separator(&run, before.max(letter))))?;
+        text.push(characters)?;
+        last = Some((run, letter));
     }
     text.push("\n")
+}
+
+/// The runs whose encoding is not stated, one in a line: it is told from all of a picture together.
+fn encoded_lines<'a>(runs: impl Iterator<Item = Run<'a>>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for run in runs.filter(|run| !run.is_empty()) {
+        if let Characters::Encoded(bytes) = run.characters {
+            lines.extend(bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }));
+            lines.push(b'\n');
+        }
+    }
+    lines
 }
 
 /// Kinds and bytes of the records of an EMF file, up to one that is cut.
@@ -112,19 +157,19 @@ fn records(content: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
 }
 
 /// The run that a record of EMF draws.
-fn emf_run(kind: u32, record: &[u8]) -> Option<DrawnText> {
+fn emf_run(kind: u32, record: &[u8]) -> Option<Run<'_>> {
     let signed = |at: usize| Some(i64::from(number(record, at)?.cast_signed()));
-    let run = |x, y, options: u32, text, width| {
-        (options & GLYPHS == 0).then_some(DrawnText { text, x, y, width }).filter(|run| !run.text.is_empty())
+    let run = |x, y, options: u32, characters, width| {
+        (options & GLYPHS == 0).then_some(Run { characters, x, y, width }).filter(|run| !run.is_empty())
     };
     match kind {
         EXT_TEXT_OUT_A | EXT_TEXT_OUT_W => {
             let (count, options) = (place(record, 44)?, number(record, 52)?);
             let behind = record.get(place(record, 48)?..)?;
-            let text = if kind == EXT_TEXT_OUT_W {
+            let characters = if kind == EXT_TEXT_OUT_W {
                 wide(behind, count)?
             } else {
-                decode(behind.get(..count)?, None).into()
+                Characters::Encoded(behind.get(..count)?)
             };
             let step = if options & TWO_WIDTHS == 0 { 4 } else { 8 };
             let widths = place(record, 72).filter(|at| *at > 0).and_then(|at| record.get(at..));
@@ -132,22 +177,23 @@ fn emf_run(kind: u32, record: &[u8]) -> Option<DrawnText> {
             let width = widths.map(|widths| {
                 widths.chunks_exact(step).filter_map(|width| number(width, 0)).map(i64::from).sum()
             });
-            run(signed(36)?, signed(40)?, options, text, width)
+            run(signed(36)?, signed(40)?, options, characters, width)
         }
         SMALL_TEXT_OUT => {
             let (count, options) = (place(record, 16)?, number(record, 20)?);
             let (is_unbound, is_narrow) = (options & 0x100 != 0, options & 0x200 != 0);
             let behind = record.get(if is_unbound { 36 } else { 52 }..)?;
-            let text =
-                if is_narrow { decode(behind.get(..count)?, None).into() } else { wide(behind, count)? };
-            run(signed(8)?, signed(12)?, options, text, None)
+            // The lower halves of units of UTF-16.
+            let latin = || Some(Characters::Decoded(decode_latin1(behind.get(..count)?)));
+            let characters = if is_narrow { latin()? } else { wide(behind, count)? };
+            run(signed(8)?, signed(12)?, options, characters, None)
         }
         _ => None,
     }
 }
 
 /// The runs that records of EMF+ in a comment draw.
-fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = DrawnText> {
+fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = Run<'_>> {
     let is_emf_plus = kind == COMMENT && record.get(12..16) == Some(b"EMF+");
     let mut rest = record.get(16..).filter(|_| is_emf_plus).unwrap_or_default();
     let inner = from_fn(move || {
@@ -166,13 +212,13 @@ fn emf_plus_runs(kind: u32, record: &[u8]) -> impl Iterator<Item = DrawnText> {
             }
             _ => return None,
         };
-        let text = wide(data.get(characters..)?, count)?;
+        let characters = wide(data.get(characters..)?, count)?;
         #[expect(
             clippy::cast_possible_truncation,
             reason = "a place beyond the picture is as good as its edge"
         )]
         let at = |at| Some(f32::from_bits(number(data, at)?) as i64);
-        Some(DrawnText { text, x: at(place_at)?, y: at(place_at.checked_add(4)?)?, width: None })
+        Some(Run { characters, x: at(place_at)?, y: at(place_at.checked_add(4)?)?, width: None })
     })
 }
 
@@ -203,7 +249,7 @@ impl GraphicsObjects {
 }
 
 /// The runs of a WMF file.
-fn wmf_runs(content: &[u8]) -> impl Iterator<Item = DrawnText> {
+fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run<'_>> {
     let begin = HEADER_BYTES + if content.starts_with(&PLACEABLE) { PLACEABLE_BYTES } else { 0 };
     let mut rest = content.get(begin..).unwrap_or_default();
     let records = from_fn(move || {
@@ -222,9 +268,8 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = DrawnText> {
             TEXT_OUT => {
                 let count = usize::from(short(data, 0)?);
                 let behind = 2 + count.next_multiple_of(2);
-                let text = narrow(data.get(2..2 + count)?, charset)?;
-                return Some(DrawnText {
-                    text,
+                return Some(Run {
+                    characters: narrow(data.get(2..2 + count)?, charset)?,
                     x: coordinate(data, behind + 2)?,
                     y: coordinate(data, behind)?,
                     width: None,
@@ -233,12 +278,12 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = DrawnText> {
             EXT_TEXT_OUT => {
                 let (count, options) = (usize::from(short(data, 4)?), u32::from(short(data, 6)?));
                 let begin = if options & 6 == 0 { 8 } else { 16 };
-                let text =
+                let characters =
                     narrow(data.get(begin..begin + count)?, charset).filter(|_| options & GLYPHS == 0)?;
                 let widths = data.get(begin + count.next_multiple_of(2)..)?.get(..2 * count);
                 let width = widths
                     .map(|widths| widths.chunks_exact(2).filter_map(|width| coordinate(width, 0)).sum());
-                return Some(DrawnText { text, x: coordinate(data, 2)?, y: coordinate(data, 0)?, width });
+                return Some(Run { characters, x: coordinate(data, 2)?, y: coordinate(data, 0)?, width });
             }
             _ => {}
         }
@@ -247,18 +292,17 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = DrawnText> {
 }
 
 /// Characters of one byte or two in a font's character set; those of signs are no words.
-fn narrow(bytes: &[u8], charset: i32) -> Option<String> {
-    let text = match of_charset(charset) {
-        _ if charset == SIGNS => return None,
-        Some(encoding) => encoding.decode_without_bom_handling(bytes).0,
-        None => decode(bytes, None),
-    };
-    (!text.is_empty()).then(|| text.into_owned())
+fn narrow(bytes: &[u8], charset: i32) -> Option<Characters<'_>> {
+    match of_charset(charset) {
+        _ if charset == SIGNS => None,
+        Some(encoding) => Some(Characters::Decoded(encoding.decode_without_bom_handling(bytes).0)),
+        None => Some(Characters::Encoded(bytes)),
+    }
 }
 
-fn wide(bytes: &[u8], count: usize) -> Option<String> {
+fn wide(bytes: &[u8], count: usize) -> Option<Characters<'_>> {
     let bytes = bytes.get(..count.checked_mul(2)?)?;
-    Some(UTF_16LE.decode_without_bom_handling(bytes).0.into_owned())
+    Some(Characters::Decoded(UTF_16LE.decode_without_bom_handling(bytes).0))
 }
 
 fn number(bytes: &[u8], at: usize) -> Option<u32> {

@@ -25,6 +25,12 @@ use super::{ENCRYPTED, Stop, TextWriter, read_inner};
 /// A gap above this share of the letter height is a space.
 const SPACE: f64 = 0.15;
 
+/// Difference of two ends above this share of the letter height tells which one is right.
+const CERTAIN: f64 = 0.01;
+
+/// Narrower letters than this share of their usual width are hardly text.
+const MIN_NARROWNESS: f64 = 0.3;
+
 /// A step across the line above this share is a line break.
 const LINE: f64 = 0.5;
 
@@ -68,7 +74,8 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
             settings.clone(),
         );
         let fonts = CollectionFonts::of(page);
-        let mut reader = PageReader { text, lines: &mut lines, fonts, end: None, stopped: None };
+        let mut reader =
+            PageReader { text, lines: &mut lines, fonts, before: None, true_end: None, stopped: None };
         interpret_page(page, &mut interpreting, &mut reader);
         if let Some(stop) = reader.stopped {
             return Err(stop);
@@ -90,61 +97,94 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
     Ok(())
 }
 
-/// Where a glyph ends, by its matrix and by the letter height.
-///
-/// Fonts that are not in the file are stretched to the stated widths, so that the matrix may mislead.
-#[derive(Clone, Copy, Debug)]
-struct End {
-    at: Point,
-    by_matrix: Point,
-    by_height: Point,
+/// A glyph on its page.
+#[derive(Debug)]
+struct PlacedGlyph {
+    text: Option<String>,
+    begin: Point,
+    /// Of the line.
+    direction: Vec2,
+    /// Where it ends: by its matrix, and by the letter height.
+    ///
+    /// Fonts that are not in the file are stretched to the stated widths, so that the matrix may mislead. Words that are set
+    /// narrow, as in texts of scanned pages, are less wide than their height tells.
+    ends: [Point; 2],
     height: f64,
+}
+
+impl PlacedGlyph {
+    /// Its width as a share of what its height tells; letters set wide count as usual ones.
+    fn narrowness(&self) -> f64 {
+        let [by_matrix, by_height] = self.ends.map(|end| (end - self.begin).hypot());
+        if by_height > 0.0 { (by_matrix / by_height).clamp(MIN_NARROWNESS, 1.0) } else { 1.0 }
+    }
+
+    /// The place among the ends where most glyphs of a run meet the next one.
+    fn true_end(run: &[Self]) -> Option<usize> {
+        let mut met = [0_usize; 2];
+        for pair in run.windows(2) {
+            let [by_matrix, by_height] = pair[0].ends.map(|end| (pair[1].begin - end).hypot());
+            if (by_matrix - by_height).abs() > CERTAIN * pair[0].height {
+                met[usize::from(by_height < by_matrix)] += 1;
+            }
+        }
+        let [by_matrix, by_height] = met;
+        (by_matrix != by_height).then_some(usize::from(by_height > by_matrix))
+    }
 }
 
 struct PageReader<'t, 'a, W: Write> {
     text: &'t mut TextWriter<W>,
     lines: &'t mut Lines,
     fonts: CollectionFonts<'a>,
-    end: Option<End>,
+    before: Option<PlacedGlyph>,
+    /// The last one that a run told.
+    true_end: Option<usize>,
     stopped: Option<Stop>,
 }
 
 impl<W: Write> PageReader<'_, '_, W> {
-    fn read(&mut self, glyph: &Glyph<'_>, transform: Affine, mode: WritingMode) -> Result<(), Stop> {
-        let Some(character) = glyph.as_unicode().or_else(|| self.fonts.character_of(glyph)) else {
-            return Ok(());
-        };
-        let character = match character {
+    fn place(&mut self, glyph: &Glyph<'_>, transform: Affine, mode: WritingMode) -> PlacedGlyph {
+        let text = glyph.as_unicode().or_else(|| self.fonts.character_of(glyph)).map(|text| match text {
             BfString::Char(character) => character.to_string(),
             BfString::String(characters) => characters,
-        };
-        let at = transform * Point::ZERO;
-        let height = (transform * Point::new(0.0, UNITS) - at).hypot();
-        let (direction, by_matrix, by_height) = if mode == WritingMode::Vertical {
+        });
+        let begin = transform * Point::ZERO;
+        let height = (transform * Point::new(0.0, UNITS) - begin).hypot();
+        if mode == WritingMode::Vertical {
             let down = transform * Point::new(0.0, -UNITS);
-            (unit(down - at), down, down)
-        } else {
-            let width = match glyph {
-                Glyph::Outline(glyph) => glyph.advance_width(),
-                Glyph::Type3(glyph) => glyph.advance_width(),
-            };
-            let width = f64::from(width.unwrap_or_default());
-            let direction = unit(transform * Point::new(UNITS, 0.0) - at);
-            (direction, transform * Point::new(width, 0.0), at + direction * (width / UNITS * height))
+            return PlacedGlyph { text, begin, direction: unit(down - begin), ends: [down, down], height };
+        }
+        let width = match glyph {
+            Glyph::Outline(glyph) => glyph.advance_width(),
+            Glyph::Type3(glyph) => glyph.advance_width(),
         };
+        let width = f64::from(width.unwrap_or_default());
+        let direction = unit(transform * Point::new(UNITS, 0.0) - begin);
+        let ends = [transform * Point::new(width, 0.0), begin + direction * (width / UNITS * height)];
+        PlacedGlyph { text, begin, direction, ends, height }
+    }
+
+    fn read(&mut self, mut glyph: PlacedGlyph) -> Result<(), Stop> {
+        let Some(text) = glyph.text.take() else { return Ok(()) };
         let mut gap = 0.0;
-        if let Some(end) = self.end {
-            let height = height.max(end.height).max(f64::MIN_POSITIVE);
-            if (at - end.at).cross(direction).abs() > LINE * height {
+        if let Some(before) = &self.before {
+            let height = glyph.height.max(before.height).max(f64::MIN_POSITIVE);
+            if (glyph.begin - before.begin).cross(glyph.direction).abs() > LINE * height {
                 self.lines.break_line(self.text)?;
             } else {
-                let along = [end.by_matrix, end.by_height].map(|end| (at - end).dot(direction) / height);
-                gap = if along[0].abs() < along[1].abs() { along[0] } else { along[1] };
+                let gaps = before.ends.map(|end| (glyph.begin - end).dot(glyph.direction) / height);
+                let nearer = usize::from(gaps[1].abs() <= gaps[0].abs());
+                gap = gaps[self.true_end.unwrap_or(nearer)];
+                if self.true_end == Some(0) {
+                    gap /= before.narrowness();
+                }
             }
         }
-        self.end = Some(End { at, by_matrix, by_height, height });
-        let width = (by_height - at).dot(direction);
-        self.lines.push(Character { text: character, at: at.to_vec2().dot(direction), width, height, gap });
+        let at = glyph.begin.to_vec2().dot(glyph.direction);
+        let width = (glyph.ends[self.true_end.unwrap_or(1)] - glyph.begin).dot(glyph.direction);
+        self.lines.push(Character { text, at, width, height: glyph.height, gap });
+        self.before = Some(glyph);
         Ok(())
     }
 }
@@ -155,10 +195,18 @@ fn unit(vector: Vec2) -> Vec2 {
 
 impl<'a, W: Write> Device<'a> for PageReader<'_, 'a, W> {
     fn draw_glyph_run(&mut self, glyph_run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
-        for glyph in glyph_run.glyphs() {
+        let mode = glyph_run.writing_mode();
+        let glyphs = glyph_run.glyphs().iter();
+        let run: Vec<_> =
+            glyphs.map(|glyph| self.place(glyph, props.transform * glyph.transform(), mode)).collect();
+        let true_end = PlacedGlyph::true_end(&run).or(self.true_end);
+        for (place, glyph) in run.into_iter().enumerate() {
+            // The gap before the first one is told by the run before.
+            if place == 1 {
+                self.true_end = true_end;
+            }
             if self.stopped.is_none()
-                && let Err(stop) =
-                    self.read(glyph, props.transform * glyph.transform(), glyph_run.writing_mode())
+                && let Err(stop) = self.read(glyph)
             {
                 self.stopped = Some(stop);
             }

@@ -86,8 +86,10 @@ fn read_object<W: Write>(object: &Record<'_>, text: &mut TextWriter<W>) -> Resul
         return read_inner(UNNAMED, object.data, text);
     }
     let mut inflated = Vec::new();
-    let deflated = ZlibDecoder::new(object.data.get(4..).unwrap_or_default());
-    if deflated.take(text.inflatable()).read_to_end(&mut inflated).is_err() {
+    let Some((length, deflated)) = object.data.split_first_chunk() else { return Ok(()) };
+    let read = ZlibDecoder::new(deflated).take(text.inflatable()).read_to_end(&mut inflated);
+    // Some end without the mark of their end.
+    if read.is_err() && (inflated.len() as u64) < u64::from(u32::from_le_bytes(*length)) {
         text.note("an embedded file is damaged");
     }
     text.count_inflated(inflated.len() as u64);

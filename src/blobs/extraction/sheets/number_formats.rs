@@ -69,6 +69,9 @@ impl NumberFormats {
         let format = format.filter(|_| number.abs() < MAX_FORMATTED);
         // The library is young: a panic is a number in General.
         let shown = format.and_then(|(format, language)| {
+            // Excel rounds the decimal digits: 1.005 is 1.01, though its bits are a little less.
+            let is_fraction = number.fract() != 0.0 && !format.is_date_format();
+            let number = if is_fraction { number * (1.0 + 2.0 * f64::EPSILON) } else { number };
             let options =
                 language.map_or_else(|| self.options.clone(), |language| language.options(&self.options));
             let shown =
