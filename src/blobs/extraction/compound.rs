@@ -12,10 +12,9 @@ use std::{
 
 use office_oxide::{
     Document, DocumentFormat,
-    cfb::CfbReader,
+    cfb::{CfbReader, read_document_properties},
     doc::{DocDocument, DocError},
     limits,
-    xlsx::XlsxDocument,
 };
 
 pub(super) use self::embedded::object;
@@ -37,21 +36,31 @@ pub(super) fn compound<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Re
         protected_workbook(content, text)
     } else if has("WordDocument") {
         word(content, text)?;
-        embedded::files(content, &file, text)
+        embedded::files(content, &file, text)?;
+        properties(&mut file, text)
     } else if has("PowerPoint Document") {
-        show::slides(content, &mut file, text)
+        show::slides(content, &mut file, text)?;
+        properties(&mut file, text)
     } else if has("Workbook") || has("Book") {
         let (stream, is_biff8) = match file.open_stream("Workbook") {
             Ok(stream) => (stream, true),
             Err(_) => (file.open_stream("Book").unwrap_or_default(), false),
         };
         workbook::sheets(content, &stream, is_biff8, text)?;
-        embedded::files(content, &file, text)
+        embedded::files(content, &file, text)?;
+        properties(&mut file, text)
     } else if has("__properties_version1.0") {
         outlook::message(&mut file, "", text)
     } else {
         embedded::file(&mut file, text)
     }
+}
+
+/// Title, subject and keywords.
+fn properties<W: Write>(file: &mut Compound<'_>, text: &mut TextWriter<W>) -> Result<(), Stop> {
+    let properties = read_document_properties(file).unwrap_or_default();
+    let shown = [properties.title, properties.subject, properties.keywords];
+    shown.into_iter().flatten().try_for_each(|property| text.push_line(&property))
 }
 
 /// A worksheet of Excel 2, 3 or 4, which is no compound file.
@@ -60,14 +69,9 @@ pub(super) fn worksheet<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> R
     workbook::sheets(content, content, false, text)
 }
 
-/// A workbook whose parts are binary.
-pub(super) fn binary_workbook<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
-    set_limits();
-    let workbook = XlsxDocument::from_reader(Cursor::new(content)).map_err(Stop::unreadable)?;
-    text.push(&workbook.plain_text())
-}
-
-/// A workbook under the password that Excel knows; its cells alone can be read.
+/// A workbook under the password that Excel knows.
+///
+/// Its cells alone can be read.
 fn protected_workbook<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {
     let content = Cursor::new(content.to_vec());
     let workbook = Document::from_reader(content, DocumentFormat::Xlsx).map_err(|_| encrypted())?;
@@ -75,7 +79,7 @@ fn protected_workbook<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Res
 }
 
 /// The limits are the process's, which reads one file.
-fn set_limits() {
+pub(super) fn set_limits() {
     static SET: Once = Once::new();
     SET.call_once(|| {
         limits::set_max_memory_bytes(MAX_MEMORY_BYTES);

@@ -8,11 +8,11 @@ use std::{collections::BTreeSet, io::Write, path::Path};
 use quick_xml::events::BytesStart;
 
 use super::{
-    Stop, TextWriter, compound,
+    Stop, TextWriter,
     encoding::decode_marked_up_noted,
     package::{Package, Relationship},
     read_inner, sheets,
-    xml::{ElementNames, each_element, read_xml},
+    xml::{ElementNames, PROPERTIES, each_element, read_xml},
 };
 
 const NAMES: ElementNames = ElementNames {
@@ -66,7 +66,7 @@ pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Resu
         Path::new(&main).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("bin"));
     let mut read = BTreeSet::from([main.clone()]);
     let main_read = if is_binary {
-        compound::binary_workbook(content, text)
+        sheets::binary::workbook(content, text)
     } else {
         read_main(&mut package, &main, &mut read, text)
     };
@@ -175,9 +175,14 @@ fn read_part<W: Write>(
 fn read_other<W: Write>(package: &mut Package<'_>, name: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if extension == "xml" {
-        if package.root_of(name).is_some_and(|root| ROOTS.contains(&root.as_str())) {
-            read_part(package, name, &NAMES, text)?;
+        match package.root_of(name) {
+            Some(root) if ROOTS.contains(&root.as_str()) => read_part(package, name, &NAMES, text)?,
+            Some(root) if root == "coreProperties" => read_part(package, name, &PROPERTIES, text)?,
+            _ => {}
         }
+    } else if extension == "bin" && ["/comments", "/worksheets/"].iter().any(|part| name.contains(part)) {
+        let bytes = package.read(name, text)?;
+        sheets::binary::beside_cells(&bytes, text)?;
     } else if name.contains("/embeddings/") || FILES.contains(&extension) {
         let bytes = package.read(name, text)?;
         read_inner(name, &bytes, text)?;

@@ -7,7 +7,7 @@ use super::{
     encoding::decode_marked_up_noted,
     package::Package,
     read_inner,
-    xml::{ElementNames, read_xml},
+    xml::{ElementNames, PROPERTIES, read_xml},
 };
 
 const BODY: ElementNames = ElementNames {
@@ -42,6 +42,7 @@ const STYLES: ElementNames = ElementNames {
 
 const BODY_PART: &str = "content.xml";
 const STYLES_PART: &str = "styles.xml";
+const PROPERTIES_PART: &str = "meta.xml";
 
 /// Endings of pictures with words.
 const PICTURES: [&str; 3] = [".emf", ".pdf", ".wmf"];
@@ -59,9 +60,14 @@ pub(super) fn open_document<W: Write>(content: &[u8], text: &mut TextWriter<W>) 
         .filter(|name| package.has(name))
         .map(str::to_owned)
         .chain(objects)
+        .chain(package.has(PROPERTIES_PART).then(|| PROPERTIES_PART.to_owned()))
         .collect();
     for part in parts {
-        let names = if part == STYLES_PART { &STYLES } else { &BODY };
+        let names = match part.as_str() {
+            STYLES_PART => &STYLES,
+            PROPERTIES_PART => &PROPERTIES,
+            _ => &BODY,
+        };
         let read = package.read(&part, text).and_then(|bytes| {
             let xml = decode_marked_up_noted(&bytes, text);
             read_xml(&xml, names, text)

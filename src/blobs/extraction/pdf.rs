@@ -1,4 +1,6 @@
-//! PDF text: the characters of its glyphs line by line, then notes, values of forms and the outline.
+//! PDF text: glyphs line by line, then notes and values of each page.
+//!
+//! The outline, the properties and attached files follow.
 
 mod collections;
 mod lines;
@@ -25,10 +27,16 @@ use super::{ENCRYPTED, Stop, TextWriter, read_inner};
 /// A gap above this share of the letter height is a space.
 const SPACE: f64 = 0.15;
 
-/// Difference of two ends above this share of the letter height tells which one is right.
+/// Mean difference of the ends, in letter heights, that tells which one is right.
 const CERTAIN: f64 = 0.01;
 
-/// Narrower letters than this share of their usual width are hardly text.
+/// Mean gap within a run, in letter heights, below which its glyphs meet.
+const EXACT: f64 = 0.02;
+
+/// Difference of the ratios of glyphs that are set alike.
+const SAME_RATIO: f64 = 0.02;
+
+/// Gaps of narrow letters are divided by this at least.
 const MIN_NARROWNESS: f64 = 0.3;
 
 /// A step across the line above this share is a line break.
@@ -75,7 +83,7 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
         );
         let fonts = CollectionFonts::of(page);
         let mut reader =
-            PageReader { text, lines: &mut lines, fonts, before: None, true_end: None, stopped: None };
+            PageReader { text, lines: &mut lines, fonts, before: None, choice: None, stopped: None };
         interpret_page(page, &mut interpreting, &mut reader);
         if let Some(stop) = reader.stopped {
             return Err(stop);
@@ -86,6 +94,7 @@ pub(super) fn pdf<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<
     }
     lines.end(text)?;
     notes::outline(&pdf).into_iter().try_for_each(|title| text.push_line(&title))?;
+    notes::properties(&pdf).try_for_each(|property| text.push_line(&property))?;
     for (name, file) in notes::files(&pdf) {
         text.push_line(&name)?;
         let Ok(content) = file.decoded_data() else { continue };
@@ -110,26 +119,65 @@ struct PlacedGlyph {
     /// narrow, as in texts of scanned pages, are less wide than their height tells.
     ends: [Point; 2],
     height: f64,
+    /// Which of the ends is right, if that is known.
+    choice: Option<EndChoice>,
 }
 
 impl PlacedGlyph {
-    /// Its width as a share of what its height tells; letters set wide count as usual ones.
-    fn narrowness(&self) -> f64 {
+    /// Its width by the matrix, as a share of the one by the height.
+    fn ratio(&self) -> f64 {
         let [by_matrix, by_height] = self.ends.map(|end| (end - self.begin).hypot());
-        if by_height > 0.0 { (by_matrix / by_height).clamp(MIN_NARROWNESS, 1.0) } else { 1.0 }
+        if by_height > 0.0 { by_matrix / by_height } else { 1.0 }
     }
 
-    /// The place among the ends where most glyphs of a run meet the next one.
-    fn true_end(run: &[Self]) -> Option<usize> {
-        let mut met = [0_usize; 2];
-        for pair in run.windows(2) {
-            let [by_matrix, by_height] = pair[0].ends.map(|end| (pair[1].begin - end).hypot());
-            if (by_matrix - by_height).abs() > CERTAIN * pair[0].height {
-                met[usize::from(by_height < by_matrix)] += 1;
-            }
+    /// The gap to the next glyph in letter heights.
+    fn gap(&self, next: &Self) -> f64 {
+        let height = next.height.max(self.height).max(f64::MIN_POSITIVE);
+        let gaps = self.ends.map(|end| (next.begin - end).dot(next.direction) / height);
+        match self.choice {
+            Some(choice) => gaps[choice.end] / choice.narrowness,
+            // The nearer one.
+            None if gaps[0].abs() < gaps[1].abs() => gaps[0],
+            None => gaps[1],
         }
-        let [by_matrix, by_height] = met;
-        (by_matrix != by_height).then_some(usize::from(by_height > by_matrix))
+    }
+}
+
+/// Which end of glyphs is right.
+#[derive(Clone, Copy, Debug)]
+struct EndChoice {
+    /// Its place among the ends.
+    end: usize,
+    /// The ratio of the glyphs that told it.
+    ratio: f64,
+    /// The share of their usual width that letters have; spaces between words are as narrow.
+    narrowness: f64,
+}
+
+impl EndChoice {
+    /// Chooses the end at which the glyphs of a run meet one another.
+    fn of(run: &[PlacedGlyph]) -> Option<Self> {
+        let (mut missed, mut count) = ([0.0; 2], 0.0);
+        for pair in run.windows(2) {
+            let height = pair[0].height.max(f64::MIN_POSITIVE);
+            for (missed, end) in missed.iter_mut().zip(pair[0].ends) {
+                // A wide gap is one for each.
+                *missed += ((pair[1].begin - end).hypot() / height).min(1.0);
+            }
+            count += 1.0;
+        }
+        if count == 0.0 || (missed[0] - missed[1]).abs() <= CERTAIN * count {
+            return None;
+        }
+        let (end, ratio) = (usize::from(missed[1] < missed[0]), run[0].ratio());
+        let is_set_narrow = end == 0 && missed[0] <= EXACT * count;
+        let narrowness = if is_set_narrow { ratio.clamp(MIN_NARROWNESS, 1.0) } else { 1.0 };
+        Some(Self { end, ratio, narrowness })
+    }
+
+    /// Whether it holds for a glyph that alone tells nothing.
+    fn fits(&self, glyph: &PlacedGlyph) -> bool {
+        (glyph.ratio() - self.ratio).abs() <= SAME_RATIO * self.ratio
     }
 }
 
@@ -138,8 +186,8 @@ struct PageReader<'t, 'a, W: Write> {
     lines: &'t mut Lines,
     fonts: CollectionFonts<'a>,
     before: Option<PlacedGlyph>,
-    /// The last one that a run told.
-    true_end: Option<usize>,
+    /// The last one that a run has told.
+    choice: Option<EndChoice>,
     stopped: Option<Stop>,
 }
 
@@ -153,7 +201,14 @@ impl<W: Write> PageReader<'_, '_, W> {
         let height = (transform * Point::new(0.0, UNITS) - begin).hypot();
         if mode == WritingMode::Vertical {
             let down = transform * Point::new(0.0, -UNITS);
-            return PlacedGlyph { text, begin, direction: unit(down - begin), ends: [down, down], height };
+            return PlacedGlyph {
+                text,
+                begin,
+                direction: unit(down - begin),
+                ends: [down, down],
+                height,
+                choice: None,
+            };
         }
         let width = match glyph {
             Glyph::Outline(glyph) => glyph.advance_width(),
@@ -162,7 +217,7 @@ impl<W: Write> PageReader<'_, '_, W> {
         let width = f64::from(width.unwrap_or_default());
         let direction = unit(transform * Point::new(UNITS, 0.0) - begin);
         let ends = [transform * Point::new(width, 0.0), begin + direction * (width / UNITS * height)];
-        PlacedGlyph { text, begin, direction, ends, height }
+        PlacedGlyph { text, begin, direction, ends, height, choice: None }
     }
 
     fn read(&mut self, mut glyph: PlacedGlyph) -> Result<(), Stop> {
@@ -173,16 +228,12 @@ impl<W: Write> PageReader<'_, '_, W> {
             if (glyph.begin - before.begin).cross(glyph.direction).abs() > LINE * height {
                 self.lines.break_line(self.text)?;
             } else {
-                let gaps = before.ends.map(|end| (glyph.begin - end).dot(glyph.direction) / height);
-                let nearer = usize::from(gaps[1].abs() <= gaps[0].abs());
-                gap = gaps[self.true_end.unwrap_or(nearer)];
-                if self.true_end == Some(0) {
-                    gap /= before.narrowness();
-                }
+                gap = before.gap(&glyph);
             }
         }
         let at = glyph.begin.to_vec2().dot(glyph.direction);
-        let width = (glyph.ends[self.true_end.unwrap_or(1)] - glyph.begin).dot(glyph.direction);
+        let end = glyph.ends[glyph.choice.map_or(1, |choice| choice.end)];
+        let width = (end - glyph.begin).dot(glyph.direction);
         self.lines.push(Character { text, at, width, height: glyph.height, gap });
         self.before = Some(glyph);
         Ok(())
@@ -197,14 +248,14 @@ impl<'a, W: Write> Device<'a> for PageReader<'_, 'a, W> {
     fn draw_glyph_run(&mut self, glyph_run: &GlyphRun<'_, 'a>, props: DrawProps<'a>, _: &DrawMode) {
         let mode = glyph_run.writing_mode();
         let glyphs = glyph_run.glyphs().iter();
-        let run: Vec<_> =
+        let mut run: Vec<_> =
             glyphs.map(|glyph| self.place(glyph, props.transform * glyph.transform(), mode)).collect();
-        let true_end = PlacedGlyph::true_end(&run).or(self.true_end);
-        for (place, glyph) in run.into_iter().enumerate() {
-            // The gap before the first one is told by the run before.
-            if place == 1 {
-                self.true_end = true_end;
-            }
+        let told = EndChoice::of(&run);
+        self.choice = told.or(self.choice);
+        for glyph in &mut run {
+            glyph.choice = told.or(self.choice.filter(|choice| choice.fits(glyph)));
+        }
+        for glyph in run {
             if self.stopped.is_none()
                 && let Err(stop) = self.read(glyph)
             {

@@ -234,6 +234,11 @@ impl Rtf<'_> {
                 self.group().destination = Destination::Object;
                 self.objects.push(Vec::new());
             }
+            // Within `info`, which is hidden.
+            ("title" | "subject" | "keywords", None) => {
+                self.group().destination = Destination::Aside;
+                self.push("\n", text)?;
+            }
             ("fonttbl", _) => self.group().destination = Destination::FontTable,
             ("v", number) => {
                 self.flush(text)?;

@@ -1,5 +1,6 @@
 //! Workbooks since 2007: names of sheets, and cells as they are shown, a line per row.
 
+pub(super) mod binary;
 mod languages;
 pub(super) mod number_formats;
 

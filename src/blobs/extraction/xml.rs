@@ -35,6 +35,20 @@ pub(super) struct ElementNames {
     pub(super) shapes: &'static [&'static str],
 }
 
+/// Title, subject and keywords in the properties of a document.
+pub(super) const PROPERTIES: ElementNames = ElementNames {
+    texts: &["title", "subject", "keywords", "keyword"],
+    lines: &["title", "subject", "keywords", "keyword"],
+    spaces: &[],
+    hyphens: &[],
+    asides: &[],
+    hidden: &[],
+    within: &[],
+    labelled: None,
+    titles: &[],
+    shapes: &[],
+};
+
 impl ElementNames {
     fn mark(&self, name: &str) -> &'static str {
         if self.spaces.contains(&name) {

@@ -28,6 +28,11 @@ const HEADER: u16 = 0x14;
 const FOOTER: u16 = 0x15;
 const SHAPE_TEXT: u16 = 0x1b6;
 const CONTINUED: u16 = 0x3c;
+const BEGIN: u16 = 0x809;
+const LABEL: u16 = 0x204;
+
+/// What begins, if it is a chart.
+const CHART: u16 = 0x20;
 
 pub(super) fn sheets<W: Write>(
     content: &[u8],
@@ -59,10 +64,10 @@ pub(super) fn sheets<W: Write>(
     beside.collect::<Vec<_>>().iter().try_for_each(|piece| text.push_line(piece))
 }
 
-/// Printed headers and footers, and texts of shapes and comments.
+/// Printed headers and footers, texts of shapes and comments, and categories of charts.
 fn beside_cells(stream: &[u8], is_biff8: bool) -> Vec<String> {
     let mut pieces = Vec::new();
-    let (mut shape, mut awaited) = (String::new(), 0);
+    let (mut shape, mut awaited, mut is_chart) = (String::new(), 0, false);
     for (kind, record) in records(stream) {
         match kind {
             HEADER | FOOTER if is_biff8 => {
@@ -71,6 +76,11 @@ fn beside_cells(stream: &[u8], is_biff8: bool) -> Vec<String> {
             }
             HEADER | FOOTER => {
                 pieces.extend(record.get(1..).map(|header| without_codes(&decode(header, None))));
+            }
+            BEGIN => is_chart = number_at(record, 2) == Some(CHART),
+            END => is_chart = false,
+            LABEL if is_biff8 && is_chart => {
+                pieces.extend(record.get(9..).map(|label| characters(record[8], label)));
             }
             SHAPE_TEXT if is_biff8 => {
                 shape.clear();

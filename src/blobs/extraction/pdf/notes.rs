@@ -1,4 +1,4 @@
-//! Notes, values of forms, the outline and attached files of a PDF file.
+//! Parts of a PDF file that are not drawn: notes, values, outline, properties, files.
 
 use std::collections::HashSet;
 
@@ -93,6 +93,15 @@ pub(super) fn outline(pdf: &Pdf) -> Vec<String> {
     titles
 }
 
+/// Title, subject and keywords.
+pub(super) fn properties(pdf: &Pdf) -> impl Iterator<Item = String> {
+    let properties = pdf.metadata();
+    [&properties.title, &properties.subject, &properties.keywords]
+        .into_iter()
+        .flatten()
+        .map(|text| decoded(text))
+}
+
 /// Names and contents of attached files: the document's, then those of notes (ISO 32000-2, 7.11.4).
 pub(super) fn files<'p>(pdf: &'p Pdf) -> Vec<(String, Stream<'p>)> {
     let catalog = pdf.xref().get::<Dict<'_>>(pdf.xref().root_id());
@@ -123,8 +132,7 @@ fn dictionaries<'p>(of: &Dict<'p>, key: &[u8]) -> Vec<Dict<'p>> {
 }
 
 /// A text string, ISO 32000-2, 7.9.2.2.
-fn decoded(text: &PdfString<'_>) -> String {
-    let bytes: &[u8] = text;
+fn decoded(bytes: &[u8]) -> String {
     let (encoding, begin) = match bytes {
         [0xfe, 0xff, ..] => (UTF_16BE, 2),
         [0xff, 0xfe, ..] => (UTF_16LE, 2),
