@@ -134,7 +134,9 @@ where
     text.push("\n")
 }
 
-/// The runs whose encoding is not stated, one in a line: it is told from all of a picture together.
+/// The runs whose encoding is not stated, one in a line.
+///
+/// It is told from all of a picture together.
 fn encoded_lines<'a>(runs: impl Iterator<Item = Run<'a>>) -> Vec<u8> {
     let mut lines = Vec::new();
     for run in runs.filter(|run| !run.is_empty()) {

@@ -86,7 +86,7 @@ fn read_object<W: Write>(object: &Record<'_>, text: &mut TextWriter<W>) -> Resul
         return read_inner(UNNAMED, object.data, text);
     }
     let mut inflated = Vec::new();
-    let Some((length, deflated)) = object.data.split_first_chunk() else { return Ok(()) };
+    let (length, deflated) = object.data.split_first_chunk().unwrap_or((&[u8::MAX; 4], &[]));
     let read = ZlibDecoder::new(deflated).take(text.inflatable()).read_to_end(&mut inflated);
     // Some end without the mark of their end.
     if read.is_err() && (inflated.len() as u64) < u64::from(u32::from_le_bytes(*length)) {

@@ -37,7 +37,7 @@ const EAST_ASIAN_DATES: [u32; 15] = [27, 28, 29, 30, 31, 34, 35, 36, 50, 51, 52,
 /// The format of each style of cells; `None` is General.
 pub(crate) struct NumberFormats {
     styles: Vec<Option<usize>>,
-    formats: Vec<(NumberFormat, Option<&'static Language>)>,
+    formats: Vec<CodedFormat>,
     options: FormatOptions,
 }
 
@@ -68,12 +68,10 @@ impl NumberFormats {
         let format = self.styles.get(style).copied().flatten().and_then(|place| self.formats.get(place));
         let format = format.filter(|_| number.abs() < MAX_FORMATTED);
         // The library is young: a panic is a number in General.
-        let shown = format.and_then(|(format, language)| {
-            // Excel rounds the decimal digits: 1.005 is 1.01, though its bits are a little less.
-            let is_fraction = number.fract() != 0.0 && !format.is_date_format();
-            let number = if is_fraction { number * (1.0 + 2.0 * f64::EPSILON) } else { number };
+        let shown = format.and_then(|CodedFormat { format, language, decimals }| {
             let options =
                 language.map_or_else(|| self.options.clone(), |language| language.options(&self.options));
+            let number = decimals.map_or(number, |decimals| above_half(number, decimals));
             let shown =
                 catch_unwind(AssertUnwindSafe(|| format.try_format(number, &options).ok())).ok().flatten();
             // The calendar has no days beyond the year 9999.
@@ -83,13 +81,46 @@ impl NumberFormats {
     }
 }
 
-fn parsed(code: &str) -> Option<(NumberFormat, Option<&'static Language>)> {
+/// A format, and what the library does not do.
+struct CodedFormat {
+    format: NumberFormat,
+    language: Option<&'static Language>,
+    /// Decimals of a number that is rounded to them.
+    decimals: Option<usize>,
+}
+
+/// A number just above it, if its decimal digits are a half that is rounded up.
+///
+/// Excel rounds the digits: 1.005 is 1.01, though its bits are a little less.
+fn above_half(number: f64, decimals: usize) -> f64 {
+    // Excel has 15 digits.
+    let digits =
+        format!("{number:.14e}").parse().map_or_else(|_| String::new(), |number: f64| number.to_string());
+    let is_half = digits
+        .split_once('.')
+        .is_some_and(|(_, fraction)| fraction.len() == decimals + 1 && fraction.ends_with('5'));
+    if is_half { number * (1.0 + 2.0 * f64::EPSILON) } else { number }
+}
+
+/// Decimals of the numbers that a format shows; `None` for dates, fractions, powers and conditions.
+fn decimals(code: &str) -> Option<usize> {
+    let code = code.split(';').next().unwrap_or_default();
+    if code.contains(['/', 'E', 'e', '<', '>', '=']) {
+        return None;
+    }
+    let behind = code.split_once('.').map_or("", |(_, behind)| behind);
+    let decimals = behind.chars().take_while(|character| matches!(character, '0' | '#' | '?')).count();
+    Some(decimals + if code.contains('%') { 2 } else { 0 })
+}
+
+fn parsed(code: &str) -> Option<CodedFormat> {
     let (code, language) = without_language(code);
     if code.is_empty() || code.eq_ignore_ascii_case("General") || code == "@" {
         return None;
     }
     let format = catch_unwind(|| NumberFormat::parse(&code).ok()).ok().flatten()?;
-    Some((format, language))
+    let decimals = decimals(&code).filter(|_| !format.is_date_format());
+    Some(CodedFormat { format, language, decimals })
 }
 
 fn code_of(id: u32, custom: &HashMap<u32, String>) -> Option<String> {
@@ -183,6 +214,14 @@ mod tests {
             ("General", 1e308, "1E+308"),
             ("0", 1e308, "1E+308"),
             ("0", 4_000_123_412_341_234.0, "4000123412341234"),
+            ("0.00", 1.005, "1.01"),
+            ("0.00", 1.004_999, "1.00"),
+            ("0.00", 0.1 + 0.185, "0.29"),
+            ("0.00;(0.00)", -2.675, "(2.68)"),
+            ("0%", 0.145, "15%"),
+            ("0.##########", 123_456.7, "123456.7"),
+            ("0.0000", 123_456_789_012.25, "123456789012.2500"),
+            ("[&lt;=0.5]&quot;fail&quot;;&quot;pass&quot;", 0.5, "fail"),
             ("[$-407]d. mmmm yyyy", 46_096.0, "15. März 2026"),
             ("[$-de-DE]dddd", 46_096.0, "Sonntag"),
             ("[$-F800]dddd, mmmm dd, yyyy", 46_096.0, "Sunday, March 15, 2026"),
