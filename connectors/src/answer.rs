@@ -114,7 +114,8 @@ pub(crate) fn parse_page(
         Some(other) => {
             return Err(SourceError::Invalid(format!("`data` is {}, not an array", name_kind(&other))));
         }
-        None if had_cursor => {
+        // Without a code it may be a failure of another form.
+        None if had_cursor && envelope.get("code").is_some_and(|code| !code.is_null()) => {
             notes.push("`data` is missing".to_owned());
             Vec::new()
         }

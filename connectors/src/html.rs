@@ -54,8 +54,8 @@ pub fn decode_references(text: &str) -> Cow<'_, str> {
     decode(text, |_| None)
 }
 
-/// Decodes references; `read_open` reads those of which it knows the end without `;`.
-fn decode(text: &str, read_open: impl Fn(&str) -> Option<(String, &str)>) -> Cow<'_, str> {
+/// Decodes references; `decode_open` those that have no `;`.
+fn decode(text: &str, decode_open: impl Fn(&str) -> Option<(String, &str)>) -> Cow<'_, str> {
     if !text.contains('&') {
         return text.into();
     }
@@ -67,7 +67,7 @@ fn decode(text: &str, read_open: impl Fn(&str) -> Option<(String, &str)>) -> Cow
             let pair = decode_pair(name, behind).map(|(character, behind)| (character.into(), behind));
             pair.or_else(|| Some((decode_reference(name)?, behind)))
         });
-        match closed.or_else(|| read_open(behind)) {
+        match closed.or_else(|| decode_open(behind)) {
             Some((character, behind)) => {
                 decoded.push_str(&character);
                 rest = behind;
@@ -81,12 +81,12 @@ fn decode(text: &str, read_open: impl Fn(&str) -> Option<(String, &str)>) -> Cow
 
 /// The name of a reference that began before, and the text behind it.
 fn split_name(text: &str) -> Option<(&str, &str)> {
-    let end = text.bytes().take(MAX_NAME_BYTES).position(|byte| byte == b';')?;
-    Some((&text[..end], &text[end + 1..]))
+    let end = text.bytes().take(MAX_NAME_BYTES).position(|byte| matches!(byte, b';' | b'&'))?;
+    Some((&text[..end], text[end..].strip_prefix(';')?))
 }
 
-/// A reference without `;`, as browsers read it in texts: a number, or a name that stands on most pages.
-fn read_open(text: &str) -> Option<(String, &str)> {
+/// A reference without `;`: a decimal number, or one of five names.
+fn decode_open(text: &str) -> Option<(String, &str)> {
     let name = ["amp", "lt", "gt", "quot", "nbsp"].into_iter().find(|name| text.starts_with(name));
     let end = match name {
         Some(name) => name.len(),
@@ -155,7 +155,7 @@ fn to_text(html: &str, is_tag: impl Fn(&str) -> bool) -> String {
         }
     }
     text.push_str(rest);
-    decode(&text, read_open).split_whitespace().collect::<Vec<_>>().join(" ")
+    decode(&text, decode_open).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn begins_tag(html: &str) -> bool {
@@ -214,8 +214,8 @@ mod tests {
                 "A–\u{fffd} &bogus; &; &eacute &#; R&D;",
             ),
             (
-                "&quotSafe,&quot she said; it&#8217s R&ampD&nbspnow, &#x41 stays",
-                "\"Safe,\" she said; it’s R&D now, &#x41 stays",
+                "R&ampD &amp; co, &quotTide,&quot; &quotSafe,&quot she said; it&#8217s R&ampD&nbspnow, &#x41 stays",
+                "R&D & co, \"Tide,\" \"Safe,\" she said; it’s R&D now, &#x41 stays",
             ),
             ("&#55357;&#56960; &#xD83D;&#xDE80;&#55357; &#55357;&#65;", "🚀 🚀\u{fffd} \u{fffd}A"),
             ("a<img alt=\"A -> B\" title = '>'>b<i class=it's>c", "abc"),

@@ -47,7 +47,9 @@ pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
     Ok(())
 }
 
-/// Bytes of JSON outside of its texts, but for their opening quotes, and their places.
+/// Bytes of JSON outside of its texts, and their places.
+///
+/// The opening quote of a text is one of them.
 pub(crate) fn outside_of_texts(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
     let mut next = 0;
     from_fn(move || {

@@ -12,10 +12,16 @@ key=$(mktemp)
 said=$(mktemp)
 START >"$said" &
 source=$!
-trap 'kill "$source"; rm -f "$key" "$said"' EXIT
+trap 'kill "$source" 2>/dev/null || :; rm -f "$key" "$said"' EXIT
 printf %s "$SOURCE_API_KEY" >"$key"
-until address=$(grep '^http.*/search$' "$said"); do
-    kill -0 "$source"
+tries=0
+until address=$(grep -m 1 '^http.*/search$' "$said"); do
+    tries=$((tries + 1))
+    if [ $tries -gt 300 ] || ! kill -0 "$source" 2>/dev/null; then
+        cat "$said" >&2
+        echo "the source ended, or its first line is not its address" >&2
+        exit 1
+    fi
     sleep 0.2
 done
 trawl connector check "$address" --keyword report --api-key-file "$key" --strict --junit contract.xml

@@ -257,8 +257,11 @@ impl Parts {
             4 if self.year.is_none() => self.year = year(text),
             // What was taken for the last digits of a year is a month, or a day.
             4 if self.has_short_year && self.month.is_none() => {
-                self.month = self.year.and_then(|short| i8::try_from(short % 100).ok());
-                (self.year, self.has_short_year, self.is_order_open) = (year(text), false, true);
+                let (one, two) = (self.day?, self.year.and_then(|short| i8::try_from(short % 100).ok())?);
+                let (day, month) = if two > 12 { (two, one) } else { (one, two) };
+                self.is_order_open = day <= 12 && day != month;
+                (self.day, self.month) = (Some(day), Some(month));
+                (self.year, self.has_short_year) = (year(text), false);
             }
             4 | 6 if self.day.is_some() && self.time.is_none() => {
                 // Behind `17` of days or years, 2024 is hardly 20:24.
@@ -307,7 +310,8 @@ impl Parts {
 
     /// Whether a zone stands behind a date without a time.
     fn ends_by_zone(&self, word: &str) -> bool {
-        self.year.is_some() && self.day.is_some() && zone(word).is_some()
+        let is_certain = word.len() > 1 || word == "z";
+        is_certain && self.year.is_some() && self.day.is_some() && zone(word).is_some()
     }
 
     /// `mar` is also a Tuesday: another name counts more.

@@ -117,6 +117,10 @@ async fn page_behind_the_first_may_be_told_to_be_empty() {
         let first = client.search(&QUESTION).await.unwrap_err();
         assert!(matches!(first, SourceError::Invalid(_)), "{first:?}");
     }
+    let server =
+        Server::start(|_| std::future::ready(json_answer(&json!({"error": "too many calls"})))).await;
+    let other = server.client().search(&Question { cursor: Some("seven"), ..QUESTION }).await.unwrap_err();
+    assert!(matches!(other, SourceError::Invalid(_)), "{other:?}");
 }
 
 #[tokio::test]

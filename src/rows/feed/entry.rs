@@ -71,8 +71,8 @@ pub(super) struct Entry {
     /// The latest of all times.
     pub(super) changed: Option<i64>,
     pub(super) unread_time: Option<String>,
-    /// A time whose zone cannot be read.
-    unread_zone: Option<String>,
+    /// Times as if they were UTC, whose zones cannot be read, and how they are written.
+    without_zone: Ranked<(i64, String)>,
     pub(super) link: Ranked<String>,
     /// The first address of any kind, of which ids are derived.
     first_address: Option<String>,
@@ -120,15 +120,11 @@ impl Entry {
             }
             None if written.is_empty() => {}
             None => {
-                let shown = Some(written.chars().take(60).collect());
-                match time_of_unread_zone(written) {
-                    Some(time) if self.time.takes(rank) => {
-                        self.time.offer(rank, time);
-                        self.unread_zone = shown;
-                    }
-                    Some(_) => {}
-                    None => self.unread_time = shown,
+                let shown: String = written.chars().take(60).collect();
+                if let Some(time) = time_without_zone(written) {
+                    self.without_zone.offer(rank, (time, shown.clone()));
                 }
+                self.unread_time = Some(shown);
             }
         }
     }
@@ -176,11 +172,13 @@ impl Entry {
         feed_author: Option<&str>,
         address: Option<&Url>,
     ) -> FeedRow {
-        let (time, undated) = match (self.time.take(), self.unread_time) {
-            (Some(time), _) => (Some(time), None),
-            (None, Some(unread)) => (Some(UNDATED), Some(unread)),
-            (None, None) => (None, None),
-        };
+        let (time, undated, unread_zone) =
+            match (self.time.take(), self.without_zone.take(), self.unread_time) {
+                (Some(time), ..) => (Some(time), None, None),
+                (None, Some((time, written)), _) => (Some(time), None, Some(written)),
+                (None, None, Some(unread)) => (Some(UNDATED), Some(unread), None),
+                (None, None, None) => (None, None, None),
+            };
         let text = self.text.take();
         let mut is_shortened = false;
         let mut shown_address = |written: String| {
@@ -210,7 +208,7 @@ impl Entry {
             .filter_map(|(name, text)| Some((name.to_owned(), Value::from(text?))))
             .collect();
         fields.extend(time.map(|time| ("displayTime".to_owned(), time.into())));
-        FeedRow { number, line: self.line, fields, undated, unread_zone: self.unread_zone, is_shortened }
+        FeedRow { number, line: self.line, fields, undated, unread_zone, is_shortened }
     }
 
     /// An id of link and title, else of what there is; empty if there is nothing.
@@ -231,14 +229,16 @@ impl Entry {
     }
 }
 
-/// A time in UTC, if its zone alone cannot be read.
+/// The time of a date whose last part alone cannot be read, and looks like a zone; it counts as UTC.
 ///
 /// It is wrong by hours; without a time the entry would be one of 1970.
-fn time_of_unread_zone(written: &str) -> Option<i64> {
+fn time_without_zone(written: &str) -> Option<i64> {
     let clock = written.find(':')?;
     let zone = clock + written[clock..].find([' ', '+', '-'])?;
     let is_zone = |text: &str| {
-        text.chars().all(|character| character.is_ascii_alphanumeric() || "+-:".contains(character))
+        let is_letters = text.len() <= 5 && text.bytes().all(|byte| byte.is_ascii_uppercase());
+        let is_offset = text.bytes().all(|byte| byte.is_ascii_digit() || b"+-:".contains(&byte));
+        !text.is_empty() && (is_letters || is_offset)
     };
     is_zone(written[zone..].trim()).then(|| times::from_text(&written[..zone]))?
 }

@@ -199,9 +199,7 @@ impl XmlFeed {
             Ok(Event::DocType(name)) => {
                 self.is_page =
                     name.trim_start().get(..4).is_some_and(|name| name.eq_ignore_ascii_case("html"));
-                if !self.is_page {
-                    self.entities.declare(written);
-                }
+                self.entities.declare(written);
             }
             Ok(Event::Eof) if self.entry.is_none() => return Ok(self.stop(End::Unclosed)),
             // The last end tag is cut.
@@ -241,10 +239,13 @@ impl XmlFeed {
         let may_begin_entry = matches!(local, "item" | "entry");
         // Such a tag may declare its own prefix.
         let attributes = may_begin_entry.then(|| self.attributes(tag));
-        // Within an element that is no field it is a part of that, such as an older version.
+        // Within an element of an unknown dialect it is a part of that, such as an older version.
         let is_part = self.entry.is_some()
             && self.captured.is_none()
-            && self.open.last().is_some_and(|element| element.role == Role::Other);
+            && self
+                .open
+                .last()
+                .is_some_and(|outer| outer.role == Role::Other && self.is_foreign(&outer.name));
         let begins_entry = may_begin_entry && is_own(self.dialect(prefix)) && !is_part;
         if begins_entry && self.entry.is_some() {
             self.finish_captured();
@@ -333,6 +334,12 @@ impl XmlFeed {
             (Field::Text(_), _) if attributes.contains_key("src") => {}
             _ => self.captured = Some(Captured::new(field, name, attributes, is_atom)),
         }
+    }
+
+    /// Whether an element has a prefix that tells neither a feed's own dialect nor a field.
+    fn is_foreign(&self, name: &str) -> bool {
+        let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+        !is_own(self.dialect(prefix)) && self.field_of(name).is_none()
     }
 
     fn field_of(&self, name: &str) -> Option<Field> {

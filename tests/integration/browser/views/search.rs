@@ -11,7 +11,9 @@ use crate::util::{
 const BOX: &str = "#box";
 const ROWS: &str = "li.row";
 
-/// Scrolls to the note of a source that failed. No link is left covered in part, as its height depends on the day.
+/// Scrolls to the note of a source that failed.
+///
+/// What stands above it depends on the day. No link is left covered in part, where it would be too small.
 const SHOW_TROUBLE: &str = "
     document.querySelector('.note.trouble').scrollIntoView({ block: 'center', behavior: 'instant' });
     const edge = document.querySelector('.modules').getBoundingClientRect().bottom;
