@@ -67,7 +67,10 @@ pub(in crate::blobs::extraction) fn beside_cells<W: Write>(
                 let mut rest = data.get(2..).unwrap_or_default();
                 for _ in 0..HEADER_COUNT {
                     let Some((header, behind)) = string(rest) else { break };
-                    text.push_line(&without_codes(&header))?;
+                    let shown = without_codes(&header);
+                    if !shown.trim().is_empty() {
+                        text.push_line(shown.trim())?;
+                    }
                     rest = behind;
                 }
             }
