@@ -51,6 +51,13 @@ pub(super) fn tokens(text: &str) -> Reader<&[u8]> {
     reader
 }
 
+/// The place from here on behind byte order marks.
+///
+/// The reader of tokens leaves one out where it begins, and miscounts its bytes.
+pub(super) fn behind_marks(text: &str, place: usize) -> usize {
+    text.len() - text[place..].trim_start_matches('\u{feff}').len()
+}
+
 pub(super) fn position(reader: &Reader<&[u8]>) -> usize {
     usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX)
 }

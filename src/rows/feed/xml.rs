@@ -16,7 +16,8 @@ use super::entities::Entities;
 use super::entry::{Entry, author};
 use super::field::{Field, dialect, field, is_own};
 use super::markup::{
-    End, Faults, LineCounter, Repair, begins_markup, begins_tag, find_feed, position, repair, tokens,
+    End, Faults, LineCounter, Repair, begins_markup, begins_tag, behind_marks, find_feed, position, repair,
+    tokens,
 };
 
 const MAX_ATTRIBUTES: usize = 64;
@@ -105,20 +106,20 @@ impl XmlFeed {
             return Ok(None);
         }
         let text = Arc::clone(&self.text);
-        let mut start = self.at;
+        let mut start = behind_marks(&text, self.at);
         let mut reader = tokens(&text[start..]);
         loop {
             let at = start + position(&reader);
             if text[at..].starts_with('<') && !begins_markup(&text[at + 1..]) {
                 self.add_content("&lt;");
-                start = at + 1;
+                start = behind_marks(&text, at + 1);
                 reader = tokens(&text[start..]);
                 continue;
             }
             if self.may_begin_later && self.root.is_none() && begins_tag(&text[at..]) {
                 if let Some(place) = find_feed(&text[at..]) {
                     self.faults.before += place;
-                    start = at + place;
+                    start = behind_marks(&text, at + place);
                     reader = tokens(&text[start..]);
                     continue;
                 }
@@ -139,7 +140,7 @@ impl XmlFeed {
                 None => self.read(event, text.get(at..end).unwrap_or_default(), at)?,
             };
             if end != start + position(&reader) {
-                start = end;
+                start = behind_marks(&text, end);
                 reader = tokens(&text[start..]);
             }
             match step {
