@@ -164,18 +164,19 @@ impl Iterator for FeedRows {
         };
         let row = entry.into_row(self.rows, id, self.entries.author(), self.address.as_ref());
         self.shortened += u64::from(row.is_shortened);
-        let place = format!("entry {} (line {})", self.rows, row.line);
+        let place = || format!("entry {} (line {})", row.number, row.line);
         if let Some(time) = &row.undated {
             if self.undated == 0 {
                 self.notes
-                    .push(format!("{place} stands as of 1970, as {time:?} is no time that can be read"));
+                    .push(format!("{} stands as of 1970, as {time:?} is no time that can be read", place()));
             }
             self.undated += 1;
         }
         if let Some(time) = &row.unread_zone {
             if self.unread_zones == 0 {
                 self.notes.push(format!(
-                    "the time of {place} counts as UTC, as the zone of {time:?} cannot be read"
+                    "the time of {} counts as UTC, as the zone of {time:?} cannot be read",
+                    place()
                 ));
             }
             self.unread_zones += 1;

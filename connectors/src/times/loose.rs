@@ -255,7 +255,7 @@ impl Parts {
                 }
             }
             4 if self.year.is_none() => self.year = year(text),
-            // What was taken for the last digits of a year is a month, or a day.
+            // A year of four digits makes the number before it a month, or a day.
             4 if self.has_short_year && self.month.is_none() => {
                 let (one, two) = (self.day?, self.year.and_then(|short| i8::try_from(short % 100).ok())?);
                 let (day, month) = if two > 12 { (two, one) } else { (one, two) };

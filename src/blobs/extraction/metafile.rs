@@ -78,7 +78,7 @@ impl Run<'_> {
 
     /// What separates it from the next one: a line, a space, or nothing within a word.
     ///
-    /// `letter` is the wider of their letter widths, as a word may be drawn letter by letter.
+    /// `letter` is the wider of their letter widths: some words are drawn letter by letter.
     fn separator(&self, next: &Self, letter: i64) -> &'static str {
         if self.y != next.y {
             return "\n";

@@ -115,8 +115,8 @@ struct PlacedGlyph {
     direction: Vec2,
     /// Where it ends: by its matrix, and by the letter height.
     ///
-    /// Fonts that are not in the file are stretched to the stated widths, so that the matrix may mislead. Words that are set
-    /// narrow, as in texts of scanned pages, are less wide than their height tells.
+    /// The matrix may mislead: fonts that are not in the file are stretched to the stated widths. So may the height: words of
+    /// scanned pages are set narrow.
     ends: [Point; 2],
     height: f64,
     /// Which of the ends is right, if that is known.
@@ -161,7 +161,7 @@ impl EndChoice {
         for pair in run.windows(2) {
             let height = pair[0].height.max(f64::MIN_POSITIVE);
             for (missed, end) in missed.iter_mut().zip(pair[0].ends) {
-                // A wide gap is one for each.
+                // A gap between words counts for both ends alike.
                 *missed += ((pair[1].begin - end).hypot() / height).min(1.0);
             }
             count += 1.0;

@@ -229,9 +229,9 @@ impl Entry {
     }
 }
 
-/// The time of a date whose last part alone cannot be read, and looks like a zone; it counts as UTC.
+/// The time in UTC of a date whose zone alone cannot be read.
 ///
-/// It is wrong by hours; without a time the entry would be one of 1970.
+/// The time is wrong by hours. Without it the entry would stand as of 1970.
 fn time_without_zone(written: &str) -> Option<i64> {
     let clock = written.find(':')?;
     let zone = clock + written[clock..].find([' ', '+', '-'])?;

@@ -31,7 +31,7 @@ const CONTINUED: u16 = 0x3c;
 const BEGIN: u16 = 0x809;
 const LABEL: u16 = 0x204;
 
-/// What begins, if it is a chart.
+/// The type of a substream that is a chart (MS-XLS 2.4.21).
 const CHART: u16 = 0x20;
 
 pub(super) fn sheets<W: Write>(

@@ -107,7 +107,9 @@ fn records(part: &[u8]) -> impl Iterator<Item = (u32, &[u8])> {
     })
 }
 
-/// A number of so many bytes at most; each has seven bits, and the highest tells whether another follows.
+/// A number in `most` bytes or fewer, and what follows it (MS-XLSB 2.1.4).
+///
+/// Each byte holds seven bits. Its highest bit tells whether another byte follows.
 fn number(bytes: &[u8], most: usize) -> Option<(u32, &[u8])> {
     let mut number = 0;
     for (place, byte) in bytes.iter().enumerate().take(most) {

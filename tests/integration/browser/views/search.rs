@@ -13,7 +13,7 @@ const ROWS: &str = "li.row";
 
 /// Scrolls to the note of a source that failed.
 ///
-/// What stands above it depends on the day. No link is left covered in part, where it would be too small.
+/// Texts above it depend on the day, and move it. The sticky head leaves no link covered in part, as that would be too small.
 const SHOW_TROUBLE: &str = "
     document.querySelector('.note.trouble').scrollIntoView({ block: 'center', behavior: 'instant' });
     const edge = document.querySelector('.modules').getBoundingClientRect().bottom;
