@@ -150,8 +150,9 @@ pub(super) fn validate(
     let source = SourceSettings {
         url,
         method,
-        mapping: mapping
-            .map(|mapping| MappedCalls::new(mapping, policy.interpreters.clone()).opening_at(site(row))),
+        mapping: mapping.map(|mapping| {
+            MappedCalls::new(mapping, policy.interpreters.of_tenant(tenant_id)).opening_at(site(row))
+        }),
         authentication: authentication(row, policy, secret)?,
         identity: identity(tenant_id, row, policy)?,
         timeout: Duration::from_millis(positive("timeoutMs", row.timeout_ms)?),

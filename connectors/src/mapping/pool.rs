@@ -16,8 +16,12 @@ use super::Mapping;
 use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
 use crate::client::PARSED_IN_PLACE_BYTES;
 
-/// Processes at most, and jobs at once.
+/// Jobs at once.
 const MAX_PROCESSES: usize = 4;
+/// Processes that wait for the next job of their tenants.
+const MAX_IDLE: usize = 8;
+/// Jobs of a process. One that was taken over does not stay.
+const MAX_JOBS: usize = 1_000;
 /// Time of one job by the clock. Its processor time ends long before.
 const JOB_TIMEOUT: Duration = Duration::from_secs(10);
 /// Signal of a process that used up its processor time.
@@ -31,9 +35,11 @@ pub const CONFINED_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768
 
 /// Processes that run the filters of mappings. Clones share them.
 ///
-/// A process that takes too long or ends is replaced; its job fails alone. Filters reach neither files, network nor environment.
+/// A process that takes too long or ends is replaced; its job fails alone. Filters reach neither files, network nor environment. A
+/// process works for one tenant: a filter or an answer that took it over sees nothing of another.
 #[derive(Clone, Debug)]
 pub struct InterpreterPool {
+    tenant_id: i64,
     state: Arc<PoolState>,
 }
 
@@ -46,6 +52,8 @@ struct PoolState {
 
 #[derive(Debug)]
 struct Process {
+    tenant_id: i64,
+    jobs: usize,
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
@@ -56,7 +64,13 @@ impl InterpreterPool {
     pub fn new(program: PathBuf) -> Self {
         let state =
             PoolState { program, permits: Semaphore::new(MAX_PROCESSES), idle: Mutex::new(Vec::new()) };
-        Self { state: Arc::new(state) }
+        Self { tenant_id: 0, state: Arc::new(state) }
+    }
+
+    /// The processes of another tenant, among the same number.
+    #[must_use]
+    pub fn of_tenant(&self, tenant_id: i64) -> Self {
+        Self { tenant_id, ..self.clone() }
     }
 
     /// Compiles all filters of a mapping.
@@ -98,7 +112,7 @@ impl InterpreterPool {
             return Err(failed(process.describe_end().await.to_owned()));
         };
         let outcome_bytes = outcome.len();
-        self.lock().push(process);
+        self.keep(process);
         let parse = move || serde_json::from_slice(&outcome);
         let outcome = if outcome_bytes <= PARSED_IN_PLACE_BYTES {
             parse()
@@ -122,20 +136,32 @@ impl InterpreterPool {
             .kill_on_drop(true)
             .spawn()?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(input), Some(output)) => Ok(Process { child, input, output }),
+            (Some(input), Some(output)) => {
+                Ok(Process { tenant_id: self.tenant_id, jobs: 0, child, input, output })
+            }
             _ => Err(io::Error::other("a process without pipes")),
         }
     }
 
-    /// One that still runs.
+    /// One of the tenant that still runs.
     fn take_idle(&self) -> Option<Process> {
         let mut idle = self.lock();
-        while let Some(mut process) = idle.pop() {
-            if matches!(process.child.try_wait(), Ok(None)) {
-                return Some(process);
-            }
+        idle.retain_mut(|process| matches!(process.child.try_wait(), Ok(None)));
+        let place = idle.iter().rposition(|process| process.tenant_id == self.tenant_id)?;
+        Some(idle.remove(place))
+    }
+
+    /// Keeps a process for the tenant's next job, in place of the one that waits longest.
+    fn keep(&self, mut process: Process) {
+        process.jobs += 1;
+        if process.jobs >= MAX_JOBS {
+            return;
         }
-        None
+        let mut idle = self.lock();
+        if idle.len() >= MAX_IDLE {
+            idle.remove(0);
+        }
+        idle.push(process);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Process>> {

@@ -73,7 +73,7 @@ impl Registry {
         let _permit = self.take_check_permit()?;
         let id = new_id(source.id.as_deref())?;
         let mut row = self.check(tenant_id, id, source, &self.policy)?;
-        self.compile_mapping(&row).await?;
+        self.compile_mapping(tenant_id, &row).await?;
         if let Some(field) = missing_secret(&row) {
             let stored = repo::sources::find(self.store.reader(), tenant_id, &row.id).await?;
             let stored = stored.ok_or_else(|| Error::bad_request(format!("{field}: is required")))?;

@@ -76,7 +76,7 @@ impl Registry {
     ) -> Result<RegisteredSource> {
         let tenant_id = author.tenant.id;
         let row = self.check_new(tenant_id, form, &self.policy)?;
-        self.compile_mapping(&row).await?;
+        self.compile_mapping(tenant_id, &row).await?;
         let after = move |registry: &Self, row: &SourceRow| registry.prepare(tenant_id, row);
         let row = self
             .change_then(author, after, move |transaction| {
@@ -104,7 +104,7 @@ impl Registry {
                 Some(AuthForm { kind: Some(AuthType::None.name().to_owned()), ..AuthForm::default() });
         }
         let row = self.check_new(tenant_id, form, &policy)?;
-        self.compile_mapping(&row).await?;
+        self.compile_mapping(tenant_id, &row).await?;
         sources::check_beside(&row, &repo::sources::names(self.store.reader(), tenant_id).await?)
     }
 
@@ -122,7 +122,7 @@ impl Registry {
         let tenant_id = author.tenant.id;
         check_same_id(&id, form.id.as_deref())?;
         let mut row = self.check(tenant_id, id, form, &self.policy)?;
-        self.compile_mapping(&row).await?;
+        self.compile_mapping(tenant_id, &row).await?;
         let keys = Arc::clone(&self.keys);
         let after = move |registry: &Self, (row, _): &(SourceRow, _)| registry.prepare(tenant_id, row);
         let (row, check) = self
@@ -209,10 +209,11 @@ impl Registry {
 
     /// # Errors
     /// 400 that names the filter.
-    pub(super) async fn compile_mapping(&self, row: &SourceRow) -> Result<()> {
+    pub(super) async fn compile_mapping(&self, tenant_id: i64, row: &SourceRow) -> Result<()> {
         let refuse = |invalid: InvalidSettings| Error::bad_request(invalid.to_string());
         let Some(mapping) = validated_settings::mapping(row).map_err(refuse)? else { return Ok(()) };
-        self.policy.interpreters.compile(&mapping).await.map_err(|error| refuse(error.into()))
+        let interpreters = self.policy.interpreters.of_tenant(tenant_id);
+        interpreters.compile(&mapping).await.map_err(|error| refuse(error.into()))
     }
 
     pub(super) async fn row_of(&self, tenant_id: i64, id: &str) -> Result<SourceRow> {

@@ -1,6 +1,6 @@
 //! Keywords, cursors, mappings and answers that reach for more than a search.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use crate::util::{
     caller::Caller,
     external::with,
     own_search::{OwnSearch, ReceivedRequest},
+    program::{Server, create_application, create_operator},
 };
 
 const TRY: &str = "/admin/v1/sources/try";
@@ -172,5 +173,22 @@ async fn credentials_and_environment_are_out_of_reach_of_filters() {
             "{parameter}: {}",
             answer.text
         );
+    }
+}
+
+#[tokio::test]
+async fn process_of_filters_works_for_one_tenant() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\nallow_auth_none = true\n";
+    fs::write(directory.path().join("trawl.toml"), settings).unwrap();
+    let server = Server::start(directory.path()).await;
+    let operator = server.caller(&create_operator(directory.path(), "acme").await).await;
+    create_application(directory.path(), "umbrella").await;
+    let system = OwnSearch::always("{\"rows\": []}").await;
+    let mapping = json!({"request": {}, "answer": {"rows": ".rows[]", "id": ".id", "displayTime": "0"}});
+    let source = system.registration("tried", &mapping);
+    for (tenant, processes) in [("acme", 1), ("acme", 1), ("umbrella", 2), ("acme", 2)] {
+        try_keyword(&operator.on(tenant), &source, "harbour").await;
+        assert_eq!(server.processes_of("interpret-mappings"), processes, "{tenant}");
     }
 }

@@ -189,6 +189,18 @@ impl Server {
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
+    /// Its processes that run this command.
+    pub(crate) fn processes_of(&self, command: &str) -> usize {
+        let parent = format!("PPid:\t{}\n", self.child.0.id());
+        let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+        let is_own = |process: &PathBuf| {
+            // It may end meanwhile.
+            let read = |file| fs::read_to_string(process.join(file)).unwrap_or_default();
+            read("status").contains(&parent) && read("cmdline").split('\0').any(|part| part == command)
+        };
+        processes.filter(is_own).count()
+    }
+
     /// Leaves no connection open.
     pub(crate) async fn gauge(&self, name: &str) -> Option<u64> {
         let request = self.http.get(format!("{}/metrics", self.base)).header("connection", "close");
