@@ -19,8 +19,15 @@ use trawl_search::{
 
 use crate::{
     auth::{
-        AuthState, assertions::Assertions, caller::Authenticator, issuers::Issuers, keys::Keys,
-        secrets::SecretChecker, sessions::Sessions, throttle::LoginThrottle, tokens::Tokens,
+        AuthState,
+        assertions::Assertions,
+        caller::Authenticator,
+        issuers::Issuers,
+        keys::Keys,
+        secrets::{KEYED_HASHES, SecretChecker},
+        sessions::Sessions,
+        throttle::LoginThrottle,
+        tokens::Tokens,
     },
     blobs::{
         self, BlobStore,
@@ -294,7 +301,8 @@ async fn open_store(config: &Config) -> Result<Store, StartError> {
 }
 
 async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Arc<Replicas>, JoinError> {
-    let shared = config.shared().into_iter().chain([("master_key", keys.fingerprint.clone())]);
+    let own = [("master_key", keys.fingerprint.clone()), (KEYED_HASHES, "HMAC-SHA-256".to_owned())];
+    let shared = config.shared().into_iter().chain(own);
     Replicas::join(store, &config.replica(), &SharedSettings::new(shared)).await.map(Arc::new)
 }
 

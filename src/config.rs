@@ -127,7 +127,7 @@ pub enum LogFormat {
 pub struct Auth {
     /// Lifetime of an access token, in seconds.
     pub token_seconds: u32,
-    /// Concurrent checks of secrets; each takes 19 MiB and 12 ms of a core.
+    /// Concurrent checks of passwords; each takes 19 MiB and 12 ms of a core.
     pub secret_checks_at_once: usize,
     /// `OpenID` Connect issuers whose tokens are user tokens.
     #[serde(default)]

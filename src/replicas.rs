@@ -40,6 +40,16 @@ const DEAD_AFTER: i64 = 15_000;
 /// Time for which the change log awaits a replica, in milliseconds.
 const AWAITED_FOR: i64 = 3_600_000;
 
+/// Whether every live replica states a setting, which earlier versions lack.
+pub async fn all_state(store: &Store, setting: &str) -> Result<bool> {
+    let Some(connection) = store.coordination() else { return Ok(true) };
+    let text = format!(
+        "SELECT 1 FROM replicas WHERE process <> '' AND seen_at > {DATABASE_NOW} - ? AND settings NOT LIKE ?"
+    );
+    let values = [DEAD_AFTER.into(), format!("%\"{setting}\":%").into()];
+    Ok(!sql(text, values).exists(connection).await?)
+}
+
 /// Why a replica could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {

@@ -14,6 +14,7 @@ mod duplicates;
 mod error;
 mod explanation;
 mod facets;
+pub mod fair;
 mod fan_out;
 pub mod figures;
 #[cfg(any(test, fuzzing))]

@@ -8,11 +8,17 @@ use std::{fmt, str::FromStr};
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
-use super::{keys::Keys, oauth::authorization::redirect, secrets::SecretChecker, usage::Usage};
+use super::{
+    AuthState,
+    keys::Keys,
+    oauth::authorization::redirect,
+    secrets::{self, SecretCheckFor},
+};
 use crate::{
     error::{Error, Result},
     identity::scopes::{Scopes, TokenScope},
-    store::{self, Connection, DatabaseError, FromRow, Store, find_in, now_millis, sql},
+    replicas,
+    store::{self, Connection, DatabaseError, FromRow, Store, Value, find_in, now_millis, sql},
 };
 
 pub(super) use self::changes::{set_epoch, set_redirect_uri};
@@ -239,35 +245,73 @@ impl<E: Into<Error>> From<E> for ClientError {
 
 /// Authenticates by current or previous secret; a public client needs none. Records the use.
 pub async fn authenticate(
-    store: &Store,
-    usage: &Usage,
-    checker: &SecretChecker,
+    auth: &AuthState,
+    asks: SecretCheckFor,
     client_id: &str,
     client_secret: Option<SecretString>,
 ) -> Result<Application, ClientError> {
-    let application = find(store.reader(), client_id).await?;
-    let application = application.filter(|application| !application.is_disabled);
-    let is_public = |application: &Application| application.login.is_public;
-    let application = match client_secret {
-        None => application.filter(is_public),
-        Some(secret) => {
-            let application = application.filter(|application| !is_public(application));
-            let is_proved = checker.check_either(secret, hashes(application.as_ref())).await?;
-            application.filter(|_| is_proved)
-        }
-    };
+    let application = find(auth.store.reader(), client_id).await?;
+    let application = application.filter(|application| {
+        !application.is_disabled && application.login.is_public == client_secret.is_none()
+    });
     let application = application.ok_or(ClientError::Unknown)?;
+    if let Some(secret) = client_secret
+        && !has_secret(auth, asks, &application, secret).await?
+    {
+        return Err(ClientError::Unknown);
+    }
     if application.is_frozen_out() {
         return Err(ClientError::Frozen);
     }
-    usage.of(client_id).note();
+    auth.authenticator.usage().of(client_id).note();
     Ok(application)
 }
 
-fn hashes(application: Option<&Application>) -> [Option<String>; 2] {
-    let current = application.map(|application| application.secret_hash.clone());
-    let previous = application.and_then(|application| application.previous_secret.clone());
-    [current, previous.filter(|(_, until)| *until > now_millis()).map(|(hash, _)| hash)]
+/// Whether it is the current or previous secret.
+///
+/// The Argon2id hash of an earlier version is renewed.
+async fn has_secret(
+    auth: &AuthState,
+    asks: SecretCheckFor,
+    application: &Application,
+    secret: SecretString,
+) -> Result<bool> {
+    let previous = application.previous_secret.as_ref().filter(|(_, until)| *until > now_millis());
+    let hashes = [Some(&application.secret_hash), previous.map(|(hash, _)| hash)];
+    let (keyed, old): (Vec<_>, Vec<_>) =
+        hashes.into_iter().flatten().cloned().partition(|hash| secrets::is_keyed(hash));
+    let key = &auth.keys.client_secrets;
+    if keyed.iter().any(|hash| secrets::has_keyed_hash(key, &secret, hash)) {
+        return Ok(true);
+    }
+    if old.is_empty() {
+        return Ok(false);
+    }
+    let found = auth.secret_checker.find_hash(asks, secret.clone(), old).await?;
+    if found.as_ref() == Some(&application.secret_hash)
+        && let Err(error) = renew(&auth.store, application, secrets::keyed_hash(key, &secret)).await
+    {
+        tracing::warn!(%error, client_id = application.client_id, "the hash of a client secret was not renewed");
+    }
+    Ok(found.is_some())
+}
+
+/// Replaces the hash of the current secret by a keyed one.
+///
+/// It stays if the secret has changed, or a replica of an earlier version runs.
+async fn renew(store: &Store, application: &Application, hash: String) -> Result<()> {
+    if !replicas::all_state(store, secrets::KEYED_HASHES).await? {
+        return Ok(());
+    }
+    let values = [hash, application.client_id.clone(), application.secret_hash.clone()];
+    let job = store.write(move |transaction| {
+        Box::pin(async move {
+            let text = "UPDATE applications SET secret_hash = ? WHERE client_id = ? AND secret_hash = ?";
+            sql(text, values.map(Value::from)).execute(transaction).await?;
+            Ok(())
+        })
+    });
+    job.await
 }
 
 /// The key that signs callbacks, unless the application is out of use.

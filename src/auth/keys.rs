@@ -56,6 +56,8 @@ pub struct Keys {
     pub cursors: SealingKey,
     /// Seals the state of login pages.
     pub logins: SealingKey,
+    /// Makes the hashes of client secrets.
+    pub client_secrets: hmac::Key,
     /// Signs addresses of the embedded content store.
     pub addresses: hmac::Key,
     /// Tells the master key from others, and tells nothing else of it.
@@ -74,6 +76,7 @@ impl Keys {
             secrets: SealingKey::derive(&root, b"secrets")?,
             cursors: SealingKey::derive(&root, b"cursors")?,
             logins: SealingKey::derive(&root, b"logins")?,
+            client_secrets: hmac::Key::new(hmac::HMAC_SHA256, &derive(&root, b"client secrets")?),
             addresses: hmac::Key::new(hmac::HMAC_SHA256, &derive(&root, b"addresses")?),
             fingerprint: hex::encode(&derive(&root, b"fingerprint")?[..FINGERPRINT_BYTES]),
         })

@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 27] = migrations!("sqlite":
+static SQLITE: [Migration; 28] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -51,9 +51,10 @@ static SQLITE: [Migration; 27] = migrations!("sqlite":
     "0025_text_problems",
     "0026_source_limits",
     "0027_folded_logins",
+    "0028_keyed_secrets",
 );
 
-static POSTGRES: [Migration; 18] = migrations!("postgres":
+static POSTGRES: [Migration; 19] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -72,6 +73,7 @@ static POSTGRES: [Migration; 18] = migrations!("postgres":
     "0025_text_problems",
     "0026_source_limits",
     "0027_folded_logins",
+    "0028_keyed_secrets",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use secrecy::{ExposeSecret, SecretString};
+use tokio::task::spawn_blocking;
 use uuid::Uuid;
 
 use super::{Kind, LoginClient};
@@ -13,7 +14,8 @@ use crate::{
         scopes::{Scopes, TokenScope},
         tenant::check_code,
     },
-    store::{Transaction, now_millis, sql},
+    replicas,
+    store::{Store, Transaction, now_millis, sql},
 };
 
 /// The input of `trawl app create`.
@@ -53,12 +55,11 @@ impl ApplicationCredentials {
     ///
     /// # Errors
     /// 400 for an invalid tenant code, scope or binding.
-    pub fn generate(keys: &Keys, new: &NewApplication) -> Result<Self> {
+    pub async fn generate(store: &Store, keys: &Keys, new: &NewApplication) -> Result<Self> {
         let scopes = check(new)?;
         let client_id = Uuid::new_v4().to_string();
-        let client_secret = secrets::generate()?;
+        let (client_secret, secret_hash) = new_secret(store, keys).await?;
         let callback_key = secrets::generate()?;
-        let secret_hash = secrets::hash(&client_secret)?;
         let callback_key_sealed = keys
             .secrets
             .seal(client_id.as_bytes(), callback_key.expose_secret().as_bytes())
@@ -80,10 +81,17 @@ impl ApplicationCredentials {
     }
 }
 
-/// A new secret and its hash. Takes about 12 ms of CPU.
-pub fn new_secret() -> Result<(SecretString, String)> {
+/// Makes a secret and its hash.
+///
+/// The hash is an Argon2id one while a replica of an earlier version runs, which checks no other.
+pub async fn new_secret(store: &Store, keys: &Keys) -> Result<(SecretString, String)> {
     let secret = secrets::generate()?;
-    let hash = secrets::hash(&secret)?;
+    let hash = if replicas::all_state(store, secrets::KEYED_HASHES).await? {
+        secrets::keyed_hash(&keys.client_secrets, &secret)
+    } else {
+        let hashed = secret.clone();
+        spawn_blocking(move || secrets::hash(&hashed)).await.map_err(Error::internal)??
+    };
     Ok((secret, hash))
 }
 

@@ -12,10 +12,10 @@ use uuid::Uuid;
 use super::authorization::codes::CodeUse;
 use crate::{
     auth::{
+        AuthState,
         applications::{self, Application, ClientError},
-        caller::Authenticator,
         directory::{Person, PersonDirectory},
-        secrets::SecretChecker,
+        secrets::SecretCheckFor,
         sessions::{self, SignedIn},
         tokens::{Subject, UserClaims},
     },
@@ -124,12 +124,10 @@ impl GrantError {
 /// The parts the token endpoint needs.
 #[derive(Clone, Copy)]
 pub struct Grants<'a> {
-    /// Database.
-    pub store: &'a Store,
-    /// Issues tokens and caches callers.
-    pub authenticator: &'a Authenticator,
-    /// Checks client secrets.
-    pub checker: &'a SecretChecker,
+    /// State of the routes.
+    pub auth: &'a AuthState,
+    /// The turn that a check of the client's secret takes.
+    pub asks: SecretCheckFor,
 }
 
 /// A code to redeem for a session.
@@ -174,13 +172,19 @@ impl Grants<'_> {
         let wanted = match grant_type {
             Some(CLIENT_CREDENTIALS) => application_token(application, request)?,
             Some(TOKEN_EXCHANGE) => {
-                exchange::user_token(self.store, self.authenticator.directory(), application, request).await?
+                exchange::user_token(
+                    &self.auth.store,
+                    self.auth.authenticator.directory(),
+                    application,
+                    request,
+                )
+                .await?
             }
             Some(AUTHORIZATION_CODE) => code::user_token(self, application, request).await?,
             Some(_) => return Err(GrantError::UnsupportedGrantType),
             None => return Err(missing("grant_type")),
         };
-        let tokens = self.authenticator.tokens();
+        let tokens = self.auth.authenticator.tokens();
         let scope = wanted.subject.scopes.to_string();
         Ok(TokenAnswer {
             access_token: tokens.issue_as(wanted.subject, wanted.jti).await?,
@@ -205,12 +209,9 @@ impl Grants<'_> {
         code::signed_in(self, &application, code_use).await
     }
 
-    /// Authenticates the client in constant time.
     async fn authenticate(self, client: ClientAuthentication) -> Result<Application, GrantError> {
         let ClientAuthentication { client_id, client_secret } = client;
-        let usage = self.authenticator.usage();
-        let application =
-            applications::authenticate(self.store, usage, self.checker, &client_id, client_secret).await;
+        let application = applications::authenticate(self.auth, self.asks, &client_id, client_secret).await;
         application.map_err(GrantError::from_client)
     }
 }

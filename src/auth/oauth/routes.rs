@@ -60,8 +60,7 @@ pub async fn issue_token(State(auth): State<AuthState>, request: Request) -> Res
 async fn answer(auth: &AuthState, request: Request) -> Result<TokenAnswer, GrantError> {
     let (asking, mut form) = ClientRequest::read::<TokenRequest>(auth, request).await?;
     let (client_id, client_secret) = (form.client_id.take(), form.client_secret.take());
-    let AuthState { store, authenticator, secret_checker: checker, .. } = auth;
-    let grants = Grants { store, authenticator, checker };
+    let grants = Grants { auth, asks: asking.asks() };
     asking.admit(auth, client_id, client_secret, async |client| grants.issue(client, &form).await).await
 }
 

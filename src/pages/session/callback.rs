@@ -15,6 +15,7 @@ use crate::{
         directory::SubjectKind,
         issuers::{SignIn, SignInAnswer},
         oauth::grants::{GrantError, Grants, Redemption},
+        secrets::SecretCheckFor,
         sessions::{self, SignedIn, cookies},
         throttle::{Throttled, ThrottledAccount},
     },
@@ -147,8 +148,7 @@ async fn redeem(
     pending: &PendingSignIn,
     code: SecretString,
 ) -> Result<SignedIn, SignInOutcome> {
-    let AuthState { store, authenticator, secret_checker: checker, .. } = auth;
-    let grants = Grants { store, authenticator, checker };
+    let grants = Grants { auth, asks: SecretCheckFor::Directory(pending.tenant_id) };
     let redemption = Redemption {
         client_id: sessions::application::client_id(pending.tenant_id),
         code,

@@ -107,8 +107,7 @@ pub async fn create(
     let ValidatedApplication { kind, name, bound, scopes, login, is_disabled } = form.for_new()?;
     let tenant = caller.tenant.code.clone();
     let new = NewApplication { tenant, kind, bound, scopes: Some(scopes), name, login };
-    let (keys, described) = (Arc::clone(&state.keys), new.clone());
-    let credentials = off_the_runtime(move || ApplicationCredentials::generate(&keys, &described)).await?;
+    let credentials = ApplicationCredentials::generate(&state.store, &state.keys, &new).await?;
     let is_public = new.login.is_public;
     let (calling, stored) = (Arc::clone(caller), credentials.clone());
     let job = state.store.write(move |transaction| {
@@ -231,7 +230,7 @@ pub async fn rotate(
     form: &RotationForm,
 ) -> Result<RotatedSecret> {
     let overlap_seconds = form.checked()?;
-    let (secret, hash) = off_the_runtime(applications::new_secret).await?;
+    let (secret, hash) = applications::new_secret(&state.store, &state.keys).await?;
     let (calling, rotated) = (Arc::clone(caller), client_id.clone());
     let job = state.store.write(move |transaction| {
         Box::pin(async move {
@@ -316,10 +315,6 @@ async fn check_tenants_exist(transaction: &Transaction, bound: &[String], before
         }
     }
     Ok(())
-}
-
-async fn off_the_runtime<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(Error::internal)?
 }
 
 fn text(secret: &SecretString) -> String {

@@ -32,7 +32,7 @@ pub struct Registered {
 ///
 /// 400 for an invalid tenant code, scope or binding.
 pub async fn register_application(store: &Store, keys: &Keys, new: NewApplication) -> Result<Registered> {
-    let credentials = Arc::new(ApplicationCredentials::generate(keys, &new)?);
+    let credentials = Arc::new(ApplicationCredentials::generate(store, keys, &new).await?);
     let stored = Arc::clone(&credentials);
     let (tenant, tenant_created) = store
         .write(move |transaction| {

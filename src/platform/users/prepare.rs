@@ -95,7 +95,7 @@ async fn hash_passwords(state: &UsersState, tenant_id: i64, changes: &mut [Unhas
     let secrets = with_passwords
         .iter()
         .map(|(change, password)| (password.clone(), hashes_before.get(&change.form.user_id).cloned()));
-    let hashes = state.secret_checker.hash_all(secrets.collect()).await?;
+    let hashes = state.secret_checker.hash_all(tenant_id, secrets.collect()).await?;
     for ((change, _), hash) in with_passwords.iter_mut().zip(hashes) {
         change.password_hash = Written::Set(PasswordHash::new(hash));
     }

@@ -1,12 +1,19 @@
 //! Login throttle. An attempt is restored in half a minute, longer than any test takes.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use argon2::{Argon2, PasswordHasher};
+use futures::{StreamExt, stream};
 use reqwest::RequestBuilder;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use crate::util::{
     answer::Answer,
     app::{Application, TestApp},
     caller::send,
     internals::Config,
+    items::user,
     login::{LoginSetup, location},
 };
 
@@ -103,4 +110,49 @@ async fn only_failed_client_authentication_is_throttled() {
         ask(&app, "192.0.2.1", "nobody", "wrong").await;
     }
     assert_eq!(ok("192.0.2.1", &one).await, 200);
+}
+
+/// Wrong logins of accounts with slow hashes, from changing networks of one customer.
+///
+/// Tells once one of them was turned away, as too many wait.
+async fn flood(setup: &LoginSetup, accounts: usize, is_full: &Notify) {
+    let next = AtomicUsize::new(0);
+    let attempts = stream::repeat(()).map(async |()| {
+        let number = next.fetch_add(1, Ordering::Relaxed);
+        let from = format!("2001:db8:1:{:x}::1", number % 0xffff);
+        let answer = log_in(setup, &from, &format!("user{}", number % accounts), "wrong").await;
+        if answer.status == 503 {
+            is_full.notify_one();
+        }
+    });
+    attempts.buffer_unordered(100).for_each(async |()| {}).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flood_of_logins_from_one_network_turns_nobody_else_away() {
+    const ACCOUNTS: usize = 300;
+    let setup = LoginSetup::start_with(|config| {
+        config.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await;
+    let rows: Vec<Value> = (0..ACCOUNTS).map(|number| user(&format!("user{number}"), "")).collect();
+    setup.app.sync(&setup.acme.caller, "users", &json!(rows)).await;
+    let slow = Argon2::default().hash_password(b"another").unwrap().to_string();
+    setup
+        .app
+        .execute_with("UPDATE users SET password_hash = ? WHERE user_id <> 'mei'", vec![slow.into()])
+        .await;
+    let is_full = Notify::new();
+    let people = async {
+        is_full.notified().await;
+        for number in 0..3 {
+            location(&log_in(&setup, &format!("192.0.2.{number}"), "mei", "correct horse").await);
+            let client = (setup.acme.client_id.as_str(), setup.acme.secret());
+            assert_eq!(ask(&setup.app, "192.0.2.100", client.0, client.1).await.status, 200);
+        }
+    };
+    tokio::select! {
+        () = people => {}
+        () = flood(&setup, ACCOUNTS, &is_full) => unreachable!("it never ends"),
+    }
 }

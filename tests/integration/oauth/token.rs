@@ -1,6 +1,7 @@
 //! `POST /oauth2/token`: RFC 6749 §4.4 and §5.2, and token exchange (RFC 8693).
 
 use serde_json::{Value, json};
+use trawl::auth::secrets;
 
 use crate::util::{
     answer::Answer,
@@ -9,6 +10,7 @@ use crate::util::{
     eventually,
     internals::{Kind, Subject, TokenScope, Tokens},
     items::user,
+    postgres,
 };
 
 const GRANT: (&str, &str) = ("grant_type", "client_credentials");
@@ -58,6 +60,40 @@ async fn client_authenticates_by_basic_or_post_not_both() {
     refused(&ask(&app, None, &[GRANT]).await, 401, "invalid_client", "");
     let wrong_post = [GRANT, ("client_id", id), ("client_secret", "")];
     refused(&ask(&app, None, &wrong_post).await, 401, "invalid_client", "");
+}
+
+/// The hash that is stored of the client's secret.
+async fn kept_hash(app: &TestApp, client: &Application) -> String {
+    let text = "SELECT secret_hash FROM applications WHERE client_id = ?";
+    app.row::<(String,)>(text, vec![client.client_id.as_str().into()]).await.0
+}
+
+#[tokio::test]
+async fn hash_of_a_secret_by_an_earlier_version_is_renewed_at_its_use() {
+    let (app, acme) = TestApp::start_with_acme().await;
+    let (id, secret) = (acme.client_id.as_str(), acme.secret());
+    let kept = kept_hash(&app, &acme).await;
+    assert!(kept.starts_with("hmac-sha256:") && !kept.contains(secret), "{kept}");
+    let old = secrets::hash(&acme.client_secret).unwrap();
+    let set = "UPDATE applications SET secret_hash = ? WHERE client_id = ?";
+    app.execute_with(set, vec![old.as_str().into(), id.into()]).await;
+    if postgres::is_store() {
+        // A replica of an earlier version, which could not check another hash.
+        let earlier = "INSERT INTO replicas (id, process, version, started_at, seen_at, position, settings) \
+                       VALUES ('earlier', 'earlier', '0', 0, 9000000000000, 0, '{}')";
+        app.execute(earlier).await;
+        assert_eq!(ask(&app, Some((id, secret)), &[GRANT]).await.status, 200);
+        assert_eq!(kept_hash(&app, &acme).await, old);
+        let other = app.tenant("other").await;
+        assert!(kept_hash(&app, &other).await.starts_with("$argon2id$"));
+        app.execute("DELETE FROM replicas WHERE id = 'earlier'").await;
+    }
+    refused(&ask(&app, Some((id, "wrong")), &[GRANT]).await, 401, "invalid_client", "");
+    assert_eq!(kept_hash(&app, &acme).await, old);
+    for _ in 0..2 {
+        assert_eq!(ask(&app, Some((id, secret)), &[GRANT]).await.status, 200);
+        assert_eq!(kept_hash(&app, &acme).await, kept, "the key is the same");
+    }
 }
 
 #[tokio::test]

@@ -63,11 +63,18 @@ impl World {
     }
 }
 
-async fn wait_for_waiter(store: &Store) {
+async fn database_time(store: &Store) -> String {
+    let now: Vec<(String,)> = read(store, "SELECT CAST(clock_timestamp() AS TEXT)", vec![]).await;
+    now[0].0.clone()
+}
+
+/// Idle connections show their last statement, so it has to have begun since a time.
+async fn wait_for_waiter(store: &Store, since: &str) {
     eventually("a press that waits for the other replica's call", async || {
         let text = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
-                    AND query LIKE 'SELECT 1 FROM leases WHERE name = $1 AND process IN%'";
-        let waiting: Vec<(i64,)> = read(store, text, vec![]).await;
+                    AND query LIKE 'SELECT 1 FROM leases WHERE name = $1 AND process IN%' \
+                    AND query_start > CAST(? AS TIMESTAMPTZ)";
+        let waiting: Vec<(i64,)> = read(store, text, vec![since.into()]).await;
         (waiting[0].0 > 0).then_some(())
     })
     .await;
@@ -87,8 +94,9 @@ async fn concurrent_presses_at_two_replicas_share_one_call() {
         };
         let first = spawn(0);
         callback.wait_for_calls(number + 1).await;
+        let since = database_time(&world.store).await;
         let second = spawn(1);
-        wait_for_waiter(&world.store).await;
+        wait_for_waiter(&world.store, &since).await;
         held.close();
         let (first, second) = (first.await.unwrap(), second.await.unwrap());
         if code == 200 {

@@ -39,8 +39,8 @@ pub(super) async fn user_token(
             .ok_or_else(|| missing("code_verifier"))?
             .expose_secret(),
     };
-    let token_seconds = grants.authenticator.tokens().lifetime_seconds();
-    let (granted, jti) = match codes::take(grants.store, code_use, token_seconds, now_millis()).await? {
+    let token_seconds = grants.auth.authenticator.tokens().lifetime_seconds();
+    let (granted, jti) = match codes::take(&grants.auth.store, code_use, token_seconds, now_millis()).await? {
         CodeOutcome::CodeGrant { granted, jti } => (granted, jti),
         CodeOutcome::Refused => return Err(GrantError::InvalidGrant(REFUSED)),
         CodeOutcome::UsedAgain { jti, expires_at, tenant_id } => {
@@ -51,9 +51,15 @@ pub(super) async fn user_token(
     let person = person(grants, &application, &granted).await?;
     let scopes = granted.scopes.intersection(&application.scopes.for_user());
     let device_id = granted.device_id.as_deref();
-    let subject =
-        subject_of(grants.store, grants.authenticator.directory(), application, person, device_id, scopes)
-            .await?;
+    let subject = subject_of(
+        &grants.auth.store,
+        grants.auth.authenticator.directory(),
+        application,
+        person,
+        device_id,
+        scopes,
+    )
+    .await?;
     Ok(GrantedToken { subject, issued_token_type: None, jti })
 }
 
@@ -65,7 +71,8 @@ pub(super) async fn signed_in(
     application: &Application,
     code_use: CodeUse<'_>,
 ) -> Result<SignedIn, GrantError> {
-    let CodeOutcome::CodeGrant { granted, .. } = codes::take(grants.store, code_use, 0, now_millis()).await?
+    let CodeOutcome::CodeGrant { granted, .. } =
+        codes::take(&grants.auth.store, code_use, 0, now_millis()).await?
     else {
         return Err(GrantError::InvalidGrant(REFUSED));
     };
@@ -86,11 +93,12 @@ async fn person(
     application: &Application,
     granted: &CodeGrant,
 ) -> Result<Person, GrantError> {
-    let reader = grants.store.reader();
+    let reader = grants.auth.store.reader();
     if application.tenant_id != granted.tenant_id || application.is_frozen {
         return Err(GrantError::InvalidGrant(FROZEN));
     }
     let person = grants
+        .auth
         .authenticator
         .directory()
         .find_person(reader, granted.tenant_id, SubjectKind::UserId, &granted.user_id)
@@ -108,11 +116,11 @@ async fn take_back(
     expires_at: u64,
     tenant_id: i64,
 ) -> Result<(), GrantError> {
-    if revoked_tokens::is_revoked(grants.store.reader(), &jti).await? {
+    if revoked_tokens::is_revoked(grants.auth.store.reader(), &jti).await? {
         return Ok(());
     }
     let actor = Actor::application(client_id);
-    let job = grants.store.write(move |transaction| {
+    let job = grants.auth.store.write(move |transaction| {
         Box::pin(async move {
             if !revoked_tokens::insert(transaction, &jti, expires_at).await? {
                 return Ok(());

@@ -27,6 +27,7 @@ use crate::{
             self, AuthorizationRequest, Refusal, RequestingApplication,
             codes::{self, CodeGrant},
         },
+        secrets::SecretCheckFor,
         sessions::cookies::{browser_of, keep_browser, new_browser},
         throttle::{Throttled, ThrottledAccount},
         tokens::epoch_seconds,
@@ -150,8 +151,9 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     };
     let tenant_id = asking.tenant.id;
     let directory = auth.authenticator.directory();
-    let (store, checker) = (&auth.store, &auth.secret_checker);
-    let login = login::check(store, directory, checker, tenant_id, &filled.login, &filled.password).await?;
+    let checks = (&auth.secret_checker, SecretCheckFor::address(address));
+    let login =
+        login::check(&auth.store, directory, checks, tenant_id, &filled.login, &filled.password).await?;
     log(address, &asking, &login);
     let Some(person) = login.person else {
         attempt.failed().await?;

@@ -14,6 +14,7 @@ use crate::{
     auth::{
         AuthState,
         oauth::grants::{ClientAuthentication, GrantError},
+        secrets::SecretCheckFor,
         throttle::{Throttled, ThrottledAccount},
     },
     error::Error,
@@ -41,6 +42,11 @@ impl ClientRequest {
         let body = read_body(request).await?;
         let form = json::read_form(&body).map_err(GrantError::InvalidRequest)?;
         Ok((Self { address, headers }, form))
+    }
+
+    /// The turn that a check of the client's secret takes.
+    pub(super) fn asks(&self) -> SecretCheckFor {
+        SecretCheckFor::address(self.address)
     }
 
     pub(super) async fn admit<T>(

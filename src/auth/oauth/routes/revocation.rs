@@ -16,6 +16,7 @@ use crate::auth::{
         grants::{ClientAuthentication, GrantError},
         revocations::Revocation,
     },
+    secrets::SecretCheckFor,
 };
 
 /// The form of a revocation; `token_type_hint` is ignored.
@@ -54,18 +55,20 @@ pub async fn revoke_token(State(auth): State<AuthState>, request: Request) -> Re
 async fn revoke(auth: &AuthState, request: Request) -> Result<(), GrantError> {
     let (asking, form) = ClientRequest::read::<RevocationRequest>(auth, request).await?;
     let RevocationRequest { token, client_id, client_secret } = form;
-    asking.admit(auth, client_id, client_secret, async |client| take_back(auth, client, token).await).await
+    let asks = asking.asks();
+    asking
+        .admit(auth, client_id, client_secret, async |client| take_back(auth, asks, client, token).await)
+        .await
 }
 
 async fn take_back(
     auth: &AuthState,
+    asks: SecretCheckFor,
     client: ClientAuthentication,
     token: Option<String>,
 ) -> Result<(), GrantError> {
     let ClientAuthentication { client_id, client_secret } = client;
-    let (usage, checker) = (auth.authenticator.usage(), &auth.secret_checker);
-    let application =
-        applications::authenticate(&auth.store, usage, checker, &client_id, client_secret).await;
+    let application = applications::authenticate(auth, asks, &client_id, client_secret).await;
     let application = application.map_err(GrantError::from_client)?;
     let token = token.ok_or_else(|| GrantError::InvalidRequest("token is missing".to_owned()))?;
     match auth.authenticator.revoke(&application, &token).await? {
