@@ -118,6 +118,11 @@ impl BodyReservation {
         Ok(())
     }
 
+    /// All bytes of the budget.
+    pub fn total(&self) -> usize {
+        self.budget.total
+    }
+
     /// Releases all bytes.
     pub fn release(&self) {
         self.permit.lock().unwrap_or_else(PoisonError::into_inner).take();

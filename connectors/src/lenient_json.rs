@@ -6,7 +6,7 @@ use std::mem;
 
 use serde_json_borrow::{ObjectAsVec, Value};
 
-use crate::nesting::outside_of_texts;
+use crate::nesting::count_json_values;
 
 #[derive(Debug, Default)]
 pub(crate) struct ObjectFields<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
@@ -68,11 +68,7 @@ fn whole(number: f64) -> Option<i64> {
 pub(crate) const MAX_JSON_VALUES: usize = 100_000;
 
 pub(crate) fn holds_too_many_values(json: &[u8]) -> bool {
-    if json.len() <= MAX_JSON_VALUES {
-        return false;
-    }
-    let values = outside_of_texts(json).filter(|(_, byte)| matches!(byte, b'{' | b'[' | b',')).count();
-    values > MAX_JSON_VALUES
+    json.len() > MAX_JSON_VALUES && count_json_values(json) > MAX_JSON_VALUES
 }
 
 /// Replaces lone surrogates (`\\ud83d`) by U+FFFD; `None` if there are none.

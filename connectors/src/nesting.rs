@@ -47,6 +47,11 @@ pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
     Ok(())
 }
 
+/// Counts beginnings of arrays and objects, and separators: about the values.
+pub fn count_json_values(json: &[u8]) -> usize {
+    outside_of_texts(json).filter(|(_, byte)| matches!(byte, b'{' | b'[' | b',')).count()
+}
+
 /// Bytes of JSON outside of its texts, and their places.
 ///
 /// The opening quote of a text is one of them.

@@ -34,7 +34,7 @@ pub struct Limits {
     ///
     /// Also failures per account, of client authentication per address, and of join codes per person.
     pub logins_per_minute: u32,
-    /// Bytes of all request bodies in memory; more get 503.
+    /// Bytes of all request bodies in memory, with 64 for each value of large JSON; more get 503.
     pub held_body_bytes: usize,
     /// Bytes of all unsent answers over 64 KiB; more get 503.
     pub held_answer_bytes: usize,

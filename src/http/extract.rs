@@ -10,6 +10,7 @@ use axum::{
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
+use trawl_connectors::count_json_values;
 
 use crate::{
     budget::BodyReservation,
@@ -22,6 +23,12 @@ const DRAINED_BYTES: usize = 64 << 20;
 
 /// Announced bytes may never come.
 const RESERVED_BYTES: usize = 64 << 10;
+
+/// Bodies up to this size are not counted by their values.
+const FEW_BYTES: usize = 64 << 10;
+
+/// Memory that a value of JSON counts for while a body is read.
+const VALUE_BYTES: usize = 64;
 
 const FULL_FOR: Duration = Duration::from_secs(1);
 
@@ -58,7 +65,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         check_content_type(request.headers(), "application/json")?;
-        let body = read_body(request).await?;
+        let body = read_json_body(request).await?;
         json::read(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
     }
 }
@@ -71,7 +78,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         check_content_type(request.headers(), "application/json")?;
-        let body = read_body(request).await?;
+        let body = read_json_body(request).await?;
         json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
     }
 }
@@ -151,6 +158,26 @@ pub async fn read_body(mut request: Request) -> Result<Bytes> {
     let body = body?;
     if let Some(recheck) = &rule.recheck {
         recheck.confirm().await?;
+    }
+    Ok(body)
+}
+
+/// Reads a body, and pays for the memory that its values take.
+///
+/// # Errors
+/// Those of [`read_body`]; 413 if the values take more than all bodies may.
+async fn read_json_body(request: Request) -> Result<Bytes> {
+    let reservation = request.extensions().get::<BodyRule>().map(|rule| rule.reservation.clone());
+    let body = read_body(request).await?;
+    let Some(reservation) = reservation.filter(|_| body.len() > FEW_BYTES) else { return Ok(body) };
+    let bytes = count_json_values(&body).saturating_mul(VALUE_BYTES);
+    if reservation.grow(bytes).is_err() {
+        reservation.release();
+        let most = reservation.total().saturating_sub(body.len()) / VALUE_BYTES;
+        if bytes / VALUE_BYTES > most {
+            return Err(Error::too_large(format!("body: must hold at most {most} values of JSON")));
+        }
+        return Err(no_room());
     }
     Ok(body)
 }

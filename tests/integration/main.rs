@@ -272,6 +272,7 @@ mod security {
     mod access_matrix;
     mod attacks;
     mod isolation;
+    mod memory;
     mod non_interference;
     mod revoked_rights;
     mod visibility;

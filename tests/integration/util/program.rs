@@ -189,6 +189,19 @@ impl Server {
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
+    /// Begins to measure the peak of its memory; returns the present bytes.
+    pub(crate) fn begin_peak(&self) -> u64 {
+        fs::write(format!("/proc/{}/clear_refs", self.child.0.id()), "5").unwrap();
+        self.peak()
+    }
+
+    /// Most bytes of memory that it held since [`Self::begin_peak`].
+    pub(crate) fn peak(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+    }
+
     /// Its processes that run this command.
     pub(crate) fn processes_of(&self, command: &str) -> usize {
         let parent = format!("PPid:\t{}\n", self.child.0.id());
