@@ -2,7 +2,7 @@
 
 mod states;
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use axum::http::HeaderValue;
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
@@ -38,6 +38,7 @@ use crate::{
     },
     budget::ByteBudget,
     config::{Config, Connectors, Limits},
+    confined::process::{Readers, own_program},
     error::Error,
     index_progress::BulkGate,
     indexer::{IndexControl, Indexer, IndexerError, Progress},
@@ -54,9 +55,12 @@ use crate::{
     },
     registry::{Registry, SourcePolicy},
     replicas::{JoinError, Replicas, SharedSettings},
-    sandbox::this_program,
     store::{OpenError, Store, copy},
 };
+
+/// Files to import that are read at once, and the time that more wait.
+const IMPORTS_AT_ONCE: usize = 2;
+const IMPORT_WAIT: Duration = Duration::from_secs(10);
 
 /// The shared state of all handlers.
 pub struct App {
@@ -366,11 +370,13 @@ fn start_subscriptions(
     clock: &Arc<dyn Clock>,
     replicas: &Replicas,
 ) -> Result<Scheduler, StartError> {
+    let reader = own_program(config.readers.program.as_ref())?;
     let contents = ContentsState {
         store: store.clone(),
         limits: Arc::new(config.limits.clone()),
         bulk: bulk.clone(),
         registry: Arc::clone(registry),
+        readers: Readers::new(reader.clone(), IMPORTS_AT_ONCE, IMPORT_WAIT),
     };
     let state = SubscriptionsState {
         contents,
@@ -384,7 +390,7 @@ fn start_subscriptions(
     };
     let texts = TextReader::new(&config.storage, &config.limits)?;
     let leases = replicas.leases().clone();
-    Ok(Scheduler::start(state, leases, texts, config.subscriptions.at_once)?)
+    Ok(Scheduler::start(state, leases, texts, reader, config.subscriptions.at_once)?)
 }
 
 /// Requires the index lock, so no other process works on it.
@@ -398,12 +404,8 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
 }
 
 fn source_policy(connectors: &Connectors, assertions: Assertions) -> Result<SourcePolicy, StartError> {
-    let interpreter = match &connectors.interpreter {
-        Some(program) => program.clone(),
-        None => this_program().map_err(Error::internal)?,
-    };
     Ok(SourcePolicy {
-        interpreters: InterpreterPool::new(interpreter),
+        interpreters: InterpreterPool::new(own_program(connectors.interpreter.as_ref())?),
         addresses: AddressRules::new(&connectors.allow_http_hosts)?,
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,

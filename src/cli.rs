@@ -12,6 +12,7 @@ mod serve;
 mod storage;
 mod store;
 
+use std::fmt::Display;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -19,6 +20,8 @@ use tokio::runtime::Runtime;
 
 use self::exit::fail;
 use crate::blobs::extraction::sandbox;
+use crate::confined;
+use crate::platform::subscriptions::serve_sqlite;
 
 /// Federated search for the workplace
 #[derive(Debug, Parser)]
@@ -42,6 +45,12 @@ enum Command {
     /// Write the text of the content on standard input to standard output
     #[command(hide = true)]
     ExtractText(sandbox::SandboxOptions),
+    /// Write the rows of the content on standard input to standard output
+    #[command(hide = true)]
+    ReadRows,
+    /// Answer questions about a file of SQLite on standard input
+    #[command(hide = true)]
+    ReadSqlite,
     /// Run the filters of mapped sources for a server
     #[command(hide = true)]
     InterpretMappings,
@@ -79,7 +88,9 @@ pub fn run() -> ExitCode {
         }
         Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
         // No runtime: no thread may run before the sandbox is closed.
-        Command::ExtractText(options) => extract_text(&options),
+        Command::ExtractText(options) => end(sandbox::run(&options)),
+        Command::ReadRows => end(confined::rows::serve()),
+        Command::ReadSqlite => end(serve_sqlite()),
         Command::InterpretMappings => connector::interpret_mappings(),
         Command::Storage(command) => block_on(command.run()),
         Command::Store(command) => block_on(command.run()),
@@ -94,8 +105,8 @@ fn block_on(command: impl Future<Output = ExitCode>) -> ExitCode {
     }
 }
 
-fn extract_text(options: &sandbox::SandboxOptions) -> ExitCode {
-    match sandbox::run(options) {
+fn end(served: Result<(), impl Display>) -> ExitCode {
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => fail(1, reason),
     }

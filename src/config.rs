@@ -83,6 +83,8 @@ pub struct Config {
     pub suspension: SuspensionSettings,
     /// Subscriptions.
     pub subscriptions: Subscriptions,
+    /// Processes that read what others sent.
+    pub readers: Readers,
     /// Limits on callers.
     pub limits: Limits,
     /// Quick handling of tasks.
@@ -173,6 +175,15 @@ pub struct Connectors {
     pub interpreter: Option<PathBuf>,
 }
 
+/// Processes that read what others sent: feeds, files to import and SQLite databases.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Readers {
+    /// Program that reads them, called as `PROGRAM read-rows` and `PROGRAM read-sqlite`; default this program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<PathBuf>,
+}
+
 /// Audit log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -205,6 +216,7 @@ impl Default for Config {
             cache: CacheSettings::default(),
             suspension: SuspensionSettings::default(),
             subscriptions: Subscriptions::default(),
+            readers: Readers::default(),
             limits: Limits::default(),
             tasks: Tasks::default(),
             storage: Storage::default(),

@@ -25,7 +25,12 @@ pub fn feed(bytes: &[u8]) {
         assert!(row.number > before && row.line > 0);
         before = row.number;
         assert!(row.fields.get("id").is_some_and(Value::is_string), "{:?}", row.fields);
-        item(Row { number: row.number, fields: row.fields, undated: row.undated.is_some() });
+        item(Row {
+            number: row.number,
+            line: Some(row.line),
+            fields: row.fields,
+            undated: row.undated.is_some(),
+        });
     }
     let (_end, notes) = (feed.end(), feed.notes());
     assert!(notes.iter().all(|note| note.len() < 1_000), "{notes:?}");
@@ -43,7 +48,7 @@ pub fn rows(bytes: &[u8]) {
                 let again = Row { fields: row.fields.clone(), ..row };
                 item(row);
                 if let Ok(task) = task::prepare(again, Some("ann")) {
-                    object(&task.json);
+                    object(task.json.get());
                 }
                 Some(number)
             }
@@ -57,16 +62,16 @@ pub fn rows(bytes: &[u8]) {
 
 fn item(row: Row) {
     if let Ok(row) = content::prepare(row) {
-        let item = object(&row.json);
+        let item = object(row.json.get());
         assert!(item["id"].as_str().is_some_and(|id| id == row.id));
         let brief = item.get("brief").and_then(Value::as_str).unwrap_or_default();
         assert!(brief.len() <= MAX_BRIEF_BYTES);
     }
 }
 
-fn object(json: &[u8]) -> Map<String, Value> {
-    let object = serde_json::from_slice(json);
-    assert!(object.is_ok(), "{}", String::from_utf8_lossy(json));
+fn object(json: &str) -> Map<String, Value> {
+    let object = serde_json::from_str(json);
+    assert!(object.is_ok(), "{json}");
     object.unwrap_or_default()
 }
 

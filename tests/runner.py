@@ -21,6 +21,7 @@ ONLY_ALL = (
     "engine::leaders::leader_that_wakes_up_late", "english_abstracts_are_ranked_equally_well", "mapped::systems::",
     "replicas::balancer::nothing_is_lost_when_replicas_die_behind_haproxy", "sampled_questions_are_answered_alike",
     "scale::faulty_sources_under_load", "scale::relevance::chinese_news_reaches", "scale::relevance::english_abstracts_reach",
+    "security::memory::query_that_never_ends",
 )
 
 # Beginnings of the names of tests that are run once more over PostgreSQL, which also plans each statement that the others send to SQLite.

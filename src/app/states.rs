@@ -44,12 +44,7 @@ impl FromRef<Arc<App>> for BlacklistState {
 
 impl FromRef<Arc<App>> for ContentsState {
     fn from_ref(app: &Arc<App>) -> Self {
-        Self {
-            store: app.store.clone(),
-            limits: Arc::clone(&app.limits),
-            bulk: app.bulk.clone(),
-            registry: Arc::clone(&app.registry),
-        }
+        app.subscriptions.state().contents.clone()
     }
 }
 

@@ -28,7 +28,7 @@ use self::{
     person::PersonOptions,
 };
 use super::exit::{WRONG_USAGE, fail};
-use crate::sandbox::{ProcessLimits, allow_processor_time, confine};
+use crate::confined::limits::{ProcessLimits, allow_processor_time, confine};
 
 /// Address space of an interpreter.
 const INTERPRETER_BYTES: u64 = 512 << 20;
@@ -212,10 +212,15 @@ pub(super) fn gallery(name: Option<&str>) -> ExitCode {
 
 /// The process of [`InterpreterPool`](trawl_connectors::InterpreterPool).
 pub(super) fn interpret_mappings() -> ExitCode {
-    let limits =
-        ProcessLimits { address_bytes: INTERPRETER_BYTES, processor_seconds: None, in_background: false };
+    let limits = ProcessLimits {
+        address_bytes: INTERPRETER_BYTES,
+        processor_seconds: None,
+        in_background: false,
+        readable: Vec::new(),
+    };
     let begin_job = || allow_processor_time(JOB_PROCESSOR_SECONDS);
-    let served = confine(limits).and_then(|()| serve_interpreter(stdin().lock(), stdout().lock(), begin_job));
+    let served =
+        confine(&limits).and_then(|()| serve_interpreter(stdin().lock(), stdout().lock(), begin_job));
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(1, error),

@@ -10,7 +10,7 @@ use super::layers::Layer;
 /// Settings outside of sections, and sections.
 ///
 /// Other variables without a section are ignored: Kubernetes sets a `TRAWL_PORT` for a service called trawl.
-const SETTINGS: [&str; 23] = [
+const SETTINGS: [&str; 24] = [
     "listen",
     "public_url",
     "trusted_proxies",
@@ -26,6 +26,7 @@ const SETTINGS: [&str; 23] = [
     "cache",
     "suspension",
     "subscriptions",
+    "readers",
     "limits",
     "tasks",
     "storage",

@@ -9,7 +9,9 @@ pub mod service;
 
 use std::sync::Arc;
 
-use crate::{config::Limits, index_progress::BulkGate, registry::Registry, store::Store};
+use crate::{
+    config::Limits, confined::process::Readers, index_progress::BulkGate, registry::Registry, store::Store,
+};
 
 /// Route state.
 #[derive(Clone)]
@@ -18,4 +20,5 @@ pub struct ContentsState {
     pub(crate) limits: Arc<Limits>,
     pub(crate) bulk: BulkGate,
     pub(crate) registry: Arc<Registry>,
+    pub(crate) readers: Readers,
 }

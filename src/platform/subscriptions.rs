@@ -21,6 +21,8 @@ pub mod service;
 mod sql;
 pub mod upkeep;
 
+pub use self::sql::serve_sqlite;
+
 use std::{path::PathBuf, sync::Arc};
 
 use tokio::sync::Notify;

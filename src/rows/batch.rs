@@ -3,21 +3,24 @@
 use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use super::row::{PreparedRow, Rejection};
 
 /// Largest body, below the server's 8 MiB: a proxy may count headers.
 pub(crate) const MAX_BODY_BYTES: usize = 7 * 1024 * 1024;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RowBatch {
     /// Rows of distinct ids.
     pub(crate) rows: Vec<PreparedRow>,
+    #[serde(skip)]
     pub(crate) ids: HashSet<String>,
     rejections: Vec<Rejection>,
     /// Bytes of the input read so far.
     position: u64,
     /// The rows' JSON, each with a comma.
+    #[serde(skip)]
     bytes: usize,
 }
 
@@ -30,7 +33,7 @@ pub(crate) struct BatchOutcome {
     /// Refused rows in file order.
     pub(crate) rejections: Vec<Rejection>,
     /// The reason for which reading ended early.
-    pub(crate) ending: Option<Rejection>,
+    pub(crate) ending: Option<String>,
     /// Bytes of the input read so far.
     pub(crate) position: u64,
 }
@@ -40,7 +43,7 @@ impl RowBatch {
         match row {
             Ok(row) => {
                 self.rows.len() < max_rows
-                    && self.bytes + row.json.len() + 2 <= max_bytes
+                    && self.bytes + row.json.get().len() + 2 <= max_bytes
                     && !self.ids.contains(&row.id)
             }
             Err(_) => self.rejections.len() < max_rows,
@@ -50,13 +53,30 @@ impl RowBatch {
     fn add(&mut self, row: Result<PreparedRow, Rejection>, position: u64) {
         match row {
             Ok(row) => {
-                self.bytes += row.json.len() + 1;
+                self.bytes += row.json.get().len() + 1;
                 self.ids.insert(row.id.clone());
                 self.rows.push(row);
             }
             Err(rejection) => self.rejections.push(rejection),
         }
         self.position = position;
+    }
+
+    /// Cuts what a process says of refused rows.
+    pub(crate) fn shortened(mut self) -> Self {
+        let again = |rejection: Rejection| match rejection.number {
+            Some(number) => Rejection::row(number, rejection.id, rejection.reason),
+            None => Rejection::file(rejection.reason),
+        };
+        self.rejections = self.rejections.into_iter().map(again).collect();
+        self
+    }
+
+    /// Rows, those that are refused, and the reason for which reading ended early.
+    pub(crate) fn into_parts(self) -> (Vec<PreparedRow>, Vec<Rejection>, Option<String>) {
+        let (endings, refused): (Vec<_>, _) =
+            self.rejections.into_iter().partition(|rejection| rejection.number.is_none());
+        (self.rows, refused, endings.into_iter().next().map(|ending| ending.reason))
     }
 
     /// Joins rejections with refused rows, which map ids to reasons.
@@ -69,24 +89,23 @@ impl RowBatch {
         let accepted = self.rows.len() - refused.len();
         let truncated = self.rows.iter().filter(|row| row.truncated).count() as u64;
         let undated = self.rows.iter().filter(|row| row.undated).count() as u64;
-        let (endings, mut rejections): (Vec<_>, Vec<_>) =
-            self.rejections.into_iter().partition(|rejection| rejection.number.is_none());
+        let position = self.position;
+        let (_, mut rejections, ending) = self.into_parts();
         rejections.extend(refused);
         rejections.sort_by_key(|rejection| rejection.number);
-        let ending = endings.into_iter().next();
-        BatchOutcome { accepted, truncated, undated, rejections, ending, position: self.position }
+        BatchOutcome { accepted, truncated, undated, rejections, ending, position }
     }
 }
 
 /// Writes rows as a JSON array.
 pub(crate) fn body(rows: &[PreparedRow]) -> Bytes {
-    let mut body = Vec::with_capacity(rows.iter().map(|row| row.json.len() + 1).sum::<usize>() + 2);
+    let mut body = Vec::with_capacity(rows.iter().map(|row| row.json.get().len() + 1).sum::<usize>() + 2);
     body.push(b'[');
     for row in rows {
         if body.len() > 1 {
             body.push(b',');
         }
-        body.extend_from_slice(&row.json);
+        body.extend_from_slice(row.json.get().as_bytes());
     }
     body.push(b']');
     body.into()
@@ -116,7 +135,7 @@ pub(crate) fn batches(
 }
 
 fn check_size(row: PreparedRow, max_bytes: usize) -> Result<PreparedRow, Rejection> {
-    let bytes = row.json.len() + 2;
+    let bytes = row.json.get().len() + 2;
     if bytes <= max_bytes {
         return Ok(row);
     }
@@ -132,8 +151,9 @@ mod tests {
     use super::*;
 
     fn prepared(number: u64, id: &str, filler: usize) -> PreparedRow {
-        let json = serde_json::json!({ "id": id, "title": "x".repeat(filler) }).to_string();
-        PreparedRow { number, id: id.to_owned(), json: json.into_bytes(), truncated: false, undated: false }
+        let item = serde_json::json!({ "id": id, "title": "x".repeat(filler) });
+        let (id, json) = (id.to_owned(), serde_json::value::to_raw_value(&item).unwrap());
+        PreparedRow { number, line: None, id, json, truncated: false, undated: false }
     }
 
     fn ids_in(body: &Bytes) -> Vec<String> {

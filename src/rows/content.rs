@@ -1,5 +1,6 @@
 //! Converts a row to a content item.
 
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::row::{PreparedRow, Rejection, Row, RowFields, set, truncate, visible_id, wrong_type};
@@ -14,10 +15,10 @@ pub(crate) const BRIEF_NAMES: [&str; 5] = ["brief", "text", "content", "summary"
 const TIME_NAMES: [&str; 5] = ["date", "published", "updated", "createdAt", "timestamp"];
 
 pub(crate) fn prepare(row: Row) -> Result<PreparedRow, Rejection> {
-    let Row { number, fields, undated } = row;
+    let Row { number, line, fields, undated } = row;
     let id = visible_id(&fields, &["id"]);
     let prepared = map(number, RowFields(fields)).map_err(|reason| Rejection::row(number, id, reason))?;
-    Ok(PreparedRow { undated, ..prepared })
+    Ok(PreparedRow { line, undated, ..prepared })
 }
 
 fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
@@ -38,13 +39,8 @@ fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
     set(&mut item, "displayTime", take_time(&mut fields)?);
     set(&mut item, "action", fields.take_action()?);
     set(&mut item, "visibility", take_visibility(&mut fields)?);
-    Ok(PreparedRow {
-        number,
-        id,
-        json: Value::from(item).to_string().into_bytes(),
-        truncated,
-        undated: false,
-    })
+    let json = to_raw_value(&item).map_err(|error| error.to_string())?;
+    Ok(PreparedRow { number, line: None, id, json, truncated, undated: false })
 }
 
 fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {
@@ -84,11 +80,11 @@ mod tests {
 
     fn prepared(fields: Value) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
-        prepare(Row { number: 7, fields, undated: false })
+        prepare(Row { number: 7, line: None, fields, undated: false })
     }
 
     fn item(fields: Value) -> Value {
-        serde_json::from_slice(&prepared(fields).unwrap().json).unwrap()
+        serde_json::from_str(prepared(fields).unwrap().json.get()).unwrap()
     }
 
     fn reason(fields: Value) -> String {
@@ -161,7 +157,7 @@ mod tests {
         fn long_brief_is_cut_at_a_character_boundary(length in 0_usize..30_000, wide in any::<bool>()) {
             let text = if wide { "中" } else { "a" }.repeat(length);
             let prepared = prepared(json!({"id": "a", "title": "t", "text": text})).unwrap();
-            let sent: Value = serde_json::from_slice(&prepared.json).unwrap();
+            let sent: Value = serde_json::from_str(prepared.json.get()).unwrap();
             let sent = sent["brief"].as_str().unwrap_or_default();
             prop_assert!(text.starts_with(sent) && sent.len() <= MAX_BRIEF_BYTES);
             prop_assert_eq!(prepared.truncated, text.len() > MAX_BRIEF_BYTES);

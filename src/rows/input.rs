@@ -5,13 +5,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use flate2::bufread::MultiGzDecoder;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trawl_connectors::read_json;
+use trawl_connectors::{count_json_values, read_json};
+use url::Url;
 
 use super::feed::{self, FeedEnd, FeedRows};
 use super::format::{self, Compression, InputFormat, REQUIRED};
 use super::json_records::{Elements, Lines, MAX_RECORD_BYTES, RecordOutcome};
 use super::row::{PreparedRow, Rejection, Row};
+
+/// Values of JSON in a row; each takes much more memory than its bytes.
+const MAX_ROW_VALUES: usize = 100_000;
 
 type Input = Box<dyn BufRead + Send>;
 
@@ -28,7 +33,7 @@ pub(crate) struct RowReader {
 }
 
 /// What is known once all rows are read.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct ReadEnd {
     /// What was guessed or not understood in a feed.
     pub(crate) notes: Vec<String>,
@@ -50,15 +55,24 @@ impl RowReader {
     pub(crate) fn new(raw: impl Read + Send + 'static, limit: u64) -> Self {
         let position = Arc::new(AtomicU64::new(0));
         let counted = CountedInput { inner: raw, position: Arc::clone(&position) };
-        let records =
-            records(counted, limit).unwrap_or_else(|rejection| RecordSource::Unreadable(Some(rejection)));
-        let (has_rows, unreadable) = (false, None);
+        Self::of(records(counted, limit), position)
+    }
+
+    /// Reads a feed, whose relative addresses begin at `address`.
+    ///
+    /// `charset` is what HTTP says of it.
+    pub(crate) fn feed(document: &[u8], charset: Option<&str>, address: Option<Url>) -> Self {
+        let rows = FeedRows::open(document, charset, address).map(|rows| RecordSource::Feed(Box::new(rows)));
+        Self::of(rows.map_err(refused), Arc::default())
+    }
+
+    fn of(records: Result<RecordSource, Rejection>, position: Arc<AtomicU64>) -> Self {
         Self {
-            records,
+            records: records.unwrap_or_else(|rejection| RecordSource::Unreadable(Some(rejection))),
             buffer: Vec::new(),
             ended: false,
-            has_rows,
-            unreadable,
+            has_rows: false,
+            unreadable: None,
             position,
             end: Arc::default(),
         }
@@ -94,15 +108,16 @@ impl Iterator for RowReader {
             RecordSource::Feed(rows) => {
                 if let Some(row) = rows.next() {
                     self.has_rows = true;
-                    let (number, fields, undated) = (row.number, row.fields, row.undated.is_some());
-                    return Some(Ok(Row { number, fields, undated }));
+                    let (line, undated) = (Some(row.line), row.undated.is_some());
+                    return Some(Ok(Row { number: row.number, line, fields: row.fields, undated }));
                 }
                 self.ended = true;
                 let has_rows = self.has_rows;
                 self.end.get_or_init(|| ReadEnd { notes: rows.notes(), has_rows, is_empty: false });
                 return match rows.end() {
                     FeedEnd::Whole => None,
-                    FeedEnd::Cut(reason) | FeedEnd::Refused(reason) => Some(Err(Rejection::file(reason))),
+                    FeedEnd::Cut(place) => Some(Err(Rejection::file(place))),
+                    FeedEnd::Refused(reason) => Some(Err(refused(reason))),
                 };
             }
             RecordSource::Unreadable(rejection) => return rejection.take().map(Err),
@@ -139,10 +154,14 @@ impl Iterator for RowReader {
 /// Reads a row; `is_row` becomes true if it is one, be it refused.
 fn parse(number: u64, text: &[u8], is_row: &mut bool) -> Result<Row, Rejection> {
     let reject = |reason: String| Err(Rejection::row(number, None, reason));
+    if count_json_values(text) > MAX_ROW_VALUES {
+        *is_row = true;
+        return reject(format!("must hold at most {MAX_ROW_VALUES} values"));
+    }
     match read_json(text.trim_ascii()) {
         Ok(Value::Object(fields)) => {
             *is_row = true;
-            Ok(Row { number, fields, undated: false })
+            Ok(Row { number, line: None, fields, undated: false })
         }
         Ok(_) => reject("must be a JSON object".to_owned()),
         // A line within the row would be mistaken for one of the file.
@@ -195,6 +214,11 @@ fn peek<R: BufRead>(mut input: R, bytes: usize) -> Result<(Vec<u8>, impl BufRead
     let mut head = Vec::with_capacity(bytes);
     (&mut input).take(bytes as u64).read_to_end(&mut head).map_err(unreadable)?;
     Ok((head.clone(), Cursor::new(head).chain(input)))
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
+fn refused(reason: String) -> Rejection {
+    Rejection::file(format!("the feed cannot be read: {reason}"))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
@@ -264,6 +288,14 @@ mod tests {
         let mut gzip_again = flate2::write::GzEncoder::new(gzip, flate2::Compression::fast());
         gzip_again.write_all(b"\n{\"id\":\"c\"}").unwrap();
         assert_eq!(ids(gzip_again.finish().unwrap()).len(), 3);
+    }
+
+    #[test]
+    fn row_of_too_many_values_is_rejected_alone() {
+        let many = format!("{{\"id\":\"b\",\"x\":[{}1]}}", "1,".repeat(MAX_ROW_VALUES));
+        let rows = read(format!("{{\"id\":\"a\"}}\n{many}\n{{\"id\":\"c\"}}").into());
+        assert!(rows[0].is_ok() && rows[2].is_ok());
+        assert_eq!(rows[1], Err(Rejection::row(2, None, "must hold at most 100000 values")));
     }
 
     #[test]

@@ -1,19 +1,34 @@
 //! A row of an input, converted or rejected.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use trawl_connectors::{OPENS_SCRIPT, check_action};
+
+/// Bytes of an id that a rejection shows.
+const SHOWN_ID_BYTES: usize = 200;
+/// Bytes of a reason, which may quote a value.
+const SHOWN_REASON_BYTES: usize = 1_000;
 
 #[derive(Debug, PartialEq)]
 pub(crate) struct Row {
     /// Line, or index in an array or feed, from 1.
     pub(crate) number: u64,
+    /// The line where an entry of a feed begins.
+    pub(crate) line: Option<u64>,
     pub(crate) fields: Map<String, Value>,
     /// Whether its time cannot be read, and it stands as of 1970.
     pub(crate) undated: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+impl Row {
+    /// Names an entry of a feed, before what is said of it.
+    pub(crate) fn place(&self) -> String {
+        place(self.number, self.line)
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub(crate) struct Rejection {
     /// Line, or number in an array or feed, from 1; null for the whole file.
     #[serde(rename = "line")]
@@ -26,21 +41,36 @@ pub(crate) struct Rejection {
 
 impl Rejection {
     pub(crate) fn row(number: u64, id: Option<String>, reason: impl Into<String>) -> Self {
-        Self { number: Some(number), id, reason: reason.into() }
+        let (id, reason) =
+            (id.map(|id| shortened(id, SHOWN_ID_BYTES)), shortened(reason.into(), SHOWN_REASON_BYTES));
+        Self { number: Some(number), id, reason }
     }
 
     pub(crate) fn file(reason: impl Into<String>) -> Self {
-        Self { number: None, id: None, reason: reason.into() }
+        Self { number: None, id: None, reason: shortened(reason.into(), SHOWN_REASON_BYTES) }
     }
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PreparedRow {
     pub(crate) number: u64,
+    /// The line where an entry of a feed begins.
+    pub(crate) line: Option<u64>,
     pub(crate) id: String,
-    pub(crate) json: Vec<u8>,
+    pub(crate) json: Box<RawValue>,
     pub(crate) truncated: bool,
     pub(crate) undated: bool,
+}
+
+impl PreparedRow {
+    /// Names an entry of a feed, before what is said of it.
+    pub(crate) fn place(&self) -> String {
+        place(self.number, self.line)
+    }
+}
+
+fn place(number: u64, line: Option<u64>) -> String {
+    line.map(|line| format!("entry {number} (line {line}): ")).unwrap_or_default()
 }
 
 pub(crate) struct RowFields(pub(crate) Map<String, Value>);
@@ -142,6 +172,11 @@ pub(crate) fn visible_id(fields: &Map<String, Value>, names: &[&str]) -> Option<
         Value::Number(number) => Some(number.to_string()),
         _ => None,
     })
+}
+
+fn shortened(mut text: String, bytes: usize) -> String {
+    truncate(&mut text, bytes);
+    text
 }
 
 /// Cuts at a character boundary; returns whether it cut.

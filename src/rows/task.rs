@@ -1,5 +1,6 @@
 //! Converts a row to a to-do.
 
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 
 use super::content::BRIEF_NAMES;
@@ -45,13 +46,8 @@ fn map(number: u64, mut fields: RowFields, assignee: Option<&str>) -> Result<Pre
     set(&mut item, "assigneeLoginId", Some(take_assignee(&mut fields, assignee)?));
     set(&mut item, "action", fields.take_action()?);
     set(&mut item, "status", take_status(&mut fields)?);
-    Ok(PreparedRow {
-        number,
-        id,
-        json: Value::from(item).to_string().into_bytes(),
-        truncated,
-        undated: false,
-    })
+    let json = to_raw_value(&item).map_err(|error| error.to_string())?;
+    Ok(PreparedRow { number, line: None, id, json, truncated, undated: false })
 }
 
 /// Takes the title, else the text's first line; whether it was cut.
@@ -99,11 +95,11 @@ mod tests {
 
     fn prepared(fields: Value, assignee: Option<&str>) -> Result<PreparedRow, Rejection> {
         let Value::Object(fields) = fields else { panic!("not an object") };
-        prepare(Row { number: 7, fields, undated: false }, assignee)
+        prepare(Row { number: 7, line: None, fields, undated: false }, assignee)
     }
 
     fn task(fields: Value) -> Value {
-        serde_json::from_slice(&prepared(fields, Some("bob")).unwrap().json).unwrap()
+        serde_json::from_str(prepared(fields, Some("bob")).unwrap().json.get()).unwrap()
     }
 
     fn reason(fields: Value) -> String {
@@ -144,7 +140,7 @@ mod tests {
     fn derived_title_is_cut_and_counted() {
         let prepared =
             prepared(json!({"id": "a", "text": "中".repeat(1000), "assignee": "ann"}), None).unwrap();
-        let sent: Value = serde_json::from_slice(&prepared.json).unwrap();
+        let sent: Value = serde_json::from_str(prepared.json.get()).unwrap();
         assert!(prepared.truncated);
         assert_eq!(sent["title"].as_str().unwrap().len(), 510);
     }

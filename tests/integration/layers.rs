@@ -9,7 +9,8 @@ use std::{
 /// The lowest layer first; folders of one layer do not import each other.
 const LAYERS: &[&[&str]] = &[
     &["error", "json", "time"],
-    &["budget", "index_progress", "rows", "sandbox"],
+    &["budget", "index_progress", "rows"],
+    &["confined"],
     &["identity"],
     &["config"],
     &["telemetry", "store"],

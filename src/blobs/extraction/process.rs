@@ -1,21 +1,13 @@
 //! Extracts texts in a child process.
 
-use std::{
-    os::unix::process::ExitStatusExt as _,
-    path::PathBuf,
-    process::{ExitStatus, Stdio},
-    time::Duration,
-};
+use std::{path::PathBuf, process::ExitStatus, time::Duration};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
-    process::{ChildStdin, Command},
+    process::ChildStdin,
     time::timeout,
 };
-
-use rustix::process::Signal;
-use trawl_connectors::CONFINED_ENVIRONMENT;
 
 use super::{
     NO_READER, Stop, TextFormat,
@@ -25,8 +17,8 @@ use super::{
 use crate::{
     blobs::Pieces,
     config::{Limits, Storage},
+    confined::process::{ConfinedProcess, failure, own_program, patience},
     error::{Error, Result},
-    sandbox::this_program,
 };
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -36,9 +28,6 @@ const MAX_NOTES_BYTES: u64 = 4 << 10;
 
 /// What a file with a reader, but without text, tells.
 const NO_TEXT: &str = "no text was found in it";
-
-/// Multiple of `storage.text_seconds` by the clock, for busy machines or slow stores.
-const WALL_CLOCK: u64 = 6;
 
 const TOO_LONG: &str = "it took too long";
 
@@ -75,7 +64,7 @@ pub enum ExtractionOutcome {
 #[derive(Clone, Debug)]
 pub struct TextReader {
     program: PathBuf,
-    seconds: u64,
+    processor_time: Duration,
     most_bytes: usize,
 }
 
@@ -85,11 +74,12 @@ impl TextReader {
     /// # Errors
     /// The program's path is unknown.
     pub fn new(storage: &Storage, limits: &Limits) -> Result<Self> {
-        let program = match &storage.text_program {
-            Some(program) => program.clone(),
-            None => this_program().map_err(Error::internal)?,
-        };
-        Ok(Self { program, seconds: storage.text_seconds, most_bytes: limits.file_text_bytes })
+        let program = own_program(storage.text_program.as_ref())?;
+        Ok(Self {
+            program,
+            processor_time: Duration::from_secs(storage.text_seconds),
+            most_bytes: limits.file_text_bytes,
+        })
     }
 
     /// Extracts a content's text.
@@ -102,7 +92,7 @@ impl TextReader {
         is_whole: bool,
         content: Pieces,
     ) -> Result<ExtractionOutcome> {
-        let content = match timeout(self.patience(), begin(content)).await {
+        let content = match timeout(patience(self.processor_time), begin(content)).await {
             Ok(Ok(Some(content))) => content,
             Ok(Ok(None)) => return Ok(ExtractionOutcome::Ended(ExtractedText::without_text(NO_READER))),
             Ok(Err(error)) => return Ok(cut(Vec::new(), error.to_string())),
@@ -110,7 +100,7 @@ impl TextReader {
         };
         let (mut text, mut notes) = (Vec::new(), Vec::new());
         let reading = self.read_into(&mut text, &mut notes, read_as, is_whole, content);
-        let ended = match timeout(self.patience(), reading).await {
+        let ended = match timeout(patience(self.processor_time), reading).await {
             Ok(ended) => ended?,
             Err(_) => return Ok(cut(text, TOO_LONG.to_owned())),
         };
@@ -130,7 +120,7 @@ impl TextReader {
         if is_full {
             problems.push(Stop::Full(self.most_bytes).to_string());
         } else if !status.success() {
-            problems.push(self.failure(status));
+            problems.push(failure(status, self.processor_time));
         }
         problems.dedup();
         let outcome = match (problems.is_empty(), text.trim().is_empty()) {
@@ -145,22 +135,6 @@ impl TextReader {
         ExtractedText { text, problem: (!problems.is_empty()).then(|| problems.join("; ")) }
     }
 
-    fn failure(&self, status: ExitStatus) -> String {
-        match status.signal() {
-            // The limit of processor time ends it by either.
-            Some(signal) if [Signal::KILL, Signal::XCPU].map(Signal::as_raw).contains(&signal) => {
-                format!("reading it takes more than {} seconds of processor time", self.seconds)
-            }
-            Some(_) => "reading it takes more memory than is allowed".to_owned(),
-            None => "its reader failed on it".to_owned(),
-        }
-    }
-
-    /// A process with its share of the processors ends long before.
-    fn patience(&self) -> Duration {
-        Duration::from_secs(self.seconds * WALL_CLOCK)
-    }
-
     /// Returns how the process ended, or an external cause of interruption.
     async fn read_into(
         &self,
@@ -170,12 +144,15 @@ impl TextReader {
         is_whole: bool,
         content: Pieces,
     ) -> Result<std::result::Result<ExitStatus, String>> {
-        let mut child = self.command(read_as, is_whole).spawn().map_err(Error::internal)?;
-        let (Some(input), Some(output), Some(said)) =
-            (child.stdin.take(), child.stdout.take(), child.stderr.take())
-        else {
-            return Err(Error::internal(std::io::Error::other("a process without pipes")));
-        };
+        let mut arguments = vec![
+            "extract-text".to_owned(),
+            format!("--read-as={read_as}"),
+            format!("--most-bytes={}", self.most_bytes),
+            format!("--seconds={}", self.processor_time.as_secs()),
+        ];
+        arguments.extend((!is_whole).then(|| "--part".to_owned()));
+        let ConfinedProcess { mut child, input, output, errors } =
+            ConfinedProcess::start(&self.program, &arguments).map_err(Error::internal)?;
         let taking = async {
             let most = u64::try_from(self.most_bytes).unwrap_or(u64::MAX);
             // A broken pipe is an ordinary end.
@@ -185,7 +162,7 @@ impl TextReader {
             }
         };
         let noting = async {
-            let mut said = said;
+            let mut said = errors;
             let _read = (&mut said).take(MAX_NOTES_BYTES).read_to_end(notes).await;
             // What follows is let pass, so that the process is not held up.
             let _passed = tokio::io::copy(&mut said, &mut tokio::io::sink()).await;
@@ -199,23 +176,6 @@ impl TextReader {
             Ok(()) => Ok(status),
             Err(error) => Err(error.to_string()),
         })
-    }
-
-    fn command(&self, read_as: TextFormat, is_whole: bool) -> Command {
-        let mut command = Command::new(&self.program);
-        command
-            .arg("extract-text")
-            .arg(format!("--read-as={read_as}"))
-            .arg(format!("--most-bytes={}", self.most_bytes))
-            .arg(format!("--seconds={}", self.seconds))
-            .args((!is_whole).then_some("--part"))
-            .env_clear()
-            .envs([CONFINED_ENVIRONMENT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
-        command
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{Read, Write, stderr, stdin, stdout};
 
 use super::{MAX_BYTES, Stop, TextFormat, TextWriter, extract};
-use crate::sandbox::{ProcessLimits, confine};
+use crate::confined::limits::{ProcessLimits, confine};
 
 /// Begins a line of standard error that tells why the text is not whole.
 pub(super) const NOTE: &str = "note: ";
@@ -39,8 +39,9 @@ pub fn run(options: &SandboxOptions) -> Result<(), Stop> {
         address_bytes: ADDRESS_BYTES,
         processor_seconds: Some(options.seconds),
         in_background: true,
+        readable: Vec::new(),
     };
-    confine(limits)?;
+    confine(&limits)?;
     let mut content = Vec::new();
     stdin().lock().take(MAX_BYTES).read_to_end(&mut content)?;
     let mut text = TextWriter::new(stdout().lock(), options.most_bytes);

@@ -11,7 +11,7 @@ use trawl_connectors::{
 };
 use url::Url;
 
-use crate::sandbox::this_program;
+use crate::confined::process::this_program;
 
 /// An existing file goes before a name of the gallery. `acts_for_person` takes its headers of people.
 pub(super) fn read(file: &Path, acts_for_person: bool) -> Result<GalleryEntry, String> {

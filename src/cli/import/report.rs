@@ -109,7 +109,7 @@ impl ImportReport {
         counts.add(&outcome);
         self.counts.add(&outcome);
         let (rows, position) = (counts.read, outcome.position);
-        for rejection in outcome.rejections.into_iter().chain(outcome.ending) {
+        for rejection in outcome.rejections.into_iter().chain(outcome.ending.map(Rejection::file)) {
             let number = rejection.number.map(|number| format!(":{number}")).unwrap_or_default();
             let id = rejection.id.as_ref().map(|id| format!(" (id {id})")).unwrap_or_default();
             notice(&self.bar, &format!("{file}{number}{id}: {}", rejection.reason));

@@ -131,8 +131,8 @@ pub struct ItemFailure {
 }
 
 /// Valid items and failures; the last duplicate wins.
-pub fn read_batch(items: &[Box<RawValue>]) -> (Vec<Content>, Vec<ItemFailure>) {
-    let mut contents: Vec<Content> = Vec::with_capacity(items.len());
+pub fn read_batch<'a>(items: impl IntoIterator<Item = &'a RawValue>) -> (Vec<Content>, Vec<ItemFailure>) {
+    let mut contents: Vec<Content> = Vec::new();
     let mut places = HashMap::new();
     let mut failures = Vec::new();
     for raw in items {

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use serde::Serialize;
-use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
 use super::{
     ContentsState,
@@ -15,18 +13,15 @@ use super::{
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
+    confined::rows::{RowsJob, RowsOf, RowsReading},
     error::{Error, Result},
     rows::{
-        batch::{BatchOutcome, RowBatch, batches, body},
-        catch, content,
+        batch::{BatchOutcome, RowBatch},
         format::REQUIRED,
-        input::{ReadEnd, RowReader},
+        input::ReadEnd,
         row::Rejection,
     },
 };
-
-/// Inflated bytes of a file.
-const MAX_FILE_BYTES: u64 = 1 << 30;
 
 const MAX_LISTED_REJECTIONS: usize = 1_000;
 
@@ -65,21 +60,22 @@ pub async fn import_contents(
     file: Bytes,
 ) -> Result<ContentImport> {
     service::check_module(state, caller.tenant.id, module).await?;
-    let (sender, mut received) = mpsc::channel(1);
     let (max_rows, max_bytes) = (state.limits.batch_items, state.limits.body_bytes);
-    let reading = tokio::task::spawn_blocking(move || {
-        catch(move || {
-            let reader = RowReader::new(file.reader(), MAX_FILE_BYTES);
-            let end = reader.end();
-            // Ends with the receiver.
-            let rows = reader.prepared(content::prepare);
-            let _ = batches(rows, max_rows, max_bytes).try_for_each(|batch| sender.blocking_send(batch));
-            end.get().cloned().unwrap_or_default()
-        })
-    });
+    let job = RowsJob { rows_of: RowsOf::File, max_rows, max_bytes };
+    let mut reading = RowsReading::begin(&state.readers, &job, file).await?;
     let mut import = ContentImport::default();
     let mut event = Some(AuditEvent::new("import", "content", module));
-    while let Some(batch) = received.recv().await {
+    let mut ended_early = false;
+    loop {
+        let batch = match reading.next().await {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break,
+            Err(reason) => {
+                import.error = Some(reason);
+                ended_early = true;
+                break;
+            }
+        };
         match write(state, caller, module, &batch, &mut event).await {
             Ok(refused) => import.add(batch.outcome(refused)),
             // Earlier batches stay, so the answer has to count them.
@@ -90,8 +86,9 @@ pub async fn import_contents(
             Err(error) => return Err(error),
         }
     }
-    drop(received);
-    import.finish(reading.await.map_err(Error::internal)?)
+    let mut end = reading.end();
+    end.has_rows |= ended_early && import.read > 0;
+    import.finish(end)
 }
 
 /// Writes a batch, with the event of the first one; returns the refused ids with reasons.
@@ -102,8 +99,7 @@ async fn write(
     batch: &RowBatch,
     event: &mut Option<AuditEvent>,
 ) -> Result<HashMap<String, String>> {
-    let rows: Vec<Box<RawValue>> = serde_json::from_slice(&body(&batch.rows)).map_err(Error::internal)?;
-    let (contents, failures) = forms::read_batch(&rows);
+    let (contents, failures) = forms::read_batch(batch.rows.iter().map(|row| &*row.json));
     let refused = failures.into_iter().map(|ItemFailure { id, message }| (id, message)).collect();
     if contents.is_empty() {
         return Ok(refused);
@@ -122,18 +118,14 @@ async fn write(
 }
 
 impl ContentImport {
-    /// Ends with the notes of the reader, or why it failed.
-    fn finish(self, end: Result<ReadEnd, String>) -> Result<Self> {
-        match (end, &self.error) {
-            (Err(reason), _) => {
-                let message = format!("file: {reason}; {} rows were written before", self.written);
-                Err(Error::internal(reason).with_message(message))
-            }
-            (Ok(end), Some(reason)) if !end.has_rows && self.written == 0 => {
+    /// Ends with the notes of the reader, or why nothing was read.
+    fn finish(self, end: ReadEnd) -> Result<Self> {
+        match &self.error {
+            Some(reason) if !end.has_rows && self.written == 0 => {
                 Err(Error::bad_request(format!("file: {reason}")))
             }
-            (Ok(end), None) if end.is_empty => Err(Error::bad_request(format!("file: is empty; {REQUIRED}"))),
-            (Ok(end), _) => Ok(Self { notes: end.notes, ..self }),
+            None if end.is_empty => Err(Error::bad_request(format!("file: is empty; {REQUIRED}"))),
+            _ => Ok(Self { notes: end.notes, ..self }),
         }
     }
 
@@ -145,6 +137,6 @@ impl ContentImport {
         self.undated += outcome.undated;
         let room = MAX_LISTED_REJECTIONS.saturating_sub(self.rejections.len());
         self.rejections.extend(outcome.rejections.into_iter().take(room));
-        self.error = outcome.ending.map(|ending| ending.reason);
+        self.error = outcome.ending;
     }
 }

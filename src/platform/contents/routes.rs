@@ -32,7 +32,7 @@ pub async fn put_contents(
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     service::check_module(&state, caller.tenant.id, &module_code).await?;
     check_length(&state, items.len())?;
-    let (contents, failures) = forms::read_batch(&items);
+    let (contents, failures) = forms::read_batch(items.iter().map(AsRef::as_ref));
     let tenant_id = caller.tenant.id;
     if !contents.is_empty() {
         state.bulk.wait_for_room(contents.len()).await?;

@@ -14,7 +14,7 @@ use crate::{
     },
     rows::{
         content,
-        row::{Row, truncate},
+        row::{PreparedRow, Rejection, Row, truncate},
     },
 };
 
@@ -38,54 +38,44 @@ pub(super) struct Entries {
     pub(super) undated: u64,
 }
 
-/// A row of a source, and where it stands there.
-pub(super) struct EntryRow {
-    pub(super) fields: Map<String, Value>,
-    /// Its number and line in a document.
-    pub(super) place: Option<(u64, u64)>,
-    pub(super) undated: bool,
-}
-
-impl From<Map<String, Value>> for EntryRow {
-    fn from(fields: Map<String, Value>) -> Self {
-        Self { fields, place: None, undated: false }
-    }
-}
-
-/// Reads rows as items; the last of the same id wins.
+/// Reads prepared rows as items; the last of the same id wins.
 pub(super) fn read_entries(
     subscription_id: &str,
-    rows: impl IntoIterator<Item: Into<EntryRow>>,
+    rows: Vec<PreparedRow>,
+    rejections: Vec<Rejection>,
 ) -> Result<Entries> {
-    let mut entries = Entries::default();
-    let mut bodies = Vec::new();
+    let received = (rows.len() + rejections.len()) as u64;
+    let mut entries = Entries { received, ..Entries::default() };
+    for rejection in rejections {
+        entries.refuse(rejection.id, rejection.reason);
+    }
+    let mut bodies = Vec::with_capacity(rows.len());
     let mut places = HashMap::new();
     for row in rows {
-        let EntryRow { fields, place, undated } = row.into();
-        entries.received += 1;
-        let number = place.map_or(entries.received, |(number, _)| number);
-        let place = place.map(|(number, line)| format!("entry {number} (line {line}): ")).unwrap_or_default();
-        match content::prepare(Row { number, fields, undated }) {
-            Ok(row) => {
-                entries.truncated += u64::from(row.truncated);
-                entries.undated += u64::from(row.undated);
-                bodies.push(item_json(subscription_id, &row.id, &row.json)?);
-                if !place.is_empty() {
-                    places.insert(row.id, place);
-                }
-            }
-            Err(rejection) => entries.refuse(rejection.id, format!("{place}{}", rejection.reason)),
-        }
+        entries.truncated += u64::from(row.truncated);
+        entries.undated += u64::from(row.undated);
+        bodies.push(item_json(subscription_id, &row.id, &row.json)?);
+        places.insert(item_id(subscription_id, &row.id), (row.place(), row.id));
     }
-    let (items, failures) = read_batch(&bodies);
+    let (items, failures) = read_batch(bodies.iter().map(AsRef::as_ref));
     entries.items = items;
-    let prefix = format!("{subscription_id}:");
     for failure in failures {
-        let id = failure.id.strip_prefix(&prefix).map(str::to_owned);
-        let place = id.as_ref().and_then(|id| places.remove(id)).unwrap_or_default();
-        entries.refuse(id, format!("{place}{}", failure.message));
+        let (place, id) = places.remove(&failure.id).unzip();
+        entries.refuse(id, place.unwrap_or_default() + &failure.message);
     }
     Ok(entries)
+}
+
+/// Converts rows of a query.
+pub(super) fn prepare(rows: Vec<Map<String, Value>>) -> (Vec<PreparedRow>, Vec<Rejection>) {
+    let (mut prepared, mut rejections) = (Vec::with_capacity(rows.len()), Vec::new());
+    for (number, fields) in (1..).zip(rows) {
+        match content::prepare(Row { number, line: None, fields, undated: false }) {
+            Ok(row) => prepared.push(row),
+            Err(rejection) => rejections.push(rejection),
+        }
+    }
+    (prepared, rejections)
 }
 
 impl Entries {
@@ -110,8 +100,8 @@ pub(super) fn problem(id: Option<String>, reason: String) -> EntryProblem {
     EntryProblem { id: shown, reason }
 }
 
-fn item_json(subscription_id: &str, entry_id: &str, json: &[u8]) -> Result<Box<RawValue>> {
-    let mut item: Map<String, Value> = serde_json::from_slice(json).map_err(Error::internal)?;
+fn item_json(subscription_id: &str, entry_id: &str, json: &RawValue) -> Result<Box<RawValue>> {
+    let mut item: Map<String, Value> = serde_json::from_str(json.get()).map_err(Error::internal)?;
     item.insert("id".to_owned(), item_id(subscription_id, entry_id).into());
     serde_json::value::to_raw_value(&item).map_err(Error::internal)
 }

@@ -9,17 +9,14 @@ use url::Url;
 
 use super::{
     batch::{ItemBatch, RunProgress},
-    entries::{Entries, EntryRow, read_entries},
+    entries::read_entries,
     forms::Feed,
     report::RunOutcome,
-    run::{FinishedRun, Run, RunFailure, RunStop},
+    run::{BATCH, FinishedRun, Run, RunFailure, RunStop},
 };
 use crate::{
+    confined::rows::{RowsJob, RowsOf, RowsReading},
     error::Error,
-    rows::{
-        catch,
-        feed::{FeedEnd, FeedRow, FeedRows},
-    },
 };
 
 /// Timeout of one request and its answer.
@@ -45,16 +42,30 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
         let outcome = RunOutcome::Unchanged;
         return Ok(FinishedRun { outcome, position: None, batch: ItemBatch::default(), is_whole: false });
     };
-    let (id, url) = (run.begun.settings.id.clone(), position.url.clone());
-    let read = spawn_blocking(move || catch(|| read_document(&id, document, url)));
-    let ReadFeed { entries, notes, cut } =
-        read.await.map_err(Error::internal)?.map_err(RunStop::failed)??;
-    run.note(notes);
-    let items = run.take(entries)?;
-    let items = run.write_but_last(items).await?;
-    if let Some(cut) = cut {
+    let contents = &run.runner.state.contents;
+    let rows_of = RowsOf::Feed { charset: document.charset, address: position.url.clone() };
+    let job = RowsJob { rows_of, max_rows: BATCH, max_bytes: contents.limits.body_bytes };
+    let mut reading = RowsReading::begin(&run.runner.readers, &job, document.bytes.into()).await?;
+    let (mut items, mut ending) = (Vec::new(), None);
+    let failure = loop {
+        let batch = match reading.next().await {
+            Ok(Some(batch)) => batch,
+            Ok(None) => break ending,
+            Err(reason) => break Some(format!("the feed cannot be read: {reason}")),
+        };
+        if !items.is_empty() {
+            run.write(ItemBatch { items, gone: Vec::new() }, RunProgress::Stay).await?;
+        }
+        let id = run.begun.settings.id.clone();
+        let (rows, refused, end) = batch.into_parts();
+        let entries = spawn_blocking(move || read_entries(&id, rows, refused)).await;
+        items = run.take(entries.map_err(Error::internal)??)?;
+        ending = end;
+    };
+    run.note(reading.end().notes);
+    if let Some(reason) = failure {
         run.write(ItemBatch { items, gone: Vec::new() }, RunProgress::Stay).await?;
-        return Err(RunStop::failed(cut));
+        return Err(RunStop::failed(reason));
     }
     Ok(FinishedRun {
         outcome: RunOutcome::Read,
@@ -62,32 +73,6 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
         batch: ItemBatch { items, gone: Vec::new() },
         is_whole: true,
     })
-}
-
-/// The entries of a document.
-struct ReadFeed {
-    entries: Entries,
-    notes: Vec<String>,
-    /// Where it breaks off.
-    cut: Option<String>,
-}
-
-fn read_document(id: &str, document: Document, url: Option<Url>) -> Result<ReadFeed, RunStop> {
-    let refused = |reason: String| RunStop::failed(format!("the feed cannot be read: {reason}"));
-    let mut rows = FeedRows::open(&document.bytes, document.charset.as_deref(), url).map_err(refused)?;
-    drop(document);
-    let entry = |row: FeedRow| EntryRow {
-        place: Some((row.number, row.line)),
-        undated: row.undated.is_some(),
-        fields: row.fields,
-    };
-    let entries = read_entries(id, rows.by_ref().map(entry))?;
-    let cut = match rows.end() {
-        FeedEnd::Whole => None,
-        FeedEnd::Cut(place) => Some(place),
-        FeedEnd::Refused(reason) => return Err(refused(reason)),
-    };
-    Ok(ReadFeed { entries, notes: rows.notes(), cut })
 }
 
 /// A document, as HTTP delivers it.

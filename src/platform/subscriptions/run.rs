@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     blobs::extraction::process::TextReader,
+    confined::process::Readers,
     error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
@@ -28,6 +29,7 @@ pub(super) struct Runner {
     pub(super) feeds: FeedClient,
     pub(super) hosts: Hosts,
     pub(super) texts: TextReader,
+    pub(super) readers: Readers,
 }
 
 /// Why a run ends before its source is read.

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, HashSet},
+    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -16,6 +17,7 @@ use trawl_connectors::{FeedClient, SettingsError};
 use super::{SubscriptionsState, execution::run, hosts::Hosts, repo, run::Runner};
 use crate::{
     blobs::extraction::process::TextReader,
+    confined::process::Readers,
     error::Result,
     replicas::{Fence, Lease, Leases},
 };
@@ -24,6 +26,10 @@ use crate::{
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// A clock that stands still is not asked more often.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// Feeds and SQLite files that are read at once.
+const READERS: usize = 4;
+/// Longer than a run takes, unless the index is behind for long.
+const MAX_READER_WAIT: Duration = Duration::from_hours(1);
 const LEASE: &str = "subscriptions";
 
 /// Runs subscriptions in the background.
@@ -39,11 +45,14 @@ impl Scheduler {
         state: SubscriptionsState,
         leases: Leases,
         texts: TextReader,
+        reader: PathBuf,
         at_once: usize,
     ) -> Result<Self, SettingsError> {
         let stop = CancellationToken::new();
         let feeds = FeedClient::new(&state.addresses)?;
-        let runner = Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default(), texts });
+        let readers = Readers::new(reader, READERS.min(at_once), MAX_READER_WAIT);
+        let runner =
+            Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default(), texts, readers });
         let leader = Leader { runner, leases, at_once, runs: JoinSet::new(), hosts: HashMap::new() };
         let task = tokio::spawn(leader.lead(Arc::clone(&state.wake), stop.clone()));
         Ok(Self { state, stop, task: Mutex::new(Some(task)) })

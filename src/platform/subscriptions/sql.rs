@@ -1,5 +1,6 @@
 //! Reads the rows of a query in another database.
 
+mod connection;
 mod database;
 mod dialect;
 mod frontier;
@@ -10,10 +11,11 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::database::serve as serve_sqlite;
 use self::{
     database::Database,
     frontier::Frontier,
-    page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS},
+    page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS, SHORT_CHARACTERS},
 };
 use super::{
     batch::{ItemBatch, RunProgress},
@@ -23,13 +25,16 @@ use super::{
     report::{EntryProblem, RunOutcome},
     run::{FinishedRun, Run, RunStop},
 };
-use crate::{error::Error, rows::row::truncate};
+use crate::{
+    error::Error,
+    rows::row::{Rejection, truncate},
+};
 
 /// Rows that are committed so much later than greater cursors are found.
 const OVERLAP: i64 = 10 * 60_000;
 /// Maximum bytes of a cursor that is shown.
 const SHOWN_BYTES: usize = 100;
-const NO_ORDER: &str = "is no whole number, time or text";
+const NO_ORDER: &str = "is no whole number, time or text of at most 8,192 characters";
 
 /// The places where runs begin.
 #[derive(Debug, Default, Deserialize, Serialize)]
@@ -81,6 +86,8 @@ impl QueryPosition {
 /// A page of rows.
 struct QueryPage {
     rows: Vec<Map<String, Value>>,
+    /// Rows whose ids are too long.
+    refused: Vec<Rejection>,
     /// Cursors and ids that order the rows.
     places: Vec<(Cursor, String)>,
     /// Rows whose cursors are of a type that does not order them.
@@ -100,8 +107,9 @@ pub(super) async fn read(
     let mut position = QueryPosition::read(&run.begun.position);
     let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
     let is_whole = position.begin.is_none() && position.cut.is_none();
-    let mut database =
-        Database::connect(&sql.address, password, &state.folders).await.map_err(RunStop::failed)?;
+    let mut database = Database::connect(&sql.address, password, &state.folders, &run.runner.readers)
+        .await
+        .map_err(RunStop::failed)?;
     let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
     let mut frontier = Frontier::new(database.zone_millis().await, position.first());
@@ -134,7 +142,9 @@ pub(super) async fn read(
             }
         }
         let id = &run.begun.settings.id;
-        let items = run.take(read_entries(id, page.rows)?)?;
+        let (rows, mut refused) = entries::prepare(page.rows);
+        refused.extend(page.refused);
+        let items = run.take(read_entries(id, rows, refused)?)?;
         let items = run.write_but_last(items).await?;
         last = page_end.or(last);
         let mark = |at| frontier.reached().map(|cursor| TimedCursor { cursor: cursor.clone(), at });
@@ -156,27 +166,35 @@ pub(super) async fn read(
 fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) -> Result<QueryPage, String> {
     let is_last = rows.len() < PAGE_ROWS;
     let (mut read, mut places, mut unordered) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
-    for mut row in rows {
+    let mut refused = Vec::new();
+    let is_long = |text: &str| text.chars().nth(SHORT_CHARACTERS).is_some();
+    for (number, mut row) in (1..).zip(rows) {
         let own = row.split_off(row.len().saturating_sub(OWN_COLUMNS));
         let fields = columns.fields.iter().zip(row).filter_map(|((field, _), text)| {
             let text = text?;
             let number = (*field == "displayTime").then(|| text.parse::<i64>().ok()).flatten();
             Some(((*field).to_owned(), number.map_or(Value::String(text), Value::from)))
         });
-        read.push(fields.collect());
+        match own.first() {
+            Some(Some(id)) if is_long(id) => {
+                let reason = format!("id: must be at most {SHORT_CHARACTERS} characters");
+                refused.push(Rejection::row(number, Some(id.clone()), reason));
+            }
+            _ => read.push(fields.collect()),
+        }
         // A row without an id is refused as an entry.
         let [Some(id), Some(text), Some(data_type)] = <[_; OWN_COLUMNS]>::try_from(own).unwrap_or_default()
         else {
             continue;
         };
-        let is_ordered = sql.kind().can_compare(&data_type);
+        let is_ordered = sql.kind().can_compare(&data_type) && !is_long(&text);
         let place = (Cursor { text, data_type }, id);
         if is_ordered { places.push(place) } else { unordered.push(place) }
     }
     if places.is_empty() && unordered.is_empty() && !is_last {
         return Err(format!("sql.query: gives {PAGE_ROWS} rows without an id"));
     }
-    Ok(QueryPage { rows: read, places, unordered, is_last })
+    Ok(QueryPage { rows: read, refused, places, unordered, is_last })
 }
 
 /// Names a row that does not move the cursor.

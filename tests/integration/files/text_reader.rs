@@ -221,7 +221,7 @@ async fn reader_drops_files_network_and_environment() {
         &["Max", "open", "files", "0", "0"][..],
         &["Max", "processes", "0", "0"],
         &["Max", "file", "size", "0", "0"],
-        &["Max", "cpu", "time", "10", "10"],
+        &["Max", "cpu", "time", "10", "11"],
     ] {
         assert!(has("limits", limit), "{limit:?}");
     }

@@ -1,12 +1,22 @@
 //! Memory of the server while it takes what others sent.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
+use sqlx_sqlite::SqliteConnectOptions;
+use tokio::time::sleep;
 
 use crate::util::{
-    caller::Caller,
+    caller::{Caller, send},
+    feed_server::{FeedReply, FeedServer},
     program::{Server, create_application, create_operator},
+    subscriptions::{SUBSCRIPTIONS, feed},
 };
 
 /// Growth of the server, beyond what it holds idle.
@@ -28,6 +38,109 @@ async fn within_memory<T>(server: &Server, what: &str, work: impl Future<Output 
     println!("{what}: {growth} MiB beside {} MiB idle", idle >> 20);
     assert!(growth << 20 <= MOST_GROWTH, "{what} took {growth} MiB");
     done
+}
+
+#[tokio::test]
+async fn feed_of_many_empty_items_is_read_in_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let (server, operator) =
+        start(directory.path(), "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\n").await;
+    let feeds = FeedServer::start().await;
+    let count = 300_000;
+    let document = format!("<rss><channel>{}</channel></rss>", "<item/>".repeat(count));
+    feeds.reply_once("/a", FeedReply::Body(document.clone()));
+    let form = feed("a", &feeds.url("127.0.0.1", "/a"));
+    let shown = within_memory(&server, "a subscription", operator.subscribe(&form)).await;
+    assert_eq!(shown["lastRun"]["refused"], json!(count), "{shown}");
+    let first = &shown["lastRun"]["problems"][0];
+    assert_eq!(first["reason"], "entry 1 (line 1): id: is required");
+
+    let request = operator.request(Method::POST, "/admin/v1/contents/article/import");
+    let sent = send(request.header("content-type", "application/octet-stream").body(document));
+    let report = within_memory(&server, "an import", sent).await.ok().data().clone();
+    assert_eq!(report["rejected"], json!(count));
+}
+
+/// A file of SQLite that somebody else wrote, with these views of an id, a title and a version.
+async fn write_views(folder: &Path, views: &[(&str, &str)]) -> PathBuf {
+    fs::create_dir(folder).unwrap();
+    let file = folder.join("notes.db");
+    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let mut database = options.connect().await.unwrap();
+    for (name, columns) in views {
+        let view = format!("CREATE VIEW {name} (id, title, version) AS {columns}");
+        database.execute(AssertSqlSafe(view)).await.unwrap();
+    }
+    file
+}
+
+fn form_of_view(file: &Path, view: &str) -> Value {
+    let sql = json!({
+        "address": format!("sqlite:{}", file.display()), "cursorColumn": "version",
+        "query": format!("SELECT id, title, version FROM {view}"),
+    });
+    json!({"id": view, "name": view, "module": "article", "sql": sql})
+}
+
+#[tokio::test]
+async fn query_with_huge_ids_and_cursors_is_read_in_bounded_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("shared");
+    let rows = |id: &str, version: &str| {
+        format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 60) SELECT {id}, 'harbour', {version} FROM n"
+        )
+    };
+    let huge = "printf('%d%.*c', n, 2000000, 'x')";
+    let views = [("ids", rows(huge, "n")), ("cursors", rows("n", huge))];
+    let file = write_views(&folder, &views.each_ref().map(|(name, columns)| (*name, columns.as_str()))).await;
+    let settings = format!("[subscriptions]\nfolders = [\"{}\"]\n", folder.display());
+    let (server, operator) = start(directory.path(), &settings).await;
+    let shown = within_memory(&server, "huge ids", operator.subscribe(&form_of_view(&file, "ids"))).await;
+    assert_eq!([&shown["lastRun"]["refused"], &shown["items"]], [&json!(60), &json!(0)], "{shown}");
+    let reason = &shown["lastRun"]["problems"][0]["reason"];
+    assert_eq!(reason, "id: must be at most 8192 characters");
+    let shown =
+        within_memory(&server, "huge cursors", operator.subscribe(&form_of_view(&file, "cursors"))).await;
+    let reason = shown["lastRun"]["error"].as_str().unwrap();
+    assert!(reason.starts_with("sql.cursorColumn: must hold"), "{shown}");
+}
+
+#[tokio::test]
+async fn query_that_never_ends_is_ended_and_others_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("shared");
+    // One step of SQLite's machine, which looks at no clock.
+    let endless =
+        "SELECT 1, 'harbour', instr(printf('%.*c', 90000000, 'a'), printf('%.*c', 40000000, 'a') || 'b')";
+    let file = write_views(&folder, &[("endless", endless)]).await;
+    let settings = format!(
+        "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\n[subscriptions]\nfolders = [\"{}\"]\n",
+        folder.display()
+    );
+    let (server, operator) = start(directory.path(), &settings).await;
+    let form = form_of_view(&file, "endless");
+    let ends = async {
+        operator.post(SUBSCRIPTIONS, &form).await.ok();
+        // It ends after more than a test usually waits.
+        loop {
+            let shown = operator.subscription("endless").await;
+            if shown["runs"] == json!(1) {
+                return shown;
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let feeds = FeedServer::start().await;
+    feeds.set_entries("/a", &[("1", "harbour")]);
+    let others = async {
+        let shown = operator.subscribe(&feed("a", &feeds.url("127.0.0.1", "/a"))).await;
+        assert_eq!(shown["items"], json!(1), "{shown}");
+    };
+    let (shown, ()) = tokio::join!(within_memory(&server, "an endless query", ends), others);
+    let reason = shown["lastRun"]["error"].as_str().unwrap();
+    assert!(reason.contains("takes more than 65 seconds of processor time"), "{shown}");
+    assert_eq!(server.processes_of("read-sqlite"), 0);
 }
 
 #[tokio::test]

@@ -1,13 +1,14 @@
 //! Feeds: what becomes an item, when a feed is asked, and what becomes of its faults.
 
-use std::{io::Write, time::Duration};
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::util::{
     app::{Application, TestApp},
-    caller::Caller,
+    caller::{Caller, send},
     database::write,
     external::with,
     feed_server::{FeedReply, FeedServer, ServedFeed},
@@ -317,6 +318,27 @@ async fn entries_that_differ_in_time_alone_are_several() {
 }
 
 #[tokio::test]
+async fn revisions_of_an_entry_in_one_feed_are_read_as_the_last() {
+    let (app, acme, operator, server) = start().await;
+    let entry = |day: u32, text: &str| {
+        format!(
+            "<entry><id>a</id><title>harbour</title><updated>2024-01-0{day}T00:00:00Z</updated>\
+             <published>2024-01-01T00:00:00Z</published><summary>{text}</summary></entry>"
+        )
+    };
+    let entries = entry(1, "at the pier") + &entry(2, "at the quay");
+    let both =
+        format!("<feed xmlns='http://www.w3.org/2005/Atom'><id>f</id><title>F</title>{entries}</feed>");
+    server.reply_once("/a", FeedReply::Body(both.clone()));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+    assert_eq!(app.titles(&acme.caller, "quay").await, ["harbour"]);
+    server.reply_once("/a", FeedReply::Body(both));
+    let shown = operator.run_subscription("a").await;
+    assert_eq!(counts(&shown), json!(["read", 1, 0, 0, 0, 0]), "{shown}");
+}
+
+#[tokio::test]
 async fn feed_that_breaks_off_gives_its_entries_and_the_line() {
     let (app, acme, operator, server) = start().await;
     let item = |number: u32| format!("<item><guid>{number}</guid><title>harbour {number}</title></item>\n");
@@ -333,6 +355,34 @@ async fn feed_that_breaks_off_gives_its_entries_and_the_line() {
         error(&shown),
         "the feed cannot be read: it must be nested at most 64 levels deep (line 2 is deeper)"
     );
+}
+
+#[tokio::test]
+async fn process_that_fails_on_a_feed_ends_its_run_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let reader = directory.path().join("reader");
+    let trawl = env!("CARGO_BIN_EXE_trawl");
+    fs::write(&reader, format!("#!/bin/sh\n[ -e {reader:?}.off ] || kill -SEGV $$\nexec {trawl} \"$@\"\n"))
+        .unwrap();
+    fs::set_permissions(&reader, fs::Permissions::from_mode(0o700)).unwrap();
+    let (app, _) = TestApp::start_acme_with(|config| {
+        config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
+        config.readers.program = Some(reader.clone());
+    })
+    .await;
+    let operator = app.operator().await.caller.on("acme");
+    let server = FeedServer::start().await;
+    server.set_entries("/a", &[("1", "harbour")]);
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    let reason = "reading it takes more memory than is allowed";
+    assert_eq!(error(&shown), format!("the feed cannot be read: {reason}"));
+    let request = operator.request(Method::POST, "/admin/v1/contents/article/import");
+    let import =
+        request.header("content-type", "application/octet-stream").body("{\"id\":1,\"title\":\"pier\"}");
+    send(import).await.fails(400, reason);
+    fs::write(directory.path().join("reader.off"), "").unwrap();
+    let shown = operator.run_subscription("a").await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::{fs, path::Path, time::Duration};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 use sqlx_mysql::MySqlConnectOptions;
 use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
 use tokio::{
@@ -110,6 +110,28 @@ async fn rows_of_sqlite_are_followed() {
     let notes = Notes::open(folder.path()).await;
     let (app, acme, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
     follow(&app, &acme, &operator, &form(&notes.address), async |text: String| notes.run(text).await).await;
+}
+
+#[tokio::test]
+async fn log_of_sqlite_is_read_and_nothing_is_made_beside_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    notes.run("PRAGMA journal_mode = WAL").await;
+    notes
+        .run("CREATE TABLE notes (id BIGINT, title VARCHAR(200), version BIGINT, seen_at VARCHAR(40))")
+        .await;
+    notes.run("INSERT INTO notes VALUES (1, 'harbour', 1, NULL)").await;
+    let (_app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    let shown = operator.subscribe(&form(&notes.address)).await;
+    assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
+    notes.run("INSERT INTO notes VALUES (2, 'pier', 2, NULL)").await;
+    notes.connection.into_inner().close().await.unwrap();
+    let names =
+        || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(names(), ["notes.db"]);
+    let shown = operator.run_subscription("crm").await;
+    assert_eq!(counts(&shown), json!(["read", 2, 1, 0, 0, 0]), "{shown}");
+    assert_eq!(names(), ["notes.db"]);
 }
 
 /// A file of `tests/wild/sql_cursors`: a column's type, and cursors as SQL writes them.

@@ -108,7 +108,8 @@ impl TestApp {
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.connectors.allow_auth_none = true;
         (config.cache.fresh_ms, config.cache.stale_ms) = (0, 0);
-        // The test binary is not the text reader.
+        // The test binary is not trawl.
+        config.readers.program = Some(env!("CARGO_BIN_EXE_trawl").into());
         config.storage.text_program = Some(env!("CARGO_BIN_EXE_trawl").into());
         config.connectors.interpreter = Some(env!("CARGO_BIN_EXE_trawl").into());
         change(&mut config);

@@ -1,69 +1,94 @@
-//! Read-only connections to PostgreSQL, `MySQL` and SQLite.
+//! A database behind a subscription: a connection, or the process that reads a file of SQLite.
+//!
+//! A file may be hostile, and its views may run for ever. The process `trawl read-sqlite` may open this file alone, and only to read.
 
 use std::{
-    future::Future,
+    ffi::OsString,
+    fs::File,
+    io::{self, BufRead, BufWriter, Read, stdin, stdout},
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use secrecy::{ExposeSecret, SecretString};
-use sqlx::{
-    AssertSqlSafe, Column as _, ConnectOptions as _, Executor as _, Row as _, SqlSafeStr as _,
-    Statement as _, TypeInfo as _,
-};
-use sqlx_mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
-use sqlx_postgres::{PgConnectOptions, PgConnection, PgSslMode};
-use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
-use tokio::time::timeout;
+use jiff::{Timestamp, tz::TimeZone};
+use secrecy::SecretString;
+use serde::{Deserialize, Serialize};
+use tokio::process::ChildStdin;
 use url::Url;
 
-use super::page::{OWN_COLUMNS, QueryColumn};
-use crate::platform::subscriptions::origins::{DatabaseKind, file_of};
+use super::{
+    connection::{DatabaseConnection, TIMEOUT},
+    page::QueryColumn,
+};
+use crate::{
+    confined::{
+        limits::{ProcessLimits, allow_processor_time, confine, start_no_more},
+        process::{AnsweringProcess, Readers, answer},
+    },
+    platform::subscriptions::origins::{DatabaseKind, file_of},
+};
 
-/// Timeout of connecting, and of each statement.
-const TIMEOUT: Duration = Duration::from_mins(1);
-/// Steps of SQLite's machine between looks at the time.
-const SQLITE_STEPS: i32 = 100_000;
-const SHOWN_BYTES: usize = 300;
+/// Address space of a process.
+const ADDRESS_BYTES: u64 = 512 << 20;
+/// Processor time of a statement. One that looks at the time ends before.
+const PROCESSOR_TIME: Duration = TIMEOUT.saturating_add(Duration::from_secs(5));
+/// Bytes of an answer: a page of rows, whose columns are cut.
+const MAX_ANSWER_BYTES: usize = 128 << 20;
+/// Beginning of the names of files that SQLite keeps beside one.
+const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// Place and value of the version with a write-ahead log (<https://sqlite.org/fileformat.html>).
+const READ_VERSION: (usize, u8) = (19, 2);
 
-/// An open connection.
+/// A database that is read.
 pub(super) enum Database {
-    Postgres(PgConnection),
-    MySql(MySqlConnection),
-    Sqlite(SqliteConnection),
+    Connected(DatabaseConnection),
+    Confined(Box<SqliteProcess>),
 }
 
-/// The same of each kind of connection.
-macro_rules! on_each {
-    ($database:expr, $connection:ident => $work:expr) => {
-        match $database {
-            Database::Postgres($connection) => $work,
-            Database::MySql($connection) => $work,
-            Database::Sqlite($connection) => $work,
-        }
-    };
+/// The process of a file.
+pub(super) struct SqliteProcess {
+    process: AnsweringProcess,
+    input: ChildStdin,
+}
+
+/// A task of the process.
+#[derive(Debug, Serialize, Deserialize)]
+enum SqliteRequest {
+    /// Opens the file, as the first one.
+    Open(PathBuf),
+    Columns(String),
+    Rows(String, Vec<String>),
+}
+
+/// The result of a task.
+#[derive(Debug, Serialize, Deserialize)]
+enum SqliteAnswer {
+    Opened,
+    Columns(Vec<QueryColumn>),
+    Rows(Vec<Vec<Option<String>>>),
 }
 
 impl Database {
     /// Connects with an address that the form has checked.
     ///
     /// # Errors
-    /// A message for operators.
+    /// A message for operators, as of every method.
     pub(super) async fn connect(
         address: &Url,
         password: Option<&SecretString>,
         folders: &[PathBuf],
+        readers: &Readers,
     ) -> Result<Self, String> {
-        let password = password.map(ExposeSecret::expose_secret);
         match DatabaseKind::of(address) {
             Some(DatabaseKind::Postgres) => {
-                within(postgres(address, password).connect()).await.map(Self::Postgres)
+                DatabaseConnection::postgres(address, password).await.map(Self::Connected)
             }
-            Some(DatabaseKind::MySql) => within(mysql(address, password).connect()).await.map(Self::MySql),
+            Some(DatabaseKind::MySql) => {
+                DatabaseConnection::mysql(address, password).await.map(Self::Connected)
+            }
             Some(DatabaseKind::Sqlite) => {
                 let file = permitted(&file_of(address), folders)?;
-                let options = SqliteConnectOptions::new().filename(file).read_only(true);
-                within(options.disable_statement_logging().connect()).await.map(Self::Sqlite)
+                SqliteProcess::open(file, readers).await.map(|process| Self::Confined(Box::new(process)))
             }
             None => Err("the address is of no known database".to_owned()),
         }
@@ -71,36 +96,24 @@ impl Database {
 
     /// The columns of a query.
     pub(super) async fn columns(&mut self, query: &str) -> Result<Vec<QueryColumn>, String> {
-        let text = format!("SELECT * FROM ({query}\n) AS subscribed");
-        on_each!(self, connection => {
-            let prepared = within(connection.prepare(AssertSqlSafe(text).into_sql_str())).await?;
-            let columns = prepared.columns().iter().map(|column| QueryColumn {
-                name: column.name().to_owned(),
-                data_type: column.type_info().name().to_ascii_uppercase(),
-            });
-            Ok(columns.collect())
-        })
+        match self {
+            Self::Connected(connection) => connection.columns(query).await,
+            Self::Confined(process) => match process.ask(&SqliteRequest::Columns(query.to_owned())).await? {
+                SqliteAnswer::Columns(columns) => Ok(columns),
+                _ => Err(another()),
+            },
+        }
     }
 
     /// The offset from UTC of the database's own zone; zero if it does not tell.
     pub(super) async fn zone_millis(&mut self) -> i64 {
-        let text = match self {
-            // The connection's own `TimeZone` is UTC; both are the host's where nobody set them.
-            Self::Postgres(_) => {
-                "SELECT CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE current_setting('log_timezone')) \
-                 - (now() AT TIME ZONE 'UTC')) AS BIGINT)"
+        match self {
+            Self::Connected(connection) => connection.zone_millis().await,
+            Self::Confined(_) => {
+                let offset = TimeZone::system().to_offset(Timestamp::now());
+                i64::from(offset.seconds()).saturating_mul(1_000)
             }
-            Self::MySql(_) => {
-                "SELECT TIMESTAMPDIFF(SECOND, UTC_TIMESTAMP(), \
-                 CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', @@global.time_zone))"
-            }
-            Self::Sqlite(_) => "SELECT strftime('%s', 'now', 'localtime') - strftime('%s', 'now')",
-        };
-        let seconds = on_each!(self, connection => {
-            let row = within(connection.fetch_one(text)).await;
-            row.ok().and_then(|row| row.try_get_unchecked::<Option<i64>, _>(0).ok().flatten())
-        });
-        seconds.unwrap_or_default().saturating_mul(1_000)
+        }
     }
 
     /// Rows of a statement as texts, in a read-only transaction.
@@ -108,115 +121,101 @@ impl Database {
         &mut self,
         (text, values): (String, Vec<String>),
     ) -> Result<Vec<Vec<Option<String>>>, String> {
-        self.begin().await?;
-        let rows = on_each!(self, connection => {
-            let mut query = sqlx::query(AssertSqlSafe(text));
-            for value in values {
-                query = query.bind(value);
-            }
-            within(query.fetch_all(&mut *connection)).await.and_then(|rows| {
-                let texts = rows.iter().map(|row| {
-                    let fields = row.len().saturating_sub(OWN_COLUMNS);
-                    let text = |place| match row.try_get_unchecked::<Option<String>, _>(place) {
-                        // SQLite stores any bytes as text.
-                        Err(_) if place < fields => {
-                            let bytes = row.try_get_unchecked::<Option<Vec<u8>>, _>(place);
-                            let bytes = bytes.map_err(|error| describe(&error))?;
-                            Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
-                        }
-                        Err(_) => Err("sql.query: must give ids and cursors in UTF-8".to_owned()),
-                        Ok(text) => Ok(text),
-                    };
-                    (0..row.len()).map(text).collect::<Result<Vec<_>, String>>()
-                });
-                texts.collect::<Result<Vec<_>, String>>()
-            })
-        });
-        on_each!(self, connection => within(connection.execute("ROLLBACK")).await.map(drop))?;
-        rows
-    }
-
-    async fn begin(&mut self) -> Result<(), String> {
-        let limit = TIMEOUT.as_millis();
         match self {
-            Self::Postgres(connection) => {
-                within(connection.execute("BEGIN TRANSACTION READ ONLY")).await?;
-                let text = format!("SET LOCAL extra_float_digits = 2; SET LOCAL statement_timeout = {limit}");
-                within(connection.execute(AssertSqlSafe(text))).await?;
-            }
-            Self::MySql(connection) => {
-                // MySQL and MariaDB know one of these each.
-                for text in [
-                    format!("SET SESSION max_execution_time = {limit}"),
-                    format!("SET SESSION max_statement_time = {}", TIMEOUT.as_secs()),
-                ] {
-                    drop(within(connection.execute(AssertSqlSafe(text))).await);
-                }
-                within(connection.execute("START TRANSACTION READ ONLY")).await?;
-            }
-            Self::Sqlite(connection) => {
-                let end = Instant::now() + TIMEOUT;
-                let mut handle = connection.lock_handle().await.map_err(|error| describe(&error))?;
-                handle.set_progress_handler(SQLITE_STEPS, move || Instant::now() < end);
-                drop(handle);
-                within(connection.execute("BEGIN")).await?;
-            }
+            Self::Connected(connection) => connection.rows((text, values)).await,
+            Self::Confined(process) => match process.ask(&SqliteRequest::Rows(text, values)).await? {
+                SqliteAnswer::Rows(rows) => Ok(rows),
+                _ => Err(another()),
+            },
         }
-        Ok(())
     }
 }
 
-fn postgres(address: &Url, password: Option<&str>) -> PgConnectOptions {
-    // The server's environment is about its own store. Only `PGOPTIONS` and a client certificate of it stay.
-    let options = PgConnectOptions::new_without_pgpass()
-        .host(host(address))
-        .port(address.port().unwrap_or(5432))
-        .username(&decoded(address.username()))
-        .password(password.unwrap_or_default())
-        .database(&decoded(address.path().trim_start_matches('/')))
-        .application_name("trawl")
-        .extra_float_digits(None)
-        .ssl_mode(if requires_tls(address) { PgSslMode::VerifyFull } else { PgSslMode::Prefer })
-        .disable_statement_logging();
-    match system_authorities() {
-        Some(file) => options.ssl_root_cert(file),
-        None => options.ssl_root_cert_from_pem(Vec::new()),
+impl SqliteProcess {
+    async fn open(file: PathBuf, readers: &Readers) -> Result<Self, String> {
+        let started = readers.start("read-sqlite", PROCESSOR_TIME, MAX_ANSWER_BYTES).await;
+        let (process, input) = started.map_err(|error| error.message)?;
+        let mut process = Self { process, input };
+        match process.ask(&SqliteRequest::Open(file)).await? {
+            SqliteAnswer::Opened => Ok(process),
+            _ => Err(another()),
+        }
+    }
+
+    async fn ask(&mut self, request: &SqliteRequest) -> Result<SqliteAnswer, String> {
+        let answered: Result<Result<SqliteAnswer, String>, String> =
+            self.process.ask(&mut self.input, request).await;
+        answered.map_err(|reason| format!("the database's file cannot be read: {reason}"))?
     }
 }
 
-fn mysql(address: &Url, password: Option<&str>) -> MySqlConnectOptions {
-    let mut options = MySqlConnectOptions::new()
-        .host(host(address))
-        .port(address.port().unwrap_or(3306))
-        .username(&decoded(address.username()))
-        .database(&decoded(address.path().trim_start_matches('/')))
-        .timezone(Some("+00:00".to_owned()))
-        .ssl_mode(if requires_tls(address) { MySqlSslMode::VerifyIdentity } else { MySqlSslMode::Preferred });
-    if let Some(password) = password {
-        options = options.password(password);
+fn another() -> String {
+    "the reader of the database's file answered another question".to_owned()
+}
+
+/// Answers the requests of standard input, as the process `trawl read-sqlite`.
+///
+/// # Errors
+/// The limits are refused, or a stream is lost.
+pub fn serve() -> io::Result<()> {
+    let mut requests = stdin().lock().lines();
+    let Some(first) = requests.next() else { return Ok(()) };
+    let SqliteRequest::Open(file) = serde_json::from_str(&first?)? else {
+        return Err(io::Error::other("no file is named"));
+    };
+    let is_closed = is_closed(&file);
+    let beside = BESIDE.map(|ending| beside(&file, ending));
+    // A link may lead anywhere, and so does a folder.
+    let is_plain = |file: &PathBuf| file.symlink_metadata().is_ok_and(|found| found.is_file());
+    confine(&ProcessLimits {
+        address_bytes: ADDRESS_BYTES,
+        processor_seconds: None,
+        in_background: true,
+        readable: [file.clone()].into_iter().chain(beside).filter(is_plain).collect(),
+    })?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    let mut output = BufWriter::new(stdout().lock());
+    allow_processor_time(PROCESSOR_TIME.as_secs())?;
+    let opened = runtime.block_on(DatabaseConnection::sqlite(&file, is_closed));
+    start_no_more()?;
+    let mut connection = match opened {
+        Ok(connection) => connection,
+        Err(reason) => return answer(&mut output, &Err::<SqliteAnswer, _>(reason)),
+    };
+    answer(&mut output, &Ok::<_, String>(SqliteAnswer::Opened))?;
+    for request in requests {
+        allow_processor_time(PROCESSOR_TIME.as_secs())?;
+        let answered = runtime.block_on(do_request(&mut connection, serde_json::from_str(&request?)?));
+        answer(&mut output, &answered)?;
     }
-    if let Some(file) = system_authorities() {
-        options = options.ssl_ca(file);
-    }
-    options.disable_statement_logging()
+    Ok(())
 }
 
-/// An IPv6 address without its brackets.
-fn host(address: &Url) -> &str {
-    address.host_str().unwrap_or_default().trim_matches(['[', ']'])
+async fn do_request(
+    connection: &mut DatabaseConnection,
+    request: SqliteRequest,
+) -> Result<SqliteAnswer, String> {
+    Ok(match request {
+        SqliteRequest::Open(_) => return Err("a file is open".to_owned()),
+        SqliteRequest::Columns(query) => SqliteAnswer::Columns(connection.columns(&query).await?),
+        SqliteRequest::Rows(text, values) => SqliteAnswer::Rows(connection.rows((text, values)).await?),
+    })
 }
 
-fn requires_tls(address: &Url) -> bool {
-    address.query() == Some("tls=required")
+/// Whether nobody has a file with a write-ahead log open.
+///
+/// Its other files are not there then, and cannot be made.
+fn is_closed(file: &Path) -> bool {
+    let mut head = [0; READ_VERSION.0 + 1];
+    let has_no_log = beside(file, BESIDE[0]).metadata().map_or(true, |found| found.len() == 0);
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head[READ_VERSION.0] == READ_VERSION.1 && has_no_log
 }
 
-/// The file of the system's authorities, trusted beside Mozilla's; `SSL_CERT_FILE` names another.
-fn system_authorities() -> Option<PathBuf> {
-    openssl_probe::probe().cert_file
-}
-
-fn decoded(text: &str) -> String {
-    percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = OsString::from(file);
+    name.push(ending);
+    name.into()
 }
 
 /// The file, if it lies beneath one of the folders without symbolic links.
@@ -228,41 +227,4 @@ fn permitted(file: &Path, folders: &[PathBuf]) -> Result<PathBuf, String> {
         return Ok(file);
     }
     Err("the database's file lies outside of the permitted folders".to_owned())
-}
-
-async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, String> {
-    match timeout(TIMEOUT, work).await {
-        Ok(done) => done.map_err(|error| describe(&error)),
-        Err(_) => Err("the database did not answer in time".to_owned()),
-    }
-}
-
-/// The database's message on a query; others may reveal too much.
-fn describe(error: &sqlx::Error) -> String {
-    match error {
-        // SQLite's word for an end by the progress handler.
-        sqlx::Error::Database(error) if error.message() == "interrupted" => {
-            format!("the query takes more than {} s", TIMEOUT.as_secs())
-        }
-        sqlx::Error::Database(error) => {
-            let mut message = format!("the database answered: {}", error.message());
-            crate::rows::row::truncate(&mut message, SHOWN_BYTES);
-            message
-        }
-        sqlx::Error::Io(error) => format!("the database cannot be reached: {error}"),
-        sqlx::Error::Tls(_) => "the connection to the database failed in TLS".to_owned(),
-        _ => "the database could not be read".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ipv6_address_is_called_without_brackets() {
-        let address = |kind| Url::parse(&format!("{kind}://reader@[::1]:5432/crm")).unwrap();
-        assert_eq!(postgres(&address("postgres"), None).get_host(), "::1");
-        assert_eq!(mysql(&address("mysql"), None).get_host(), "::1");
-    }
 }

@@ -8,15 +8,21 @@ use super::dialect::Dialect;
 pub(super) const PAGE_ROWS: usize = 200;
 /// The last columns of a row, which are no fields.
 pub(super) const OWN_COLUMNS: usize = 3;
-/// Maximum characters of each text, and bytes of a brief.
-const TEXT_CHARACTERS: usize = 64 << 10;
+/// Maximum characters of a long text, and bytes of a brief.
+const LONG_CHARACTERS: usize = 64 << 10;
+/// Maximum characters of an id, a cursor and other texts.
+///
+/// One more is read, so that longer ones are known.
+pub(super) const SHORT_CHARACTERS: usize = 8 << 10;
+/// The column with long texts.
+const LONG: &str = "brief";
 
 /// The columns that an item is made of, as rows of files call them.
 const FIELDS: [&str; 9] =
     ["id", "title", "subTitle", "brief", "author", "displayTime", "image", "link", "action"];
 
 /// A column of the query.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub(super) struct QueryColumn {
     pub(super) name: String,
     /// The database's name of the type; in SQLite it may be any.
@@ -88,13 +94,15 @@ pub(super) fn statement(
     columns: &Columns,
     begin: Begin<'_>,
 ) -> (String, Vec<String>) {
-    let text = |column: &QueryColumn| dialect.as_text(&dialect.quoted(&column.name));
+    let cut = |expression: &str, most: usize| format!("SUBSTR({}, 1, {most})", dialect.as_text(expression));
+    let short = |column: &QueryColumn| cut(&dialect.quoted(&column.name), SHORT_CHARACTERS + 1);
     let cursor = dialect.quoted(&columns.cursor.name);
     let key = dialect.as_key(&dialect.quoted(&columns.id.name));
     let data_type = format!("'{}'", columns.cursor.data_type.replace('\'', ""));
-    let own = [text(&columns.id), dialect.as_text(&cursor), dialect.own_type(&cursor).unwrap_or(data_type)];
-    let fields =
-        columns.fields.iter().map(|(_, column)| format!("SUBSTR({}, 1, {TEXT_CHARACTERS})", text(column)));
+    let own = [short(&columns.id), short(&columns.cursor), dialect.own_type(&cursor).unwrap_or(data_type)];
+    let fields = columns.fields.iter().map(|(field, column)| {
+        if *field == LONG { cut(&dialect.quoted(&column.name), LONG_CHARACTERS) } else { short(column) }
+    });
     let selected: Vec<String> = fields.chain(own).collect();
     let mut values = Vec::new();
     let mut value = |text: &str| {

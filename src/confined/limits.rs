@@ -1,9 +1,11 @@
-//! Starts and confines processes of this program that read foreign input.
+//! Limits of a process, set by itself.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetError, Scope,
+    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, Scope, path_beneath_rules,
 };
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 use rustix::thread::set_no_new_privs;
@@ -12,17 +14,8 @@ use rustix::time::{ClockId, clock_gettime};
 /// Niceness, so that searches have priority.
 const NICENESS: i32 = 5;
 
-/// Path of this program. It works even after the file was replaced.
-///
-/// # Errors
-/// The system does not tell it.
-pub fn this_program() -> io::Result<PathBuf> {
-    let by_process = PathBuf::from("/proc/self/exe");
-    if by_process.exists() { Ok(by_process) } else { std::env::current_exe() }
-}
-
 /// Limits of a confined process.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ProcessLimits {
     /// Address space in bytes.
     pub address_bytes: u64,
@@ -30,30 +23,38 @@ pub struct ProcessLimits {
     pub processor_seconds: Option<u64>,
     /// Whether searches go first.
     pub in_background: bool,
+    /// Files that may be opened to be read. A process with some may start threads until [`start_no_more`].
+    pub readable: Vec<PathBuf>,
 }
+
+/// Descriptors of a process that may open files.
+const MAX_DESCRIPTORS: u64 = 64;
 
 /// Confines this process before it reads anything.
 ///
-/// Limits memory and time, ties the process to the server's life, and forbids opening files. Gaining rights is
-/// forbidden too. Landlock, where available, adds renaming, deleting and signalling.
+/// It limits memory and time, and ties the process to the server's life. The process cannot gain rights. It can open no files but the
+/// readable ones, which Landlock alone enforces. Where the kernel has Landlock, network, renaming, deleting and signalling are forbidden, too.
 ///
 /// # Errors
 /// The system refuses a limit.
-pub fn confine(limits: ProcessLimits) -> io::Result<()> {
+pub fn confine(limits: &ProcessLimits) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     set_no_new_privs(true)?;
-    give_up_access().map_err(io::Error::other)?;
+    give_up_access(&limits.readable).map_err(io::Error::other)?;
+    let opens_none = limits.readable.is_empty();
     let limited = [
         (Resource::As, Some(limits.address_bytes)),
         (Resource::Cpu, limits.processor_seconds),
         (Resource::Fsize, Some(0)),
-        (Resource::Nofile, Some(0)),
-        (Resource::Nproc, Some(0)),
+        (Resource::Nofile, Some(if opens_none { 0 } else { MAX_DESCRIPTORS })),
+        (Resource::Nproc, opens_none.then_some(0)),
         (Resource::Core, Some(0)),
     ];
     for (resource, most) in limited {
         if most.is_some() {
-            setrlimit(resource, Rlimit { current: most, maximum: most })?;
+            // At the lower limit of processor time the end is told by `SIGXCPU`, at the upper one by `SIGKILL`.
+            let more = u64::from(matches!(resource, Resource::Cpu));
+            setrlimit(resource, Rlimit { current: most, maximum: most.map(|most| most + more) })?;
         }
     }
     if limits.in_background {
@@ -61,6 +62,14 @@ pub fn confine(limits: ProcessLimits) -> io::Result<()> {
         let _nicer = nice(NICENESS);
     }
     Ok(())
+}
+
+/// Forbids this process to start threads and processes.
+///
+/// # Errors
+/// The system refuses the limit.
+pub fn start_no_more() -> io::Result<()> {
+    Ok(setrlimit(Resource::Nproc, Rlimit { current: Some(0), maximum: Some(0) })?)
 }
 
 /// Ends this process by `SIGXCPU` after so much more processor time.
@@ -77,8 +86,8 @@ pub fn allow_processor_time(seconds: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives up files, network and other processes, where the kernel can.
-fn give_up_access() -> Result<(), RulesetError> {
+/// Gives up other files, network and other processes, where the kernel can.
+fn give_up_access(readable: &[PathBuf]) -> Result<(), RulesetError> {
     let latest = ABI::V6;
     let _what_is_enforced = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -86,6 +95,7 @@ fn give_up_access() -> Result<(), RulesetError> {
         .handle_access(AccessNet::from_all(latest))?
         .scope(Scope::from_all(latest))?
         .create()?
+        .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
         .restrict_self()?;
     Ok(())
 }

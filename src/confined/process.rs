@@ -1,0 +1,220 @@
+//! Starts processes, and tells why they ended.
+
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+use trawl_connectors::CONFINED_ENVIRONMENT;
+
+use crate::error::{Error, Result};
+
+/// Multiple of the processor time by the clock, for busy machines.
+const WALL_CLOCK: u32 = 6;
+/// Time after which one that found no place may come back.
+const BUSY_FOR: Duration = Duration::from_secs(5);
+const TOO_LONG: &str = "reading it takes too long";
+const FAILED: &str = "its reader failed on it";
+/// Time that a process may take to end once it has closed its answers.
+const MAX_ENDING: Duration = Duration::from_secs(10);
+/// Bytes that a failed process may say.
+const MAX_SAID_BYTES: u64 = 4 << 10;
+
+/// Path of this program. It works even after the file was replaced.
+///
+/// # Errors
+/// The system does not tell it.
+pub fn this_program() -> io::Result<PathBuf> {
+    let by_process = PathBuf::from("/proc/self/exe");
+    if by_process.exists() { Ok(by_process) } else { std::env::current_exe() }
+}
+
+/// The program that a setting names, or this one.
+///
+/// # Errors
+/// The system does not tell it.
+pub(crate) fn own_program(setting: Option<&PathBuf>) -> Result<PathBuf> {
+    setting.cloned().map_or_else(|| this_program().map_err(Error::internal), Ok)
+}
+
+/// A process and its pipes. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct ConfinedProcess {
+    pub(crate) child: Child,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: ChildStdout,
+    pub(crate) errors: ChildStderr,
+}
+
+impl ConfinedProcess {
+    /// Starts a command of `program` without this process's environment, which holds secrets.
+    ///
+    /// # Errors
+    /// The program cannot be started.
+    pub(crate) fn start(program: &Path, arguments: &[impl AsRef<OsStr>]) -> io::Result<Self> {
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .envs([CONFINED_ENVIRONMENT])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(input), Some(output), Some(errors)) => Ok(Self { child, input, output, errors }),
+            _ => Err(io::Error::other("a process without pipes")),
+        }
+    }
+}
+
+/// The time by the clock of a process with so much processor time, which ends long before.
+pub(crate) fn patience(processor_time: Duration) -> Duration {
+    processor_time * WALL_CLOCK
+}
+
+/// Why a process ended before it was done.
+pub(crate) fn failure(status: ExitStatus, processor_time: Duration) -> String {
+    match status.signal() {
+        Some(signal) if signal == Signal::XCPU.as_raw() => {
+            format!("reading it takes more than {} seconds of processor time", processor_time.as_secs())
+        }
+        Some(signal) if signal == Signal::KILL.as_raw() => "its reader was killed from outside".to_owned(),
+        Some(_) => "reading it takes more memory than is allowed".to_owned(),
+        None => FAILED.to_owned(),
+    }
+}
+
+/// Starts processes that read, a bounded number at once. Clones share the places.
+#[derive(Clone, Debug)]
+pub struct Readers {
+    program: PathBuf,
+    places: Arc<Semaphore>,
+    max_wait: Duration,
+}
+
+impl Readers {
+    /// Starts `program`, which is trawl's own. A place is waited for at most so long.
+    pub fn new(program: PathBuf, at_once: usize, max_wait: Duration) -> Self {
+        Self { program, places: Arc::new(Semaphore::new(at_once)), max_wait }
+    }
+
+    /// Starts a command without arguments, once there is a place; returns its input, too.
+    ///
+    /// # Errors
+    /// 503 while there is no place. The program cannot be started.
+    pub(crate) async fn start(
+        &self,
+        command: &str,
+        processor_time: Duration,
+        max_message_bytes: usize,
+    ) -> Result<(AnsweringProcess, ChildStdin)> {
+        let place = timeout(self.max_wait, Arc::clone(&self.places).acquire_owned()).await;
+        let place = place.map_err(|_| Error::unavailable("too many others are being read", BUSY_FOR))?;
+        let place = place.map_err(Error::internal)?;
+        let process = ConfinedProcess::start(&self.program, &[command]).map_err(Error::internal)?;
+        let ConfinedProcess { child, input, output, errors } = process;
+        let answering = AnsweringProcess {
+            child,
+            output: BufReader::new(output),
+            said: tokio::spawn(listen(errors)),
+            processor_time,
+            patience: patience(processor_time),
+            max_message_bytes: u64::try_from(max_message_bytes).unwrap_or(u64::MAX),
+            _place: place,
+        };
+        Ok((answering, input))
+    }
+}
+
+/// A process that answers in messages, each a line of JSON. It ends with this value.
+#[derive(Debug)]
+pub(crate) struct AnsweringProcess {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    /// The beginning of its standard error.
+    said: JoinHandle<String>,
+    processor_time: Duration,
+    /// Time by the clock that is left to wait for messages.
+    patience: Duration,
+    max_message_bytes: u64,
+    _place: OwnedSemaphorePermit,
+}
+
+impl AnsweringProcess {
+    /// The next message. All together may take six times the processor time by the clock.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub(crate) async fn next<T: DeserializeOwned + Send + 'static>(&mut self) -> Result<T, String> {
+        let (mut line, begun) = (Vec::new(), Instant::now());
+        let mut bounded = (&mut self.output).take(self.max_message_bytes);
+        if timeout(self.patience, bounded.read_until(b'\n', &mut line)).await.is_err() {
+            return Err(TOO_LONG.to_owned());
+        }
+        self.patience = self.patience.saturating_sub(begun.elapsed());
+        if line.pop() != Some(b'\n') {
+            let is_too_long = line.len() as u64 + 1 >= self.max_message_bytes;
+            return Err(if is_too_long { "its answer is too long".to_owned() } else { self.failed().await });
+        }
+        let read = spawn_blocking(move || serde_json::from_slice(&line)).await.map_err(Error::internal);
+        let read = read.and_then(|read: serde_json::Result<T>| read.map_err(Error::internal));
+        read.map_err(|error| {
+            tracing::warn!(%error, "a process that reads what others sent answered in another form");
+            FAILED.to_owned()
+        })
+    }
+
+    /// Asks for one message, with the whole time of a process.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn ask<T: DeserializeOwned + Send + 'static>(
+        &mut self,
+        input: &mut ChildStdin,
+        question: &impl Serialize,
+    ) -> Result<T, String> {
+        let mut line = serde_json::to_vec(question).map_err(|error| error.to_string())?;
+        line.push(b'\n');
+        self.patience = patience(self.processor_time);
+        // One that ended is told by its answer.
+        if timeout(self.patience, input.write_all(&line)).await.is_err() {
+            return Err(TOO_LONG.to_owned());
+        }
+        self.next().await
+    }
+
+    async fn failed(&mut self) -> String {
+        let Ok(Ok(status)) = timeout(MAX_ENDING, self.child.wait()).await else { return FAILED.to_owned() };
+        let said =
+            timeout(MAX_ENDING, &mut self.said).await.map(Result::unwrap_or_default).unwrap_or_default();
+        tracing::warn!(%status, said, "a process that reads what others sent failed");
+        failure(status, self.processor_time)
+    }
+}
+
+async fn listen(mut errors: ChildStderr) -> String {
+    let mut said = Vec::new();
+    let _read = (&mut errors).take(MAX_SAID_BYTES).read_to_end(&mut said).await;
+    // The rest is read and dropped, as a full pipe would hold the process up.
+    let _passed = tokio::io::copy(&mut errors, &mut tokio::io::sink()).await;
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// Writes a message, within a process.
+pub(crate) fn answer(output: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, message)?;
+    output.write_all(b"\n")?;
+    output.flush()
+}
