@@ -20,6 +20,11 @@ pub trait Engine: Send + Sync {
     /// Size of the searched index, with its copies.
     async fn bytes(&self) -> Result<u64, Failure>;
 
+    /// Whether searches take this machine's processors.
+    fn works_here(&self) -> bool {
+        false
+    }
+
     /// Whether all parts of the index can be searched.
     async fn health(&self) -> Health {
         Health::Good

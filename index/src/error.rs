@@ -18,6 +18,9 @@ pub enum Error {
     /// A file operation was refused.
     #[error("the index's files cannot be read or written")]
     Files(#[from] std::io::Error),
+    /// Nobody waits for the search any more.
+    #[error("the search was cancelled")]
+    Cancelled,
     /// The engine failed. Drop the [`Writer`](crate::Writer) and reopen the index.
     #[error("the search engine failed")]
     Engine(#[source] TantivyError),

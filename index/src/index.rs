@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use tantivy::ReloadPolicy;
 use tantivy::directory::error::OpenDirectoryError;
 use tantivy::directory::{Directory, MmapDirectory, RamDirectory};
+use tokio_util::sync::CancellationToken;
 use trawl_engine::correction::UnknownWords;
 use trawl_engine::{FacetFields, FieldCounts, Hit, HitPage, Request, Scope};
 
@@ -100,7 +101,7 @@ impl Index {
 
     /// The last commit; cheap enough for each request.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { view: self.open.view() }
+        Snapshot { view: self.open.view(), cancelled: CancellationToken::new() }
     }
 
     /// Size of the files; 0 in memory. Blocks.
@@ -125,16 +126,23 @@ impl Index {
 #[derive(Clone)]
 pub struct Snapshot {
     view: Arc<IndexView>,
+    /// Ends searches that block.
+    cancelled: CancellationToken,
 }
 
 impl Snapshot {
+    /// The same commit, whose searches end soon after they are cancelled.
+    pub(crate) fn until(&self, cancelled: CancellationToken) -> Self {
+        Self { view: Arc::clone(&self.view), cancelled }
+    }
+
     /// Answers the request. Blocks on files and the processor.
     ///
     /// # Errors
     ///
     /// [`Error::Unusable`] for damage, including panics of the engine.
     pub fn search(&self, request: &Request) -> Result<HitPage, Error> {
-        without_panic("in a search", || crate::search::search(&self.view, request))
+        without_panic("in a search", || crate::search::search(&self.view, request, &self.cancelled))
     }
 
     /// The newest hits of each request, uncounted. Blocks.
@@ -143,7 +151,7 @@ impl Snapshot {
     ///
     /// [`Error::Unusable`], like [`Snapshot::search`].
     pub fn newest(&self, requests: &[Request]) -> Result<Vec<Vec<Hit>>, Error> {
-        let newest = |request| crate::search::newest_hits(&self.view, request);
+        let newest = |request| crate::search::newest_hits(&self.view, request, &self.cancelled);
         without_panic("in a search", || requests.iter().map(newest).collect())
     }
 
@@ -153,7 +161,9 @@ impl Snapshot {
     ///
     /// [`Error::Unusable`], like [`Snapshot::search`].
     pub fn count_fields(&self, requests: &[Request], fields: FacetFields) -> Result<FieldCounts, Error> {
-        without_panic("in a search", || crate::search::count_fields(&self.view, requests, fields))
+        without_panic("in a search", || {
+            crate::search::count_fields(&self.view, requests, fields, &self.cancelled)
+        })
     }
 
     /// Looks up words that none of a tenant's scopes shows, and visible words one edit away. Blocks.
@@ -173,7 +183,7 @@ impl Snapshot {
         if let Some(known) = self.view.unknown_words.get(&key) {
             return Ok(known);
         }
-        let find = || crate::search::unknown_words(&self.view, scopes, principals, keyword);
+        let find = || crate::search::unknown_words(&self.view, scopes, principals, keyword, &self.cancelled);
         let found = without_panic("in a search", find)?;
         self.view.unknown_words.put(key, found.clone());
         Ok(found)

@@ -8,20 +8,18 @@ mod suggestions;
 mod tests;
 mod top;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use tokio::time::{Instant, timeout};
 
 use crate::{
     answer::{SearchFailure, SearchPage},
     cursor::{CursorKey, Rewrite},
     error::{Error, Result},
+    fair::{FairPermit, FairSemaphore},
     figures::Figures,
     module::{Module, ModuleDirectory, TenantModules},
-    request::{ModuleSearch, SearchContext, SearchParameters, Viewer},
+    request::{ModuleSearch, SearchContext, SearchParameters, SearcherKey, Viewer},
     sources::builtin::Spelling,
 };
 
@@ -31,17 +29,23 @@ pub use self::{
     suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
 };
 
+/// Most time that a search waits for a place. Searches with less time wait for half of it.
+const MAX_PLACE_WAIT: Duration = Duration::from_secs(1);
+
+/// A place among the concurrent searches.
+type SearchPermit = FairPermit<i64, SearcherKey>;
+
 /// Runs searches.
 pub struct Coordinator {
     directory: Arc<dyn ModuleDirectory>,
     cursor_key: Arc<dyn CursorKey>,
-    permits: Arc<Semaphore>,
+    places: FairSemaphore<i64, SearcherKey>,
     source_pages: usize,
     figures: Arc<Figures>,
 }
 
 impl Coordinator {
-    /// Allows `at_once` concurrent searches and `source_pages` pages of each source.
+    /// Allows `at_once` concurrent searches, half of them to one searcher, and `source_pages` pages of each source.
     pub fn new(
         directory: Arc<dyn ModuleDirectory>,
         cursor_key: Arc<dyn CursorKey>,
@@ -49,7 +53,8 @@ impl Coordinator {
         source_pages: usize,
         figures: Arc<Figures>,
     ) -> Self {
-        Self { directory, cursor_key, permits: Arc::new(Semaphore::new(at_once)), source_pages, figures }
+        let places = FairSemaphore::new(at_once, at_once.div_ceil(2).max(2), at_once);
+        Self { directory, cursor_key, places, source_pages, figures }
     }
 
     /// Answers one page of one module.
@@ -59,8 +64,7 @@ impl Coordinator {
     pub async fn search(&self, viewer: Viewer, search: ModuleSearch) -> Result<SearchPage, SearchFailure> {
         let ModuleSearch { module, page, parameters } = search;
         let deadline = Instant::now() + parameters.timeout;
-        let _permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, _permit) = self.admit(&viewer, parameters.timeout).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
         let context = self.context(&modules, viewer, parameters, deadline);
         let result = context.answer(module, &page).await.map(SearchPage::with_pinned_first);
@@ -83,15 +87,23 @@ impl Coordinator {
         // Counted once for all modules.
         let facets = std::mem::take(&mut parameters.facets);
         let deadline = Instant::now() + parameters.timeout;
-        let permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, permit) = self.admit(&viewer, parameters.timeout).await?;
         let context = self.context(&modules, viewer, parameters, deadline);
         let unknown = context.unknown_words().await;
         Ok(AllModules::start(modules.list(), context, unknown, facets, top, permit))
     }
 
-    fn permit(&self) -> Result<OwnedSemaphorePermit> {
-        Arc::clone(&self.permits).try_acquire_owned().map_err(|_| Error::TooManySearches)
+    /// Waits for a place among the concurrent searches, which go first to those who used them least lately.
+    ///
+    /// `most` is the time of the whole search.
+    async fn admit(&self, viewer: &Viewer, most: Duration) -> Result<(Arc<TenantModules>, SearchPermit)> {
+        let place = timeout(MAX_PLACE_WAIT.min(most / 2), self.places.acquire(viewer.searcher())).await;
+        let Ok(Ok(permit)) = place else {
+            metrics::counter!("trawl_searches_refused_total").increment(1);
+            return Err(Error::TooManySearches);
+        };
+        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        Ok((modules, permit))
     }
 
     fn context(

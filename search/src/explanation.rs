@@ -254,7 +254,9 @@ async fn add_hidden_words(
     }
     let Some(index) = index.filter(|_| !requests.is_empty()) else { return };
     let requests = requests.into();
-    let Ok(Ok(hits)) = timeout_at(search.deadline, index.newest(&requests)).await else { return };
+    let Ok(Ok(hits)) = timeout_at(search.deadline, index.newest(&search.viewer, &requests)).await else {
+        return;
+    };
     for ((place, word), hits) in places.into_iter().zip(hits) {
         if !hits.is_empty() {
             found[place].push(word.found(ExplainedField::Text, word.kind_unseen()));

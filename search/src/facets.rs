@@ -52,7 +52,7 @@ pub(crate) async fn count_fields(
     let requests: HashSet<Request> =
         modules.iter().flat_map(|module| requests(search, module, source)).collect();
     let requests: Arc<[Request]> = requests.into_iter().collect();
-    let counted = timeout_at(search.deadline, first.count_fields(&requests, fields)).await;
+    let counted = timeout_at(search.deadline, first.count_fields(&search.viewer, &requests, fields)).await;
     // The search itself tells of failures.
     counted.map_or_else(|_| cut(), |counts| counts.unwrap_or_else(|_| cut()))
 }

@@ -57,7 +57,7 @@ impl Pinned {
         let Some((first, _)) = pins.first() else { return Self::default() };
         let requests = pins.iter().map(|(source, id)| source.request_of_item(search, id)).collect();
         let finding = async {
-            let found = first.newest(&requests).await.ok()?;
+            let found = first.newest(&search.viewer, &requests).await.ok()?;
             let found = pins
                 .iter()
                 .zip(found)

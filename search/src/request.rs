@@ -4,7 +4,7 @@ use tokio::time::Instant;
 use trawl_connectors::TraceContext;
 use trawl_engine::{FacetFields, Query, TimeZone};
 
-use crate::vocabulary::Vocabulary;
+use crate::{fair::Asker, vocabulary::Vocabulary};
 
 /// Items of one time that a page keeps together (book: explanation/cursors.md).
 pub(crate) const LARGEST_TIE: usize = 10_000;
@@ -129,8 +129,30 @@ pub struct Viewer {
     pub tenant_id: i64,
     /// None for an application.
     pub user_id: Option<String>,
+    /// The application that asks, or by which the person does.
+    pub client_id: Arc<str>,
     /// Principals that open restricted items.
     pub principals: Arc<[String]>,
+}
+
+/// Who has a share of a tenant's searches.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum SearcherKey {
+    Person(String),
+    Application(Arc<str>),
+}
+
+/// A person or application of a tenant, which has a share of all searches.
+pub(crate) type Searcher = Asker<i64, SearcherKey>;
+
+impl Viewer {
+    pub(crate) fn searcher(&self) -> Searcher {
+        let member = match &self.user_id {
+            Some(person) => SearcherKey::Person(person.clone()),
+            None => SearcherKey::Application(Arc::clone(&self.client_id)),
+        };
+        Searcher { group: self.tenant_id, member }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -21,7 +21,7 @@ pub(crate) fn paused_runtime() -> Runtime {
 }
 
 pub(crate) fn viewer() -> Viewer {
-    Viewer { tenant_id: 1, user_id: None, principals: Arc::default() }
+    Viewer { tenant_id: 1, user_id: None, client_id: "app".into(), principals: Arc::default() }
 }
 
 pub(crate) fn parameters() -> SearchParameters {

@@ -287,7 +287,8 @@ async fn has_secret(
     if old.is_empty() {
         return Ok(false);
     }
-    let found = auth.secret_checker.find_hash(asks, secret.clone(), old).await?;
+    let found =
+        auth.secret_checker.find_hash(asks, application.client_id.clone(), secret.clone(), old).await?;
     if found.as_ref() == Some(&application.secret_hash)
         && let Err(error) = renew(&auth.store, application, secrets::keyed_hash(key, &secret)).await
     {

@@ -41,7 +41,7 @@ pub async fn check(
     let login_id = if login_id.chars().count() > LOGIN_CHARACTERS { "" } else { login_id };
     let row = directory.find_account(store.reader(), tenant_id, login_id).await?;
     let hash = row.as_ref().filter(|row| row.may_sign_in).and_then(|row| row.password_hash.clone());
-    let is_proved = checker.check(asks, digest(password), hash).await?;
+    let is_proved = checker.check(asks, login_id.to_lowercase(), digest(password), hash).await?;
     Ok(Login {
         named: row.as_ref().map(|row| row.person.user_id.clone()),
         person: row.filter(|_| is_proved).map(|row| row.person),

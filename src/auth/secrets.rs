@@ -13,9 +13,12 @@ use aws_lc_rs::{hmac, rand};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures::{StreamExt, TryStreamExt};
 use secrecy::{ExposeSecret, SecretString};
-use trawl_search::fair::{FairPermit, FairSemaphore, TooManyWait};
+use trawl_search::fair::{Asker, FairPermit, FairSemaphore, TooManyWait};
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    http::client_address::network_of,
+};
 
 /// Checks that may wait for each that runs.
 const WAITING_FOR_EACH: usize = 32;
@@ -60,8 +63,8 @@ pub fn has_keyed_hash(key: &hmac::Key, secret: &SecretString, hash: &str) -> boo
     tag.is_some_and(|tag| hmac::verify(key, secret.expose_secret().as_bytes(), &tag).is_ok())
 }
 
-/// The network or directory that a check is for. Each waits in turn with the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The network or directory that checks are for. Each has a fair share of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SecretCheckFor {
     /// A network: an IPv4 /24 or an IPv6 /48.
     Network(IpAddr),
@@ -72,22 +75,19 @@ pub enum SecretCheckFor {
 impl SecretCheckFor {
     /// The network of a client's address.
     pub fn address(address: IpAddr) -> Self {
-        Self::Network(match address.to_canonical() {
-            IpAddr::V4(address) => IpAddr::V4((address.to_bits() & !0xff).into()),
-            IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !((1 << 80) - 1)).into()),
-        })
+        Self::Network(network_of(address))
     }
 }
 
-/// Checks Argon2id hashes with bounded concurrency, for each network in turn.
+/// Checks Argon2id hashes with bounded concurrency: fair shares of networks, and of accounts and clients in each.
 ///
 /// A check takes 19 MiB and about 12 ms of CPU, a failure twice that.
 #[derive(Clone, Debug)]
 pub struct SecretChecker {
     at_once: usize,
-    people: FairSemaphore<SecretCheckFor>,
+    people: CheckPermits,
     /// Places of clients whose hashes an earlier version made.
-    clients: FairSemaphore<SecretCheckFor>,
+    clients: CheckPermits,
     /// Hash to check where there is none, against timing attacks.
     decoy: Arc<str>,
 }
@@ -96,7 +96,7 @@ impl SecretChecker {
     /// A checker of `at_once` concurrent checks.
     pub fn new(at_once: usize) -> Result<Self> {
         let decoy = hash(&generate()?)?;
-        let places = || FairSemaphore::new(at_once, at_once.saturating_mul(WAITING_FOR_EACH));
+        let places = || FairSemaphore::new(at_once, at_once, at_once.saturating_mul(WAITING_FOR_EACH));
         Ok(Self { at_once, people: places(), clients: places(), decoy: decoy.into() })
     }
 
@@ -107,7 +107,8 @@ impl SecretChecker {
         secrets: Vec<(SecretString, Option<String>)>,
     ) -> Result<Vec<String>> {
         let hashed = secrets.into_iter().map(|(secret, known)| async move {
-            let permit = self.people.acquire_patiently(SecretCheckFor::Directory(tenant_id)).await;
+            let directory = Asker { group: SecretCheckFor::Directory(tenant_id), member: String::new() };
+            let permit = self.people.acquire_patiently(directory).await;
             let permit = permit.map_err(busy)?;
             off_the_runtime(permit, move || {
                 let bytes = secret.expose_secret().as_bytes();
@@ -121,17 +122,18 @@ impl SecretChecker {
         futures::stream::iter(hashed).buffered(self.at_once).try_collect().await
     }
 
-    /// Whether a person's secret matches; `None` takes as long.
+    /// Whether the secret of a login matches; a hash of `None` takes as long.
     ///
     /// # Errors
     /// 503 when too many checks wait.
     pub async fn check(
         &self,
         asks: SecretCheckFor,
+        login: String,
         secret: SecretString,
         hash: Option<String>,
     ) -> Result<bool> {
-        let permit = self.people.acquire(asks).await.map_err(busy)?;
+        let permit = self.people.acquire(Asker { group: asks, member: login }).await.map_err(busy)?;
         let decoy = Arc::clone(&self.decoy);
         let check = move || {
             let matches = has_slow_hash(&secret, hash.as_deref().unwrap_or(&decoy));
@@ -147,10 +149,11 @@ impl SecretChecker {
     pub async fn find_hash(
         &self,
         asks: SecretCheckFor,
+        client_id: String,
         secret: SecretString,
         hashes: Vec<String>,
     ) -> Result<Option<String>> {
-        let permit = self.clients.acquire(asks).await.map_err(busy)?;
+        let permit = self.clients.acquire(Asker { group: asks, member: client_id }).await.map_err(busy)?;
         off_the_runtime(permit, move || hashes.into_iter().find(|hash| has_slow_hash(&secret, hash))).await
     }
 }
@@ -159,9 +162,12 @@ fn has_slow_hash(secret: &SecretString, hash: &str) -> bool {
     Argon2::default().verify_password(secret.expose_secret().as_bytes(), hash).is_ok()
 }
 
+/// Permits of networks and directories, for their logins or clients.
+type CheckPermits = FairSemaphore<SecretCheckFor, String>;
+
 /// A permit outlives a caller that leaves, as the work does.
 async fn off_the_runtime<T: Send + 'static>(
-    permit: FairPermit<SecretCheckFor>,
+    permit: FairPermit<SecretCheckFor, String>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T> {
     let work = move || {

@@ -22,6 +22,14 @@ pub fn client_address(request: &Request, trusted: &[IpNet]) -> Result<IpAddr> {
     Ok(behind_proxies(peer.ip().to_canonical(), request.headers(), trusted))
 }
 
+/// The network of an address: an IPv4 /24 or an IPv6 /48.
+pub fn network_of(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4((address.to_bits() & !0xff).into()),
+        IpAddr::V6(address) => IpAddr::V6((address.to_bits() & !((1 << 80) - 1)).into()),
+    }
+}
+
 /// The rightmost untrusted address; clients can forge the rest.
 fn behind_proxies(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));

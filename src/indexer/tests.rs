@@ -10,7 +10,7 @@ use futures::future::join_all;
 use tempfile::TempDir;
 use tokio::sync::Notify;
 use trawl_engine::{Change, Checkpoint, Engine, Failure, Query, Request, Scope, Sink, Start, View};
-use trawl_search::sources::builtin::ServedView;
+use trawl_search::{Viewer, sources::builtin::ServedView};
 
 use super::{
     follower::{self, Follower},
@@ -59,8 +59,12 @@ async fn put(store: &Store, tenant: i64, numbers: std::ops::Range<usize>) {
     written.await.unwrap();
 }
 
+fn viewer(tenant_id: i64) -> Viewer {
+    Viewer { tenant_id, user_id: None, client_id: "app".into(), principals: Arc::default() }
+}
+
 async fn found(served: &ServedIndex, tenant: i64) -> (u64, Option<String>) {
-    let ServedView { view, incomplete, .. } = served.view().expect("nothing is served");
+    let ServedView { view, incomplete, .. } = served.view(&viewer(tenant)).expect("nothing is served");
     (total(&*view, tenant, "article", Arc::default()).await, incomplete)
 }
 

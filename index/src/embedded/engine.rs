@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use trawl_engine::correction::UnknownWords;
 use trawl_engine::{Engine, FacetFields, Failure, FieldCounts, Hit, HitPage, Request, Scope, View};
@@ -57,6 +58,10 @@ impl FailureReports {
 impl Engine for EmbeddedEngine {
     fn view(&self) -> Arc<dyn View> {
         Arc::new(EmbeddedView { snapshot: self.index.snapshot(), reports: self.reports.clone() })
+    }
+
+    fn works_here(&self) -> bool {
+        true
     }
 
     async fn documents(&self) -> Result<u64, Failure> {
@@ -118,7 +123,10 @@ impl EmbeddedView {
         &self,
         search: impl FnOnce(&Snapshot) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Failure> {
-        let snapshot = self.snapshot.clone();
+        // Dropped with this future, it ends the search.
+        let cancelled = CancellationToken::new();
+        let snapshot = self.snapshot.until(cancelled.clone());
+        let _cancel = cancelled.drop_guard();
         let searched = AbortOnDropHandle::new(spawn_blocking(move || search(&snapshot))).await;
         let searched = searched.map_err(|panic| Failure::Failed(panic.to_string()))?;
         searched.map_err(|error| self.reports.failure(&error))

@@ -7,6 +7,7 @@ use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STAT
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy_fst::Automaton;
+use tokio_util::sync::CancellationToken;
 use trawl_engine::correction::{
     Context, CorrectableWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED,
     UnknownWords, by_likelihood, likeliest, places_of,
@@ -71,8 +72,9 @@ pub(crate) fn unknown_words(
     scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
+    cancelled: &CancellationToken,
 ) -> Result<UnknownWords, Error> {
-    let searched = SearchedView { view, scopes, principals };
+    let searched = SearchedView { view, scopes, principals, cancelled };
     let words = CorrectableWord::all_of(keyword);
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
     let mut unknown = Vec::new();
@@ -92,6 +94,7 @@ struct SearchedView<'a> {
     view: &'a IndexView,
     scopes: &'a [Arc<Scope>],
     principals: &'a Arc<[String]>,
+    cancelled: &'a CancellationToken,
 }
 
 impl SearchedView<'_> {
@@ -120,7 +123,8 @@ impl SearchedView<'_> {
     }
 
     fn count(&self, scope: &Arc<Scope>, query: &Arc<Query>) -> Result<u64, Error> {
-        Ok(search(self.view, &Request::total_of(scope, self.principals, Arc::clone(query)))?.total)
+        let request = Request::total_of(scope, self.principals, Arc::clone(query));
+        Ok(search(self.view, &request, self.cancelled)?.total)
     }
 
     fn count_all(&self, query: Query) -> Result<u64, Error> {

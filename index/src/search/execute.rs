@@ -1,3 +1,4 @@
+use tokio_util::sync::CancellationToken;
 use trawl_engine::{Hit, HitPage, Request, Start};
 
 use super::budget::{SearchError, StepBudget};
@@ -29,24 +30,31 @@ pub(crate) fn search_at_once(view: &IndexView, request: &Request) -> Result<Opti
     }
 }
 
-pub(crate) fn search(view: &IndexView, request: &Request) -> Result<HitPage, Error> {
-    unbounded(|budget| search_within(view, request, budget))
+pub(crate) fn search(
+    view: &IndexView,
+    request: &Request,
+    cancelled: &CancellationToken,
+) -> Result<HitPage, Error> {
+    until(cancelled, |budget| search_within(view, request, budget))
 }
 
 /// The newest hits, uncounted.
-pub(crate) fn newest_hits(view: &IndexView, request: &Request) -> Result<Vec<Hit>, Error> {
-    unbounded(|budget| read_hits(view, newest(view, request, budget)?, budget))
+pub(crate) fn newest_hits(
+    view: &IndexView,
+    request: &Request,
+    cancelled: &CancellationToken,
+) -> Result<Vec<Hit>, Error> {
+    until(cancelled, |budget| read_hits(view, newest(view, request, budget)?, budget))
 }
 
-pub(super) fn unbounded<T: Default>(
+pub(super) fn until<T>(
+    cancelled: &CancellationToken,
     work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>,
 ) -> Result<T, Error> {
-    match work(&mut StepBudget::unbounded()) {
-        Ok(done) => Ok(done),
-        Err(SearchError::Failed(error)) => Err(error),
-        // Unreachable: the budget exceeds any number of steps.
-        Err(SearchError::OverBudget) => Ok(T::default()),
-    }
+    work(&mut StepBudget::until(cancelled.clone())).map_err(|error| match error {
+        SearchError::Failed(error) => error,
+        SearchError::OverBudget => Error::Cancelled,
+    })
 }
 
 fn search_within(

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use tantivy::columnar::StrColumn;
 use tantivy::{DocId, DocSet};
+use tokio_util::sync::CancellationToken;
 use trawl_engine::{Days, FacetFields, FieldCounts, Request, Start};
 
 use super::budget::{SearchError, StepBudget};
-use super::execute::unbounded;
+use super::execute::until;
 use super::matches::{Matches, SegmentMatches};
 use super::plan::Plan;
 use super::relevance;
@@ -20,8 +21,9 @@ pub(crate) fn count_fields(
     view: &IndexView,
     requests: &[Request],
     fields: FacetFields,
+    cancelled: &CancellationToken,
 ) -> Result<FieldCounts, Error> {
-    unbounded(|budget| {
+    until(cancelled, |budget| {
         let mut authors: Vec<Option<AuthorCounts>> = Vec::with_capacity(view.segments.len());
         for segment in &view.segments {
             authors.push(if fields.author { AuthorCounts::open(segment)? } else { None });

@@ -21,7 +21,9 @@ use tokio_util::task::AbortOnDropHandle;
 use tracing::Instrument;
 use trawl_engine::correction::{Correction, UnknownWords};
 
-use super::{PageContext, facet_counting::FacetCounting, rewriting::finds_nothing, top::TopSearch};
+use super::{
+    PageContext, SearchPermit, facet_counting::FacetCounting, rewriting::finds_nothing, top::TopSearch,
+};
 use crate::{
     answer::{Facets, SearchFailure, SearchPage, SourceReport},
     cursor::Rewrite,
@@ -49,7 +51,7 @@ pub struct AllModules {
     /// Words that no built-in content shows, as typed.
     uncorrected: Vec<String>,
     facets: FacetCounting,
-    _permit: OwnedSemaphorePermit,
+    _permit: SearchPermit,
 }
 
 struct AnsweredModule {
@@ -77,7 +79,7 @@ impl AllModules {
         unknown: UnknownWords,
         facets: FacetSelection,
         top: Option<usize>,
-        permit: OwnedSemaphorePermit,
+        permit: SearchPermit,
     ) -> Self {
         let top = top.map(|limit| TopSearch::of(modules, limit));
         let shared = Arc::new(SharedSearch { context, room: Arc::new(Semaphore::new(UNSENT_KIB)), top });

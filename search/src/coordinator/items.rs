@@ -62,8 +62,7 @@ impl Coordinator {
     /// [`Error::NoSuchModule`], [`Error::NoSuchSource`], [`Error::TooManySearches`], [`Error::Unavailable`].
     pub async fn find_item(&self, viewer: &Viewer, request: &ItemRequest) -> Result<Option<FoundItem>> {
         let ItemRequest { module, source, id, timeout: most } = request;
-        let _permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, _permit) = self.admit(viewer, *most).await?;
         let module = modules.find(module).ok_or(Error::NoSuchModule)?;
         let sources: Vec<&ModuleSource> = module.sources(source.as_deref()).collect();
         if let Some(source) = source.as_ref().filter(|_| sources.is_empty()) {
@@ -84,8 +83,7 @@ impl Coordinator {
         keys: &[ModuleItemKey],
         most: Duration,
     ) -> Result<Vec<Option<(String, ResultItem)>>> {
-        let _permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, _permit) = self.admit(viewer, most).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
         let Some(any) = sources.first() else { return Ok(keys.iter().map(|_| None).collect()) };
         let source_of = |content: &str| sources.iter().find(|source| source.scope().module == content);
@@ -94,7 +92,7 @@ impl Coordinator {
         let requests = keys.iter().zip(&shown_by);
         let requests = requests
             .filter_map(|((_, id), source)| source.map(|source| request_of_id(source.scope(), viewer, id)));
-        let mut found = within(most, any.newest(&requests.collect())).await?.into_iter();
+        let mut found = within(most, any.newest(viewer, &requests.collect())).await?.into_iter();
         let mut next = |source: &BuiltinSource| {
             let hit = found.next()?.into_iter().next()?;
             Some((module_of(&modules, source)?.to_owned(), ResultItem::from(hit)))
@@ -115,8 +113,7 @@ impl Coordinator {
         limit: usize,
         most: Duration,
     ) -> Result<Vec<(ModuleItemKey, ResultItem)>> {
-        let _permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, _permit) = self.admit(viewer, most).await?;
         let sources: Vec<&BuiltinSource> = builtin_sources(modules.list()).collect();
         let query = Arc::new(Query::by_author(author));
         let Some(any) = sources.first().filter(|_| !query.is_empty()) else { return Ok(Vec::new()) };
@@ -124,7 +121,7 @@ impl Coordinator {
             limit: limit * NAMESAKES,
             ..Request::total_of(source.scope(), &viewer.principals, Arc::clone(&query))
         };
-        let found = within(most, any.newest(&sources.iter().map(request).collect())).await?;
+        let found = within(most, any.newest(viewer, &sources.iter().map(request).collect())).await?;
         let is_theirs = |hit: &Hit| {
             let stated = serde_json::from_str::<Stated>(&hit.item);
             stated.is_ok_and(|stated| stated.author.as_deref() == Some(author))

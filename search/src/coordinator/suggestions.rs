@@ -71,8 +71,7 @@ impl Coordinator {
     /// [`Error::NoSuchModule`], [`Error::TooManySearches`], [`Error::Unavailable`].
     pub async fn suggest(&self, viewer: &Viewer, request: &SuggestionRequest) -> Result<Vec<Suggestion>> {
         let SuggestionRequest { prefix, module, limit, timeout: most } = request;
-        let _permit = self.permit()?;
-        let modules = self.directory.modules_of(viewer.tenant_id).await?;
+        let (modules, _permit) = self.admit(viewer, *most).await?;
         let searched: Vec<&Arc<SearchableModule>> = match module {
             Some(module) => vec![modules.find(module).ok_or(Error::NoSuchModule)?],
             None => modules.list().iter().collect(),
@@ -103,7 +102,7 @@ async fn candidates_of_index(
             requests.push(Request { limit: DOCUMENTS, ..total });
         }
     }
-    let found = first.newest(&requests.into()).await?;
+    let found = first.newest(viewer, &requests.into()).await?;
     let found = asked.into_iter().zip(found);
     let candidates = found.flat_map(|((scope, part), hits)| {
         hits.into_iter().filter_map(move |hit| candidate_of_hit(scope, part, hit, prefix))

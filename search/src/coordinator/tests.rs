@@ -12,8 +12,6 @@ mod sources;
 
 use std::{iter, time::Duration};
 
-use tokio::sync::Semaphore;
-
 use self::sources::MadeItem;
 use super::*;
 use crate::{

@@ -4,6 +4,7 @@
 
 mod page_cache;
 mod ranked;
+mod shared_view;
 mod snapshot;
 mod source;
 mod spelling;

@@ -59,7 +59,7 @@ async fn moved_task_is_indexed_by_its_present_state() {
         });
         written.await.unwrap();
         settle(&store, &indexer).await;
-        let ServedView { view, .. } = indexer.served().view().unwrap();
+        let ServedView { view, .. } = indexer.served().view(&viewer(tenant)).unwrap();
         let mut totals = [0; 2];
         for (total_of_module, module) in totals.iter_mut().zip(["todo", "done"]) {
             *total_of_module = total(&*view, tenant, module, ["l:mei".to_owned()].into()).await;

@@ -41,12 +41,12 @@ async fn requested_rebuild_serves_the_old_index_until_replaced() {
     follower.prepare().await.unwrap();
     assert!(follower.sinks.is_beside());
     put(&store, tenant, ITEMS..ITEMS + 5).await;
-    let (_, before) = (found(&served, tenant).await, served.view().unwrap().view.generation());
+    let (_, before) = (found(&served, tenant).await, served.view(&viewer(tenant)).unwrap().view.generation());
     while follower.scan.is_some() {
         follower.continue_scan().await.unwrap();
     }
     assert!(!follower.sinks.is_beside());
-    assert!(served.view().unwrap().view.generation() > before);
+    assert!(served.view(&viewer(tenant)).unwrap().view.generation() > before);
     let (total, lacking) = found(&served, tenant).await;
     assert_eq!(total, ITEMS as u64 + 5);
     assert!(lacking.unwrap().contains("behind"));

@@ -1,5 +1,7 @@
 //! `POST /admin/v1/search`: an operator's search as an application or a person.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Request, State},
     response::Response,
@@ -56,8 +58,12 @@ async fn view_as(state: &SearchState, caller: &Caller, user_id: &str) -> Result<
     let person = person
         .ok_or_else(|| Error::not_found("userId: the tenant has no person with this id who may sign in"))?;
     let principals = AreaDirectory.principals(reader, tenant.id, &person).await?;
-    let viewer =
-        Viewer { tenant_id: tenant.id, user_id: Some(person.user_id.clone()), principals: principals.into() };
+    let viewer = Viewer {
+        tenant_id: tenant.id,
+        user_id: Some(person.user_id.clone()),
+        client_id: Arc::clone(&caller.client_id),
+        principals: principals.into(),
+    };
     let actor = Actor::caller(caller);
     state
         .store

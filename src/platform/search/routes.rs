@@ -1,5 +1,7 @@
 //! `POST /modules` and `/contents/search`.
 
+use std::sync::Arc;
+
 use axum::{
     extract::{Request, State},
     http::StatusCode,
@@ -114,6 +116,7 @@ pub(in crate::platform) fn viewer(caller: &Caller) -> Viewer {
     Viewer {
         tenant_id: caller.tenant.id,
         user_id: caller.user.as_ref().map(|user| user.person.user_id.clone()),
+        client_id: Arc::clone(&caller.client_id),
         principals: caller.principals(),
     }
 }

@@ -8,6 +8,7 @@ use std::{
     },
 };
 
+use futures::FutureExt;
 use trawl_engine::correction::UnknownWords;
 
 use super::*;
@@ -91,7 +92,8 @@ fn start(modules: &[Arc<SearchableModule>]) -> AllModules {
 }
 
 fn start_with_top(modules: &[Arc<SearchableModule>], top: Option<usize>) -> AllModules {
-    let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+    let place = FairSemaphore::new(1, 1, 0).acquire(viewer().searcher()).now_or_never();
+    let permit = place.unwrap().unwrap();
     let context = request(10).context(Arc::new(TestKey::new(1)), 10);
     AllModules::start(modules, context, UnknownWords::default(), FacetSelection::default(), top, permit)
 }

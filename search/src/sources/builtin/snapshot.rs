@@ -8,6 +8,9 @@ use std::sync::{
 use arc_swap::{ArcSwap, ArcSwapOption};
 use trawl_engine::{Engine, View};
 
+use super::shared_view::{SharedView, WorkPermits, work_permits};
+use crate::request::Viewer;
+
 /// Why items may be missing.
 #[derive(Clone, Debug)]
 pub enum Incompleteness {
@@ -66,6 +69,7 @@ pub struct ServedIndex {
     current: ArcSwap<Current>,
     /// Why a further failure may end searches.
     degradation: ArcSwapOption<String>,
+    permits: WorkPermits,
 }
 
 enum Current {
@@ -93,7 +97,8 @@ pub struct ServedView {
 impl Default for ServedIndex {
     fn default() -> Self {
         let nothing = Current::Withdrawn("the index cannot be opened at the moment".to_owned());
-        Self { current: ArcSwap::from_pointee(nothing), degradation: ArcSwapOption::empty() }
+        let degradation = ArcSwapOption::empty();
+        Self { current: ArcSwap::from_pointee(nothing), degradation, permits: work_permits() }
     }
 }
 
@@ -131,20 +136,28 @@ impl ServedIndex {
         self.current.store(Arc::new(Current::Withdrawn(reason)));
     }
 
-    /// Returns the view for a search that begins now.
+    /// Returns the view for a search that begins now. Where the engine works on this machine, it waits for its viewer's turn.
     ///
     /// # Errors
     /// The reason why there is no index.
-    pub fn view(&self) -> Result<ServedView, String> {
+    pub fn view(&self, viewer: &Viewer) -> Result<ServedView, String> {
         // Read together: an incomplete index may become complete, never the reverse.
         match &**self.current.load() {
             Current::Index(CurrentIndex { engine, incompleteness }) => Ok(ServedView {
-                view: engine.view(),
+                view: self.shared(&**engine, viewer),
                 incomplete: incompleteness.as_ref().map(Incompleteness::message),
                 degradation: self.degradation.load_full(),
             }),
             Current::Withdrawn(reason) => Err(reason.clone()),
         }
+    }
+
+    fn shared(&self, engine: &dyn Engine, viewer: &Viewer) -> Arc<dyn View> {
+        let view = engine.view();
+        if !engine.works_here() {
+            return view;
+        }
+        Arc::new(SharedView { view, permits: self.permits.clone(), searcher: viewer.searcher() })
     }
 
     /// The engine, if an index is served.

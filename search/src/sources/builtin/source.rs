@@ -66,7 +66,7 @@ impl PagedSource for BuiltinSource {
 
     async fn find_item(&self, viewer: &Viewer, id: &str) -> Result<Option<ResultItem>, SourceFailure> {
         let request = request_of_id(&self.scope, viewer, id);
-        let found = self.newest(&[request].into()).await?;
+        let found = self.newest(viewer, &[request].into()).await?;
         Ok(found.into_iter().flatten().next().map(ResultItem::from))
     }
 
@@ -120,8 +120,12 @@ impl BuiltinSource {
     }
 
     /// The newest hits of each request of one viewer, uncounted.
-    pub(crate) async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, SourceFailure> {
-        self.view()?.view.newest(requests).await.map_err(self.on_failure())
+    pub(crate) async fn newest(
+        &self,
+        viewer: &Viewer,
+        requests: &Arc<[Request]>,
+    ) -> Result<Vec<Vec<Hit>>, SourceFailure> {
+        self.view(viewer)?.view.newest(requests).await.map_err(self.on_failure())
     }
 
     /// Finds an item by its id alone, within the filters.
@@ -143,7 +147,7 @@ impl BuiltinSource {
         }
         let query = Arc::new(search.query.for_item(id));
         let request = Arc::new(Request { query, ..self.request_of_all(search, sources) });
-        let Ok(ServedView { view, .. }) = self.view() else { return true };
+        let Ok(ServedView { view, .. }) = self.view(&search.viewer) else { return true };
         view.search(&request).await.map_err(self.on_failure()).map_or(true, |page| page.total > 0)
     }
 
@@ -168,10 +172,11 @@ impl BuiltinSource {
     /// They are cut where the index is incomplete.
     pub(crate) async fn count_fields(
         &self,
+        viewer: &Viewer,
         requests: &Arc<[Request]>,
         fields: FacetFields,
     ) -> Result<FieldCounts, SourceFailure> {
-        let ServedView { view, incomplete, .. } = self.view()?;
+        let ServedView { view, incomplete, .. } = self.view(viewer)?;
         let counts = view.count_fields(requests, fields).await.map_err(self.on_failure())?;
         Ok(FieldCounts { is_cut: counts.is_cut || incomplete.is_some(), ..counts })
     }
@@ -180,13 +185,13 @@ impl BuiltinSource {
     pub(super) fn view_of(&self, search: &SearchContext) -> Result<ServedView, SourceFailure> {
         let missing = search.parameters.missing_change;
         let missing = missing.map(|change| format!("the index does not hold change {change} yet"));
-        let served = self.view()?;
+        let served = self.view(&search.viewer)?;
         Ok(ServedView { incomplete: served.incomplete.or(missing), ..served })
     }
 
-    pub(super) fn view(&self) -> Result<ServedView, SourceFailure> {
+    fn view(&self, viewer: &Viewer) -> Result<ServedView, SourceFailure> {
         let unavailable = |reason| SourceFailure::new(FailureKind::Unavailable, reason);
-        self.served.view().map_err(unavailable)
+        self.served.view(viewer).map_err(unavailable)
     }
 
     pub(super) fn request(&self, request: &SourceRequest, start: Start) -> Request {

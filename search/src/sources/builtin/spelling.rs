@@ -34,7 +34,7 @@ impl Spelling {
         keyword: &str,
         known: &KnownWords,
     ) -> UnknownWords {
-        let served = self.served.as_ref().and_then(|served| served.view().ok());
+        let served = self.served.as_ref().and_then(|served| served.view(viewer).ok());
         let Some(ServedView { view, incomplete: None, .. }) = served else { return UnknownWords::default() };
         match view.unknown_words(&self.scopes, &viewer.principals, &known.left_out_of(keyword)).await {
             Ok(UnknownWords { correction, uncorrected }) => {

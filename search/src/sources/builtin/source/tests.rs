@@ -11,7 +11,7 @@ use crate::clock::this_hour;
 use crate::{
     request::{Filters, SearchContext, SearchParameters, Viewer},
     settings::CacheSettings,
-    testing::{commit, document, index, parameters},
+    testing::{commit, document, index, parameters, viewer},
 };
 
 const TENANTS: [i64; 2] = [1, 2];
@@ -97,7 +97,7 @@ impl Write {
 impl SearchStep {
     fn request(&self) -> SourceRequest {
         let principals = self.principals.iter().map(|name| (*name).to_owned()).collect();
-        let viewer = Viewer { tenant_id: self.scope.0, user_id: None, principals };
+        let viewer = Viewer { tenant_id: self.scope.0, principals, ..viewer() };
         let parameters = SearchParameters {
             keyword: self.keyword.to_owned(),
             order: if self.by_relevance { SearchOrder::Relevance } else { SearchOrder::Time },
