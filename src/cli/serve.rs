@@ -1,5 +1,7 @@
 //! `trawl serve`: runs the server until SIGTERM or Ctrl-C.
 
+mod descriptors;
+
 use std::{
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -17,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::exit::{WRONG_USAGE, fail};
 use crate::{
     app::App,
-    config::{Config, Flags},
+    config::{Config, Flags, Limits},
     demo::Demo,
     indexer::Indexer,
     server, telemetry,
@@ -103,6 +105,23 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
     }
 }
 
+/// Lowers the number of connections to what the system has descriptors for, with a line in the log.
+fn limit_connections(limits: &mut Limits) {
+    match descriptors::raise_limit() {
+        Ok(most) if most < limits.connections => {
+            let wanted = limits.connections;
+            tracing::warn!(
+                most,
+                wanted,
+                "limits.connections is lowered, as the system allows too few open files (ulimit -Hn)"
+            );
+            limits.connections = most;
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "the limit of open files cannot be raised"),
+    }
+}
+
 /// A demo without `--listen` falls back to a free port.
 async fn bind(config: &Config, may_pick_port: bool) -> std::io::Result<TcpListener> {
     match TcpListener::bind(config.listen).await {
@@ -122,6 +141,7 @@ async fn serve(
     rebuild: bool,
 ) -> Result<(), String> {
     let metrics = telemetry::collect_metrics().map_err(|error| error.to_string())?;
+    limit_connections(&mut config.limits);
     let data = config.data.clone();
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     config.listen = address;

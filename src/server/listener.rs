@@ -1,11 +1,12 @@
 //! Serves HTTP/1.1 within limits.
 //!
-//! Beyond `limits.connections`, connections wait in the system's queue. Late heads, idleness and unread answers close
-//! them (`activity`).
+//! Beyond `limits.connections`, idle ones give way (`connections`), or new ones wait in the system's queue. Late heads, idleness and unread
+//! answers close them (`activity`).
 //!
 //! HTTP/2 is the TLS proxy's: its clients could request much without blocking.
 
 mod activity;
+mod connections;
 
 use std::{
     future::{Future, poll_fn},
@@ -25,13 +26,15 @@ use hyper::{body::Incoming, server::conn::http1::Builder, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::{Instant, sleep_until},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
-use self::activity::{Activity, AnswerBody, ConnectionTimeouts, MonitoredStream};
+use self::{
+    activity::{Activity, AnswerBody, ConnectionTimeouts, MonitoredStream},
+    connections::{ConnectionPlace, OpenConnections},
+};
 use crate::config::Limits;
 
 /// Larger buffers pile up in the allocator.
@@ -49,12 +52,10 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
         idle: Duration::from_millis(limits.idle_timeout_ms),
     };
     let router = router.with_state(());
-    let permits = Arc::new(Semaphore::new(limits.connections.min(Semaphore::MAX_PERMITS)));
+    let open = OpenConnections::new(limits.connections);
     let connections = TaskTracker::new();
-    while let Some(Some((connection, peer, permit))) =
-        stop.run_until_cancelled(accept(&listener, &permits)).await
-    {
-        connections.spawn(serve_connection(connection, peer, router.clone(), timeouts, stop.clone(), permit));
+    while let Some(accepted) = stop.run_until_cancelled(accept(&listener, &open)).await {
+        connections.spawn(serve_connection(accepted, router.clone(), timeouts, stop.clone()));
     }
     // The system refuses new connections.
     drop(listener);
@@ -62,14 +63,21 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
     connections.wait().await;
 }
 
-async fn accept(
-    listener: &TcpListener,
-    permits: &Arc<Semaphore>,
-) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
+struct AcceptedConnection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    activity: Arc<Activity>,
+    place: ConnectionPlace,
+}
+
+async fn accept(listener: &TcpListener, open: &Arc<OpenConnections>) -> AcceptedConnection {
     loop {
         match listener.accept().await {
-            Ok((connection, peer)) => return Some((connection, peer, permit)),
+            Ok((stream, peer)) => {
+                let activity = Arc::new(Activity::new(Instant::now()));
+                let place = open.admit(peer.ip(), &activity).await;
+                return AcceptedConnection { stream, peer, activity, place };
+            }
             Err(error) if is_peer_gone(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "cannot accept connections");
@@ -85,13 +93,12 @@ fn is_peer_gone(error: &io::Error) -> bool {
 }
 
 async fn serve_connection(
-    connection: TcpStream,
-    peer: SocketAddr,
+    accepted: AcceptedConnection,
     router: Router,
     timeouts: ConnectionTimeouts,
     stop: CancellationToken,
-    _permit: OwnedSemaphorePermit,
 ) {
+    let AcceptedConnection { stream: connection, peer, activity, place } = accepted;
     // Answers are written whole; Nagle's algorithm only delays them.
     if let Err(error) = connection.set_nodelay(true) {
         tracing::debug!(%error, "cannot set TCP_NODELAY");
@@ -100,7 +107,6 @@ async fn serve_connection(
     if let Err(error) = socket2::SockRef::from(&connection).set_tcp_notsent_lowat(UNSENT_BYTES) {
         tracing::debug!(%error, "cannot set TCP_NOTSENT_LOWAT");
     }
-    let activity = Arc::new(Activity::new(Instant::now()));
     let io = TokioIo::new(MonitoredStream::new(connection, Arc::clone(&activity)));
     let service = {
         let activity = Arc::clone(&activity);
@@ -114,7 +120,8 @@ async fn serve_connection(
     let mut served = pin!(Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(io, service));
     let mut timer = pin!(sleep_until(Instant::now()));
     let mut stopped = pin!(stop.cancelled());
-    let mut is_stopping = false;
+    let mut given_way = pin!(place.closing.cancelled());
+    let (mut is_stopping, mut is_closing) = (false, false);
     loop {
         tokio::select! {
             biased;
@@ -126,6 +133,14 @@ async fn serve_connection(
             }
             () = stopped.as_mut(), if !is_stopping => {
                 is_stopping = true;
+                served.as_mut().graceful_shutdown();
+            }
+            () = given_way.as_mut(), if !is_closing => {
+                if activity.idle_since().is_some() {
+                    tracing::debug!("an idle connection gives way to a new one");
+                    return;
+                }
+                is_closing = true;
                 served.as_mut().graceful_shutdown();
             }
             // Activity changes only while `served` is polled.

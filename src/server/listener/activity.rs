@@ -80,6 +80,12 @@ impl Activity {
         }
     }
 
+    /// The time since which there is no request; `None` during one.
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        (state.requests_in_flight == 0).then_some(state.since)
+    }
+
     /// None during a request, which has its own limits.
     pub(super) fn deadline(&self, timeouts: ConnectionTimeouts) -> Option<Instant> {
         let state = self.lock();

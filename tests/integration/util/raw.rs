@@ -56,11 +56,6 @@ impl Connection {
         written.is_err_and(|error| error.kind() != std::io::ErrorKind::WouldBlock)
     }
 
-    pub(crate) fn is_silent(&self) -> bool {
-        let read = self.stream.try_read(&mut [0]);
-        read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
-    }
-
     async fn read_answer(&mut self) -> RawAnswer {
         let end = loop {
             if let Some(end) = find(&self.unread, b"\r\n\r\n") {
