@@ -38,7 +38,7 @@ use crate::{
     },
     budget::ByteBudget,
     config::{Config, Connectors, Limits},
-    confined::process::{Readers, own_program},
+    confined::process::{ReaderPlaces, Readers, own_program},
     error::Error,
     index_progress::BulkGate,
     indexer::{IndexControl, Indexer, IndexerError, Progress},
@@ -57,10 +57,6 @@ use crate::{
     replicas::{JoinError, Replicas, SharedSettings},
     store::{OpenError, Store, copy},
 };
-
-/// Files to import that are read at once, and the time that more wait.
-const IMPORTS_AT_ONCE: usize = 2;
-const IMPORT_WAIT: Duration = Duration::from_secs(10);
 
 /// The shared state of all handlers.
 pub struct App {
@@ -215,25 +211,24 @@ impl App {
         )?;
         let addresses = policy.addresses.clone();
         let figures = Arc::new(Figures::new(Arc::clone(&clock)));
-        let registry = Arc::new(Registry::new(
-            store.clone(),
-            indexer.served(),
-            Arc::clone(&keys),
-            policy,
-            config.cache,
-            config.suspension,
-            Arc::clone(&clock),
-        ));
+        let registry = registry(&config, &store, &indexer, &keys, policy, &clock);
         let coordinator = coordinator(&config, &registry, &keys, &figures);
         let writes_per_minute = NonZeroU32::new(config.limits.writes_per_minute).unwrap_or(NonZeroU32::MIN);
         let authenticator =
             Authenticator::new(store.clone(), tokens, sessions, Arc::new(AreaDirectory)).trusting(issuers);
         let kept = (&authenticator, &figures, &clock);
         let upkeep = start_maintenance(&config, &store, kept, &indexer, &contents, &replicas);
-        let texts = start_texts(&config, &store, &opened.store, &replicas).await?;
+        let places = ReaderPlaces::default();
+        let texts = start_texts(&config, &store, &opened.store, &replicas, places.clone()).await?;
         let bulk = BulkGate::new(store.positions(), indexer.progress());
-        let subscriptions =
-            start_subscriptions(&config, (&store, &bulk, &registry), (&keys, addresses), &clock, &replicas)?;
+        let subscriptions = start_subscriptions(
+            &config,
+            (&store, &bulk, &registry),
+            (&keys, addresses),
+            &clock,
+            &replicas,
+            places,
+        )?;
         let authenticator = Arc::new(authenticator);
         let secret_checker = SecretChecker::new(config.auth.secret_checks_at_once)?;
         let shared = config.store.url.is_some().then(|| store.clone());
@@ -310,6 +305,18 @@ async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Ar
     Replicas::join(store, &config.replica(), &SharedSettings::new(shared)).await.map(Arc::new)
 }
 
+fn registry(
+    config: &Config,
+    store: &Store,
+    indexer: &Indexer,
+    keys: &Arc<Keys>,
+    policy: SourcePolicy,
+    clock: &Arc<dyn Clock>,
+) -> Arc<Registry> {
+    let (store, served, keys, clock) = (store.clone(), indexer.served(), Arc::clone(keys), Arc::clone(clock));
+    Arc::new(Registry::new(store, served, keys, policy, config.cache, config.suspension, clock))
+}
+
 fn coordinator(
     config: &Config,
     registry: &Arc<Registry>,
@@ -351,16 +358,18 @@ async fn start_texts(
     store: &Store,
     contents: &Arc<dyn BlobStore>,
     replicas: &Replicas,
+    places: ReaderPlaces,
 ) -> Result<ExtractionService, Error> {
-    ExtractionService::start(
+    let reader = TextReader::new(&config.storage, &config.limits, places)?;
+    let service = ExtractionService::start(
         store.clone(),
         Arc::clone(contents),
-        (&config.storage, &config.limits),
+        (reader, Duration::from_millis(config.storage.text_wait_ms)),
         |transaction, content| Box::pin(reindexing::record_text(transaction, content)),
         store.maintenance_requests(),
         replicas.leases().clone(),
-    )
-    .await
+    );
+    Ok(service.await)
 }
 
 fn start_subscriptions(
@@ -369,14 +378,15 @@ fn start_subscriptions(
     (keys, addresses): (&Arc<Keys>, AddressRules),
     clock: &Arc<dyn Clock>,
     replicas: &Replicas,
+    places: ReaderPlaces,
 ) -> Result<Scheduler, StartError> {
-    let reader = own_program(config.readers.program.as_ref())?;
+    let readers = Readers::new(own_program(config.readers.program.as_ref())?, places.clone());
     let contents = ContentsState {
         store: store.clone(),
         limits: Arc::new(config.limits.clone()),
         bulk: bulk.clone(),
         registry: Arc::clone(registry),
-        readers: Readers::new(reader.clone(), IMPORTS_AT_ONCE, IMPORT_WAIT),
+        readers: readers.clone(),
     };
     let state = SubscriptionsState {
         contents,
@@ -388,9 +398,9 @@ fn start_subscriptions(
         clock: Arc::clone(clock),
         wake: Arc::default(),
     };
-    let texts = TextReader::new(&config.storage, &config.limits)?;
+    let texts = TextReader::new(&config.storage, &config.limits, places)?;
     let leases = replicas.leases().clone();
-    Ok(Scheduler::start(state, leases, texts, reader, config.subscriptions.at_once)?)
+    Ok(Scheduler::start(state, leases, texts, readers, config.subscriptions.at_once)?)
 }
 
 /// Requires the index lock, so no other process works on it.

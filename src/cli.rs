@@ -20,7 +20,7 @@ use tokio::runtime::Runtime;
 
 use self::exit::fail;
 use crate::blobs::extraction::sandbox;
-use crate::confined;
+use crate::confined::{self, limits::ReaderOptions};
 use crate::platform::subscriptions::serve_sqlite;
 
 /// Federated search for the workplace
@@ -47,10 +47,10 @@ enum Command {
     ExtractText(sandbox::SandboxOptions),
     /// Write the rows of the content on standard input to standard output
     #[command(hide = true)]
-    ReadRows,
+    ReadRows(ReaderOptions),
     /// Answer questions about a file of SQLite on standard input
     #[command(hide = true)]
-    ReadSqlite,
+    ReadSqlite(ReaderOptions),
     /// Run the filters of mapped sources for a server
     #[command(hide = true)]
     InterpretMappings,
@@ -89,8 +89,8 @@ pub fn run() -> ExitCode {
         Command::Connector(connector::ConnectorCommand::Schema) => connector::schema(),
         // No runtime: no thread may run before the sandbox is closed.
         Command::ExtractText(options) => end(sandbox::run(&options)),
-        Command::ReadRows => end(confined::rows::serve()),
-        Command::ReadSqlite => end(serve_sqlite()),
+        Command::ReadRows(options) => end(confined::rows::serve(options)),
+        Command::ReadSqlite(options) => end(serve_sqlite(options)),
         Command::InterpretMappings => connector::interpret_mappings(),
         Command::Storage(command) => block_on(command.run()),
         Command::Store(command) => block_on(command.run()),

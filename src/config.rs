@@ -152,7 +152,7 @@ pub struct IndexSettings {
 pub struct SearchSettings {
     /// Default deadline.
     pub timeout_ms: u64,
-    /// Concurrent searches; more get 503.
+    /// Concurrent searches, half of them of one caller; more wait for a second, then get 503.
     pub at_once: usize,
     /// Most pages of one external source that a search reads.
     pub source_pages: usize,
@@ -179,7 +179,7 @@ pub struct Connectors {
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Readers {
-    /// Program that reads them, called as `PROGRAM read-rows` and `PROGRAM read-sqlite`; default this program.
+    /// Program that reads them, called as `PROGRAM read-rows` and `PROGRAM read-sqlite`, with options; default this program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<PathBuf>,
 }

@@ -30,8 +30,8 @@ use self::{
 use super::exit::{WRONG_USAGE, fail};
 use crate::confined::limits::{ProcessLimits, allow_processor_time, confine};
 
-/// Address space of an interpreter.
-const INTERPRETER_BYTES: u64 = 512 << 20;
+/// Memory of an interpreter.
+const INTERPRETER_BYTES: u64 = 128 << 20;
 /// Processor time of one of its jobs, at least.
 const JOB_PROCESSOR_SECONDS: u64 = 1;
 
@@ -213,7 +213,7 @@ pub(super) fn gallery(name: Option<&str>) -> ExitCode {
 /// The process of [`InterpreterPool`](trawl_connectors::InterpreterPool).
 pub(super) fn interpret_mappings() -> ExitCode {
     let limits = ProcessLimits {
-        address_bytes: INTERPRETER_BYTES,
+        memory_bytes: INTERPRETER_BYTES,
         processor_seconds: None,
         in_background: false,
         readable: Vec::new(),

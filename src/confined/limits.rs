@@ -17,8 +17,8 @@ const NICENESS: i32 = 5;
 /// Limits of a confined process.
 #[derive(Clone, Debug)]
 pub struct ProcessLimits {
-    /// Address space in bytes.
-    pub address_bytes: u64,
+    /// Memory of its own, in bytes.
+    pub memory_bytes: u64,
     /// Processor time in seconds, if it is limited.
     pub processor_seconds: Option<u64>,
     /// Whether searches go first.
@@ -26,6 +26,64 @@ pub struct ProcessLimits {
     /// Files that may be opened to be read. A process with some may start threads until [`start_no_more`].
     pub readable: Vec<PathBuf>,
 }
+
+/// Content whose reader needs little memory, in bytes.
+const MAX_SMALL_CONTENT: u64 = 1 << 20;
+/// Memory of a reader of little content, in MiB. It is a unit of the memory of all readers.
+const UNIT_MIB: u64 = 128;
+/// Units of a reader of more content.
+const LARGE_UNITS: usize = 3;
+
+/// Memory of a process that reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReaderMemory {
+    /// One unit.
+    Small,
+    /// Three units.
+    Large,
+}
+
+impl ReaderMemory {
+    /// The memory for a content of so many bytes.
+    pub(crate) fn of_content(bytes: u64) -> Self {
+        if bytes <= MAX_SMALL_CONTENT { Self::Small } else { Self::Large }
+    }
+
+    /// Its part of [`MAX_READER_UNITS`].
+    pub(crate) fn units(self) -> usize {
+        match self {
+            Self::Small => 1,
+            Self::Large => LARGE_UNITS,
+        }
+    }
+
+    /// The argument of the process.
+    pub(crate) fn argument(self) -> String {
+        format!("--memory-mib={}", UNIT_MIB * self.units() as u64)
+    }
+}
+
+/// Units of all readers at once: two large ones, or more small ones.
+pub(crate) const MAX_READER_UNITS: usize = 2 * LARGE_UNITS;
+/// Units of all readers of one task of a tenant: a large one and a small one.
+pub(crate) const MAX_UNITS_OF_TASK: usize = LARGE_UNITS + 1;
+
+/// Arguments of a process that reads.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct ReaderOptions {
+    /// Memory in MiB
+    #[arg(long, default_value_t = 384)]
+    memory_mib: u64,
+}
+
+impl ReaderOptions {
+    /// Memory in bytes.
+    pub fn memory_bytes(self) -> u64 {
+        self.memory_mib << 20
+    }
+}
+/// Address space of the program itself, and of files that it maps.
+const PROGRAM_BYTES: u64 = 256 << 20;
 
 /// Descriptors of a process that may open files.
 const MAX_DESCRIPTORS: u64 = 64;
@@ -43,7 +101,9 @@ pub fn confine(limits: &ProcessLimits) -> io::Result<()> {
     give_up_access(&limits.readable).map_err(io::Error::other)?;
     let opens_none = limits.readable.is_empty();
     let limited = [
-        (Resource::As, Some(limits.address_bytes)),
+        (Resource::Data, Some(limits.memory_bytes)),
+        // Shared memory is part of the address space alone.
+        (Resource::As, Some(limits.memory_bytes + PROGRAM_BYTES)),
         (Resource::Cpu, limits.processor_seconds),
         (Resource::Fsize, Some(0)),
         (Resource::Nofile, Some(if opens_none { 0 } else { MAX_DESCRIPTORS })),

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -13,17 +12,22 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use trawl_connectors::CONFINED_ENVIRONMENT;
+use trawl_search::fair::{Asker, FairPermit, FairSemaphore};
 
+use super::limits::{MAX_READER_UNITS, MAX_UNITS_OF_TASK, ReaderMemory};
 use crate::error::{Error, Result};
 
 /// Multiple of the processor time by the clock, for busy machines.
 const WALL_CLOCK: u32 = 6;
 /// Time after which one that found no place may come back.
 const BUSY_FOR: Duration = Duration::from_secs(5);
+/// Time that an import waits for a place.
+const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
+/// Time that work in the background waits for a place, longer than others take unless the index is behind for long.
+const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
 /// Time that a process may take to end once it has closed its answers.
@@ -96,34 +100,78 @@ pub(crate) fn failure(status: ExitStatus, processor_time: Duration) -> String {
     }
 }
 
-/// Starts processes that read, a bounded number at once. Clones share the places.
+/// The task that a process reads for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReadingTask {
+    /// A run of a subscription.
+    Subscription,
+    /// An import, whose caller waits.
+    Import,
+    /// The text of a file.
+    Text,
+}
+
+/// Whom a process reads for: a task of a tenant.
+pub type ReaderAsker = Asker<i64, ReadingTask>;
+
+/// Places for processes that read, whose memory is bounded, in fair shares of tenants. Clones share them.
+#[derive(Clone, Debug)]
+pub struct ReaderPlaces(FairSemaphore<i64, ReadingTask>);
+
+/// A place, until the process ends.
+pub(crate) type ReaderPlace = FairPermit<i64, ReadingTask>;
+
+impl Default for ReaderPlaces {
+    fn default() -> Self {
+        Self(FairSemaphore::new(MAX_READER_UNITS, MAX_UNITS_OF_TASK, usize::MAX))
+    }
+}
+
+impl ReaderPlaces {
+    /// Waits for a place with so much memory.
+    ///
+    /// # Errors
+    /// 503 if there is none for long.
+    pub(crate) async fn take(&self, asker: ReaderAsker, memory: ReaderMemory) -> Result<ReaderPlace> {
+        let max_wait = match asker.member {
+            ReadingTask::Import => MAX_IMPORT_WAIT,
+            ReadingTask::Subscription | ReadingTask::Text => MAX_BACKGROUND_WAIT,
+        };
+        let place = timeout(max_wait, self.0.acquire_many(asker, memory.units()))
+            .await
+            .ok()
+            .and_then(std::result::Result::ok);
+        place.ok_or_else(|| Error::unavailable("too many others are being read", BUSY_FOR))
+    }
+}
+
+/// Starts processes of this program that read.
 #[derive(Clone, Debug)]
 pub struct Readers {
     program: PathBuf,
-    places: Arc<Semaphore>,
-    max_wait: Duration,
+    places: ReaderPlaces,
 }
 
 impl Readers {
-    /// Starts `program`, which is trawl's own. A place is waited for at most so long.
-    pub fn new(program: PathBuf, at_once: usize, max_wait: Duration) -> Self {
-        Self { program, places: Arc::new(Semaphore::new(at_once)), max_wait }
+    /// Starts `program`, which is trawl's own, within the places.
+    pub fn new(program: PathBuf, places: ReaderPlaces) -> Self {
+        Self { program, places }
     }
 
-    /// Starts a command without arguments, once there is a place; returns its input, too.
+    /// Starts a command once there is a place; returns its input, too.
     ///
     /// # Errors
     /// 503 while there is no place. The program cannot be started.
     pub(crate) async fn start(
         &self,
+        (asker, memory): (ReaderAsker, ReaderMemory),
         command: &str,
         processor_time: Duration,
         max_message_bytes: usize,
     ) -> Result<(AnsweringProcess, ChildStdin)> {
-        let place = timeout(self.max_wait, Arc::clone(&self.places).acquire_owned()).await;
-        let place = place.map_err(|_| Error::unavailable("too many others are being read", BUSY_FOR))?;
-        let place = place.map_err(Error::internal)?;
-        let process = ConfinedProcess::start(&self.program, &[command]).map_err(Error::internal)?;
+        let place = self.places.take(asker, memory).await?;
+        let process =
+            ConfinedProcess::start(&self.program, &[command, &memory.argument()]).map_err(Error::internal)?;
         let ConfinedProcess { child, input, output, errors } = process;
         let answering = AnsweringProcess {
             child,
@@ -149,7 +197,7 @@ pub(crate) struct AnsweringProcess {
     /// Time by the clock that is left to wait for messages.
     patience: Duration,
     max_message_bytes: u64,
-    _place: OwnedSemaphorePermit,
+    _place: ReaderPlace,
 }
 
 impl AnsweringProcess {

@@ -13,8 +13,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::ChildStdin;
 use url::Url;
 
-use super::limits::{ProcessLimits, confine};
-use super::process::{AnsweringProcess, Readers, answer};
+use super::limits::{ProcessLimits, ReaderMemory, ReaderOptions, confine};
+use super::process::{AnsweringProcess, ReaderAsker, Readers, answer};
 use crate::error::{Error, Result};
 use crate::rows::batch::{RowBatch, batches};
 use crate::rows::content;
@@ -22,8 +22,6 @@ use crate::rows::feed::MAX_FEED_BYTES;
 use crate::rows::input::{ReadEnd, RowReader};
 use crate::rows::row::{PreparedRow, Rejection, Row, truncate};
 
-/// Address space of a process.
-const ADDRESS_BYTES: u64 = 512 << 20;
 /// Processor time of a process.
 const PROCESSOR_TIME: Duration = Duration::from_mins(1);
 /// Inflated bytes of a file.
@@ -76,11 +74,17 @@ impl RowsReading {
     ///
     /// # Errors
     /// The process cannot be started.
-    pub(crate) async fn begin(readers: &Readers, job: &RowsJob, content: Bytes) -> Result<Self> {
+    pub(crate) async fn begin(
+        readers: &Readers,
+        asker: ReaderAsker,
+        job: &RowsJob,
+        content: Bytes,
+    ) -> Result<Self> {
         let mut line = serde_json::to_vec(job).map_err(Error::internal)?;
         line.push(b'\n');
         let most = job.max_bytes.saturating_mul(2).saturating_add(MESSAGE_BYTES);
-        let (process, input) = readers.start("read-rows", PROCESSOR_TIME, most).await?;
+        let memory = ReaderMemory::of_content(content.len() as u64);
+        let (process, input) = readers.start((asker, memory), "read-rows", PROCESSOR_TIME, most).await?;
         tokio::spawn(feed(input, [line.into(), content]));
         Ok(Self { process, end: ReadEnd::default() })
     }
@@ -120,9 +124,9 @@ async fn feed(mut input: ChildStdin, parts: [Bytes; 2]) {
 ///
 /// # Errors
 /// The limits are refused, or a stream is lost.
-pub fn serve() -> io::Result<()> {
+pub fn serve(options: ReaderOptions) -> io::Result<()> {
     confine(&ProcessLimits {
-        address_bytes: ADDRESS_BYTES,
+        memory_bytes: options.memory_bytes(),
         processor_seconds: Some(PROCESSOR_TIME.as_secs()),
         in_background: true,
         readable: Vec::new(),

@@ -17,11 +17,13 @@ use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
 use crate::client::PARSED_IN_PLACE_BYTES;
 
 /// Jobs at once.
-const MAX_PROCESSES: usize = 4;
+const MAX_PROCESSES: usize = 3;
 /// Processes that wait for the next job of their tenants.
 const MAX_IDLE: usize = 8;
 /// Jobs of a process. One that was taken over does not stay.
 const MAX_JOBS: usize = 1_000;
+/// Bytes of a job and its outcome after which a process ends, as it keeps much memory.
+const MAX_KEPT_BYTES: usize = 1 << 20;
 /// Time of one job by the clock. Its processor time ends long before.
 const JOB_TIMEOUT: Duration = Duration::from_secs(10);
 /// Signal of a process that used up its processor time.
@@ -112,7 +114,9 @@ impl InterpreterPool {
             return Err(failed(process.describe_end().await.to_owned()));
         };
         let outcome_bytes = outcome.len();
-        self.keep(process);
+        if outcome_bytes + body.map_or(0, <[u8]>::len) <= MAX_KEPT_BYTES {
+            self.keep(process);
+        }
         let parse = move || serde_json::from_slice(&outcome);
         let outcome = if outcome_bytes <= PARSED_IN_PLACE_BYTES {
             parse()

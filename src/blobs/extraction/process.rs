@@ -10,14 +10,15 @@ use tokio::{
 };
 
 use super::{
-    NO_READER, Stop, TextFormat,
+    MAX_BYTES, NO_READER, Stop, TextFormat,
     kind::{LOOKED_AT, may_have_text},
     sandbox::NOTE,
 };
 use crate::{
     blobs::Pieces,
     config::{Limits, Storage},
-    confined::process::{ConfinedProcess, failure, own_program, patience},
+    confined::limits::ReaderMemory,
+    confined::process::{ConfinedProcess, ReaderAsker, ReaderPlaces, failure, own_program, patience},
     error::{Error, Result},
 };
 
@@ -64,32 +65,35 @@ pub enum ExtractionOutcome {
 #[derive(Clone, Debug)]
 pub struct TextReader {
     program: PathBuf,
+    places: ReaderPlaces,
     processor_time: Duration,
     most_bytes: usize,
 }
 
 impl TextReader {
-    /// Configures the reader with the named program, or with this one.
+    /// Configures the reader with the named program, or with this one, within the places.
     ///
     /// # Errors
     /// The program's path is unknown.
-    pub fn new(storage: &Storage, limits: &Limits) -> Result<Self> {
+    pub fn new(storage: &Storage, limits: &Limits, places: ReaderPlaces) -> Result<Self> {
         let program = own_program(storage.text_program.as_ref())?;
         Ok(Self {
             program,
+            places,
             processor_time: Duration::from_secs(storage.text_seconds),
             most_bytes: limits.file_text_bytes,
         })
     }
 
-    /// Extracts a content's text.
+    /// Extracts a content's text. Of one with more than [`MAX_BYTES`], the pieces are the beginning.
     ///
     /// # Errors
-    /// The process cannot be started or is lost.
+    /// There is no place for long. The process cannot be started or is lost.
     pub async fn read(
         &self,
+        asker: ReaderAsker,
         read_as: TextFormat,
-        is_whole: bool,
+        size: u64,
         content: Pieces,
     ) -> Result<ExtractionOutcome> {
         let content = match timeout(patience(self.processor_time), begin(content)).await {
@@ -98,8 +102,10 @@ impl TextReader {
             Ok(Err(error)) => return Ok(cut(Vec::new(), error.to_string())),
             Err(_) => return Ok(cut(Vec::new(), TOO_LONG.to_owned())),
         };
+        let memory = ReaderMemory::of_content(size);
+        let _place = self.places.take(asker, memory).await?;
         let (mut text, mut notes) = (Vec::new(), Vec::new());
-        let reading = self.read_into(&mut text, &mut notes, read_as, is_whole, content);
+        let reading = self.read_into((&mut text, &mut notes), (read_as, size), memory, content);
         let ended = match timeout(patience(self.processor_time), reading).await {
             Ok(ended) => ended?,
             Err(_) => return Ok(cut(text, TOO_LONG.to_owned())),
@@ -138,10 +144,9 @@ impl TextReader {
     /// Returns how the process ended, or an external cause of interruption.
     async fn read_into(
         &self,
-        text: &mut Vec<u8>,
-        notes: &mut Vec<u8>,
-        read_as: TextFormat,
-        is_whole: bool,
+        (text, notes): (&mut Vec<u8>, &mut Vec<u8>),
+        (read_as, size): (TextFormat, u64),
+        memory: ReaderMemory,
         content: Pieces,
     ) -> Result<std::result::Result<ExitStatus, String>> {
         let mut arguments = vec![
@@ -149,8 +154,9 @@ impl TextReader {
             format!("--read-as={read_as}"),
             format!("--most-bytes={}", self.most_bytes),
             format!("--seconds={}", self.processor_time.as_secs()),
+            memory.argument(),
         ];
-        arguments.extend((!is_whole).then(|| "--part".to_owned()));
+        arguments.extend((size > MAX_BYTES).then(|| "--part".to_owned()));
         let ConfinedProcess { mut child, input, output, errors } =
             ConfinedProcess::start(&self.program, &arguments).map_err(Error::internal)?;
         let taking = async {

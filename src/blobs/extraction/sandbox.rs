@@ -3,13 +3,10 @@
 use std::io::{Read, Write, stderr, stdin, stdout};
 
 use super::{MAX_BYTES, Stop, TextFormat, TextWriter, extract};
-use crate::confined::limits::{ProcessLimits, confine};
+use crate::confined::limits::{ProcessLimits, ReaderOptions, confine};
 
 /// Begins a line of standard error that tells why the text is not whole.
 pub(super) const NOTE: &str = "note: ";
-
-/// Address space limit, in bytes.
-const ADDRESS_BYTES: u64 = 1 << 30;
 
 /// Arguments of the process.
 #[derive(Clone, Debug, clap::Args)]
@@ -26,6 +23,8 @@ pub struct SandboxOptions {
     /// Maximum seconds of processor time
     #[arg(long, default_value_t = 10)]
     seconds: u64,
+    #[command(flatten)]
+    reader: ReaderOptions,
 }
 
 /// Reads a content on standard input and writes its text to standard output.
@@ -36,7 +35,7 @@ pub struct SandboxOptions {
 /// The sandbox is refused, or a stream is lost.
 pub fn run(options: &SandboxOptions) -> Result<(), Stop> {
     let limits = ProcessLimits {
-        address_bytes: ADDRESS_BYTES,
+        memory_bytes: options.reader.memory_bytes(),
         processor_seconds: Some(options.seconds),
         in_background: true,
         readable: Vec::new(),

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     blobs::BlobStore,
-    config::{Limits, Storage},
+    confined::process::{ReaderAsker, ReadingTask},
     error::Result,
     replicas::{Lease, Leases},
     store::{Connection, FromRow, Store, Transaction, WriteFuture, now_millis, sql},
@@ -106,18 +106,15 @@ impl ExtractionQueue {
 }
 
 impl ExtractionService {
-    /// Starts with unread contents. `follow` wakes maintenance.
-    ///
-    /// # Errors
-    /// The program's path is unknown.
+    /// Starts with unread contents. `wait` is the time that commits wait for a text; `follow` wakes maintenance.
     pub async fn start(
         store: Store,
         contents: Arc<dyn BlobStore>,
-        (storage, limits): (&Storage, &Limits),
+        (reader, wait): (TextReader, Duration),
         record: RecordText,
         follow: Arc<Notify>,
         leases: Leases,
-    ) -> Result<Self> {
+    ) -> Self {
         if let Err(error) = put_nothing_off(&store).await {
             tracing::warn!(%error, "contents deferred by an earlier process keep their retry times");
         }
@@ -125,7 +122,7 @@ impl ExtractionService {
             store,
             record,
             contents,
-            reader: TextReader::new(storage, limits)?,
+            reader,
             asked: Mutex::default(),
             hurry: Notify::new(),
             more: Notify::new(),
@@ -134,8 +131,7 @@ impl ExtractionService {
             stop: CancellationToken::new(),
         });
         let tasks = (0..AT_ONCE).map(|_| tokio::spawn(Arc::clone(&work).run())).collect();
-        let wait = Duration::from_millis(storage.text_wait_ms);
-        Ok(Self { work, wait, tasks: Mutex::new(tasks) })
+        Self { work, wait, tasks: Mutex::new(tasks) }
     }
 
     /// Waits for the text of a file's newest content, up to a timeout.
@@ -207,7 +203,7 @@ impl ExtractionState {
             }
         };
         self.more.notify_one();
-        let read = self.read(in_hand.sequence).await;
+        let read = self.read(in_hand.tenant_id, in_hand.sequence).await;
         drop(in_hand);
         match read {
             Ok(true) => None,
@@ -236,7 +232,7 @@ impl ExtractionState {
                 if !self.lock().take(sequence, tenant_id) {
                     continue;
                 }
-                let claimed = ClaimedContent { work: self, sequence };
+                let claimed = ClaimedContent { work: self, tenant_id, sequence };
                 if let Some(lease) = self.leases.try_acquire(&format!("text:{sequence}")).await? {
                     return Ok(Some((claimed, lease)));
                 }
@@ -246,13 +242,13 @@ impl ExtractionState {
     }
 
     /// Returns whether the needed services are healthy.
-    async fn read(&self, sequence: i64) -> Result<bool> {
+    async fn read(&self, tenant_id: i64, sequence: i64) -> Result<bool> {
         let Some(unread) = UnreadContent::find(self.store.reader(), sequence).await? else { return Ok(true) };
         if !unread.is_wanted {
             self.forget(sequence).await?;
             return Ok(true);
         }
-        let text = match self.text_of(&unread).await {
+        let text = match self.text_of(tenant_id, &unread).await {
             Ok(ExtractionOutcome::Ended(text)) => text,
             Ok(ExtractionOutcome::Cut { text, why }) => {
                 let after = usize::try_from(unread.tries).ok().and_then(|tries| TRIED_AGAIN_AFTER.get(tries));
@@ -323,23 +319,24 @@ impl ExtractionState {
         job.await
     }
 
-    async fn text_of(&self, unread: &UnreadContent) -> Result<ExtractionOutcome> {
+    async fn text_of(&self, tenant_id: i64, unread: &UnreadContent) -> Result<ExtractionOutcome> {
         let size = u64::try_from(unread.size).unwrap_or_default();
         if size == 0 {
             return Ok(ExtractionOutcome::Ended(ExtractedText::default()));
         }
-        let is_whole = size <= MAX_BYTES;
-        let range = 0..if is_whole { size } else { MAX_PLAIN_BYTES };
+        let range = 0..if size <= MAX_BYTES { size } else { MAX_PLAIN_BYTES };
         let (contents, store_key) = (Arc::clone(&self.contents), unread.store_key.clone());
         // Opened lazily, so that the timeout covers a silent store.
         let content =
             stream::once(async move { contents.read(&store_key, range).await }).try_flatten().boxed();
-        self.reader.read(TextFormat::from_row(&unread.read_as), is_whole, content).await
+        let asker = ReaderAsker { group: tenant_id, member: ReadingTask::Text };
+        self.reader.read(asker, TextFormat::from_row(&unread.read_as), size, content).await
     }
 }
 
 struct ClaimedContent<'a> {
     work: &'a ExtractionState,
+    tenant_id: i64,
     sequence: i64,
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::caller::Caller,
+    confined::process::{ReaderAsker, ReadingTask},
     confined::rows::{RowsJob, RowsOf, RowsReading},
     error::{Error, Result},
     rows::{
@@ -62,7 +63,8 @@ pub async fn import_contents(
     service::check_module(state, caller.tenant.id, module).await?;
     let (max_rows, max_bytes) = (state.limits.batch_items, state.limits.body_bytes);
     let job = RowsJob { rows_of: RowsOf::File, max_rows, max_bytes };
-    let mut reading = RowsReading::begin(&state.readers, &job, file).await?;
+    let asker = ReaderAsker { group: caller.tenant.id, member: ReadingTask::Import };
+    let mut reading = RowsReading::begin(&state.readers, asker, &job, file).await?;
     let mut import = ContentImport::default();
     let mut event = Some(AuditEvent::new("import", "content", module));
     let mut ended_early = false;

@@ -45,7 +45,8 @@ pub(super) async fn read(run: &mut Run<'_>, feed: &Feed) -> Result<FinishedRun, 
     let contents = &run.runner.state.contents;
     let rows_of = RowsOf::Feed { charset: document.charset, address: position.url.clone() };
     let job = RowsJob { rows_of, max_rows: BATCH, max_bytes: contents.limits.body_bytes };
-    let mut reading = RowsReading::begin(&run.runner.readers, &job, document.bytes.into()).await?;
+    let mut reading =
+        RowsReading::begin(&run.runner.readers, run.asker(), &job, document.bytes.into()).await?;
     let (mut items, mut ending) = (Vec::new(), None);
     let failure = loop {
         let batch = match reading.next().await {

@@ -160,17 +160,23 @@ async fn open(root: &Arc<OwnedFd>, file: &FoundFile) -> Result<std::io::Result<F
 
 /// The text of a file, and whether it was cut off.
 async fn extract(run: &Run<'_>, path: &str, size: u64, file: File) -> Result<(ExtractedText, bool), RunStop> {
-    let is_whole = size <= MAX_BYTES;
-    let most = if is_whole { MAX_BYTES } else { MAX_PLAIN_BYTES };
+    let most = if size <= MAX_BYTES { MAX_BYTES } else { MAX_PLAIN_BYTES };
     let file = tokio::fs::File::from_std(file).take(most);
     let pieces = ReaderStream::new(file).map_err(Error::internal).boxed();
-    Ok(match run.runner.texts.read(TextFormat::of_extension(extension_of(path)), is_whole, pieces).await? {
-        ExtractionOutcome::Ended(text) => (text, false),
-        ExtractionOutcome::Cut { text, why } => {
-            tracing::debug!(why, "the text of a subscribed file was cut off");
-            (ExtractedText { text, problem: Some(why) }, true)
-        }
-    })
+    Ok(
+        match run
+            .runner
+            .texts
+            .read(run.asker(), TextFormat::of_extension(extension_of(path)), size, pieces)
+            .await?
+        {
+            ExtractionOutcome::Ended(text) => (text, false),
+            ExtractionOutcome::Cut { text, why } => {
+                tracing::debug!(why, "the text of a subscribed file was cut off");
+                (ExtractedText { text, problem: Some(why) }, true)
+            }
+        },
+    )
 }
 
 fn extension_of(path: &str) -> &str {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     blobs::extraction::process::TextReader,
-    confined::process::Readers,
+    confined::process::{ReaderAsker, Readers, ReadingTask},
     error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
@@ -90,6 +90,11 @@ impl<'a> Run<'a> {
     pub(super) fn new(runner: &'a Runner, begun: SubscriptionRow, fence: Fence) -> Self {
         let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
         Self { runner, begun, fence, report, aged: Vec::new() }
+    }
+
+    /// Whom its processes read for.
+    pub(super) fn asker(&self) -> ReaderAsker {
+        ReaderAsker { group: self.begun.tenant_id, member: ReadingTask::Subscription }
     }
 
     /// Counts what was read; returns the items.

@@ -2,7 +2,6 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -26,10 +25,6 @@ use crate::{
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// A clock that stands still is not asked more often.
 const MIN_PAUSE: Duration = Duration::from_millis(100);
-/// Feeds and SQLite files that are read at once.
-const READERS: usize = 4;
-/// Longer than a run takes, unless the index is behind for long.
-const MAX_READER_WAIT: Duration = Duration::from_hours(1);
 const LEASE: &str = "subscriptions";
 
 /// Runs subscriptions in the background.
@@ -45,12 +40,11 @@ impl Scheduler {
         state: SubscriptionsState,
         leases: Leases,
         texts: TextReader,
-        reader: PathBuf,
+        readers: Readers,
         at_once: usize,
     ) -> Result<Self, SettingsError> {
         let stop = CancellationToken::new();
         let feeds = FeedClient::new(&state.addresses)?;
-        let readers = Readers::new(reader, READERS.min(at_once), MAX_READER_WAIT);
         let runner =
             Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default(), texts, readers });
         let leader = Leader { runner, leases, at_once, runs: JoinSet::new(), hosts: HashMap::new() };

@@ -107,9 +107,10 @@ pub(super) async fn read(
     let mut position = QueryPosition::read(&run.begun.position);
     let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
     let is_whole = position.begin.is_none() && position.cut.is_none();
-    let mut database = Database::connect(&sql.address, password, &state.folders, &run.runner.readers)
-        .await
-        .map_err(RunStop::failed)?;
+    let mut database =
+        Database::connect(&sql.address, password, &state.folders, (&run.runner.readers, run.asker()))
+            .await
+            .map_err(RunStop::failed)?;
     let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
     let mut frontier = Frontier::new(database.zone_millis().await, position.first());

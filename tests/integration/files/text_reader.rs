@@ -15,11 +15,16 @@ use crate::util::{
     eventually,
     files::put_file,
     groups::people,
-    internals::{Error, ExtractionOutcome, Limits, Pieces, Storage, TextFormat, TextReader},
+    internals::{
+        Error, ExtractionOutcome, Limits, Pieces, ReaderAsker, ReaderPlaces, ReadingTask, Storage,
+        TextFormat, TextReader,
+    },
 };
 
 /// Inflated bytes, of which a file may have 64 MiB.
 const OVER_THE_LIMIT: u64 = 65 << 20;
+
+const ASKER: ReaderAsker = ReaderAsker { group: 1, member: ReadingTask::Text };
 
 fn reader() -> TextReader {
     let storage = Storage {
@@ -27,7 +32,12 @@ fn reader() -> TextReader {
         text_seconds: 60,
         ..Storage::default()
     };
-    TextReader::new(&storage, &Limits { file_text_bytes: 1_000, ..Limits::default() }).unwrap()
+    TextReader::new(
+        &storage,
+        &Limits { file_text_bytes: 1_000, ..Limits::default() },
+        ReaderPlaces::default(),
+    )
+    .unwrap()
 }
 
 fn pieces(content: Vec<u8>) -> Pieces {
@@ -37,7 +47,7 @@ fn pieces(content: Vec<u8>) -> Pieces {
 /// Retried as the server does: on a busy machine the reader, at low priority, may starve.
 async fn read_by(reader: &TextReader, read_as: TextFormat, content: Vec<u8>) -> String {
     for _ in 0..5 {
-        match reader.read(read_as, true, pieces(content.clone())).await.unwrap() {
+        match reader.read(ASKER, read_as, content.len() as u64, pieces(content.clone())).await.unwrap() {
             ExtractionOutcome::Ended(read) => return read.text,
             ExtractionOutcome::Cut { text, why } => println!("{why}: {text}"),
         }
@@ -173,8 +183,12 @@ async fn killed_reader_leaves_its_partial_text() {
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
     ] {
         let program = script("reader", lines);
-        let reader =
-            TextReader::new(&of(program, 20), &Limits { file_text_bytes: 20, ..Limits::default() }).unwrap();
+        let reader = TextReader::new(
+            &of(program, 20),
+            &Limits { file_text_bytes: 20, ..Limits::default() },
+            ReaderPlaces::default(),
+        )
+        .unwrap();
         let reading = read_by(&reader, TextFormat::Plain, vec![b'x'; 4 << 20]);
         let text = tokio::time::timeout(TIMEOUT, reading).await.unwrap();
         if lines.starts_with("env") {
@@ -186,14 +200,14 @@ async fn killed_reader_leaves_its_partial_text() {
     for begins in [0, 10_000] {
         let begun = Ok(Bytes::from("y".repeat(begins)));
         let failing: Pieces = stream::iter([begun, Err(Error::bad_request("gone"))]).boxed();
-        let read = reader().read(TextFormat::Plain, true, failing).await.unwrap();
+        let read = reader().read(ASKER, TextFormat::Plain, 1, failing).await.unwrap();
         assert!(matches!(read, ExtractionOutcome::Cut { why, .. } if why.contains("gone")), "{begins}");
     }
     let program = script("reader", "printf harbour; exec sleep 1000");
-    let reader = TextReader::new(&of(program, 1), &Limits::default()).unwrap();
+    let reader = TextReader::new(&of(program, 1), &Limits::default(), ReaderPlaces::default()).unwrap();
     let (whole, pending) = tokio::join!(
-        reader.read(TextFormat::Plain, true, pieces(b"tide".to_vec())),
-        reader.read(TextFormat::Plain, true, stream::pending().boxed()),
+        reader.read(ASKER, TextFormat::Plain, 1, pieces(b"tide".to_vec())),
+        reader.read(ASKER, TextFormat::Plain, 1, stream::pending().boxed()),
     );
     for (read, text) in [(whole, "harbour"), (pending, "")] {
         assert!(matches!(read.unwrap(), ExtractionOutcome::Cut { text: came, .. } if came == text));

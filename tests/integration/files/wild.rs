@@ -6,7 +6,10 @@ use bytes::Bytes;
 use futures::{StreamExt, stream};
 use serde::Deserialize;
 
-use crate::util::internals::{ExtractedText, ExtractionOutcome, Limits, Storage, TextFormat, TextReader};
+use crate::util::internals::{
+    ExtractedText, ExtractionOutcome, Limits, ReaderAsker, ReaderPlaces, ReadingTask, Storage, TextFormat,
+    TextReader,
+};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -60,10 +63,12 @@ async fn read(path: &Path) -> ExtractedText {
         text_seconds: 60,
         ..Storage::default()
     };
-    let reader = TextReader::new(&storage, &Limits::default()).unwrap();
+    let reader = TextReader::new(&storage, &Limits::default(), ReaderPlaces::default()).unwrap();
     let extension = path.extension().unwrap_or_default().to_str().unwrap();
-    let content = stream::iter([Ok(Bytes::from(fs::read(path).unwrap()))]).boxed();
-    match reader.read(TextFormat::of_extension(extension), true, content).await.unwrap() {
+    let asker = ReaderAsker { group: 1, member: ReadingTask::Text };
+    let content = fs::read(path).unwrap();
+    let (size, content) = (content.len() as u64, stream::iter([Ok(Bytes::from(content))]).boxed());
+    match reader.read(asker, TextFormat::of_extension(extension), size, content).await.unwrap() {
         ExtractionOutcome::Ended(read) => read,
         ExtractionOutcome::Cut { why, .. } => panic!("{}: {why}", path.display()),
     }

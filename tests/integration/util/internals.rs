@@ -20,6 +20,7 @@ pub(crate) use trawl::{
         signing::SignedPart,
     },
     config::{self, Config, IssuerSettings, Limits, S3Settings, Storage, StorageKind},
+    confined::process::{ReaderAsker, ReaderPlaces, ReadingTask},
     error::{BusinessCode, Error, ErrorKind, Result},
     identity::scopes::{Scopes, TokenScope},
     platform::{folders::removal::remove_portion, users::service::fold_logins},

@@ -22,14 +22,12 @@ use super::{
 };
 use crate::{
     confined::{
-        limits::{ProcessLimits, allow_processor_time, confine, start_no_more},
-        process::{AnsweringProcess, Readers, answer},
+        limits::{ProcessLimits, ReaderMemory, ReaderOptions, allow_processor_time, confine, start_no_more},
+        process::{AnsweringProcess, ReaderAsker, Readers, answer},
     },
     platform::subscriptions::origins::{DatabaseKind, file_of},
 };
 
-/// Address space of a process.
-const ADDRESS_BYTES: u64 = 512 << 20;
 /// Processor time of a statement. One that looks at the time ends before.
 const PROCESSOR_TIME: Duration = TIMEOUT.saturating_add(Duration::from_secs(5));
 /// Bytes of an answer: a page of rows, whose columns are cut.
@@ -77,7 +75,7 @@ impl Database {
         address: &Url,
         password: Option<&SecretString>,
         folders: &[PathBuf],
-        readers: &Readers,
+        (readers, asker): (&Readers, ReaderAsker),
     ) -> Result<Self, String> {
         match DatabaseKind::of(address) {
             Some(DatabaseKind::Postgres) => {
@@ -88,7 +86,9 @@ impl Database {
             }
             Some(DatabaseKind::Sqlite) => {
                 let file = permitted(&file_of(address), folders)?;
-                SqliteProcess::open(file, readers).await.map(|process| Self::Confined(Box::new(process)))
+                SqliteProcess::open(file, readers, asker)
+                    .await
+                    .map(|process| Self::Confined(Box::new(process)))
             }
             None => Err("the address is of no known database".to_owned()),
         }
@@ -132,8 +132,10 @@ impl Database {
 }
 
 impl SqliteProcess {
-    async fn open(file: PathBuf, readers: &Readers) -> Result<Self, String> {
-        let started = readers.start("read-sqlite", PROCESSOR_TIME, MAX_ANSWER_BYTES).await;
+    async fn open(file: PathBuf, readers: &Readers, asker: ReaderAsker) -> Result<Self, String> {
+        let started = readers
+            .start((asker, ReaderMemory::Large), "read-sqlite", PROCESSOR_TIME, MAX_ANSWER_BYTES)
+            .await;
         let (process, input) = started.map_err(|error| error.message)?;
         let mut process = Self { process, input };
         match process.ask(&SqliteRequest::Open(file)).await? {
@@ -157,7 +159,7 @@ fn another() -> String {
 ///
 /// # Errors
 /// The limits are refused, or a stream is lost.
-pub fn serve() -> io::Result<()> {
+pub fn serve(options: ReaderOptions) -> io::Result<()> {
     let mut requests = stdin().lock().lines();
     let Some(first) = requests.next() else { return Ok(()) };
     let SqliteRequest::Open(file) = serde_json::from_str(&first?)? else {
@@ -168,7 +170,7 @@ pub fn serve() -> io::Result<()> {
     // A link may lead anywhere, and so does a folder.
     let is_plain = |file: &PathBuf| file.symlink_metadata().is_ok_and(|found| found.is_file());
     confine(&ProcessLimits {
-        address_bytes: ADDRESS_BYTES,
+        memory_bytes: options.memory_bytes(),
         processor_seconds: None,
         in_background: true,
         readable: [file.clone()].into_iter().chain(beside).filter(is_plain).collect(),
