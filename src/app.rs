@@ -131,14 +131,6 @@ pub struct App {
 /// Why the server did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The data directory could not be created.
-    #[error("the data directory {path} could not be created: {cause}")]
-    Data {
-        /// Directory.
-        path: std::path::PathBuf,
-        /// System's error.
-        cause: std::io::Error,
-    },
     /// The database could not be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
@@ -187,9 +179,7 @@ impl App {
     ) -> Result<(Arc<Self>, Indexer), StartError> {
         // The first Chinese search is as fast as later ones.
         let dictionaries = spawn_blocking(trawl_engine::text::load_dictionaries);
-        let data = &config.data;
-        std::fs::create_dir_all(data).map_err(|cause| StartError::Data { path: data.clone(), cause })?;
-        let keys = Arc::new(Keys::load(config.master_key.as_ref(), data)?);
+        let keys = Arc::new(Keys::load(config.master_key.as_ref(), &config.data)?);
         let store = open_store(&config).await?;
         let replicas = join_replicas(&config, &keys, &store).await?;
         let tokens = Tokens::load(&store, &keys, config.public_url(), config.auth.token_seconds).await?;

@@ -65,11 +65,21 @@ enum Command {
     Index(index::IndexCommand),
 }
 
+impl Command {
+    fn opens_data_directory(&self) -> bool {
+        matches!(self, Self::Serve(_) | Self::App(_) | Self::Storage(_) | Self::Store(_))
+    }
+}
+
 /// Runs the command of the process's arguments to its end.
 ///
 /// The runtime starts here, not in the binary: a crate compiles the futures that it polls.
 pub fn run() -> ExitCode {
-    match Program::parse().command {
+    let command = Program::parse().command;
+    if command.opens_data_directory() {
+        data_directory::keep_new_files_private();
+    }
+    match command {
         Command::Serve(options) => block_on(serve::run(options)),
         Command::App(app::AppCommand::Create(options)) => block_on(app::create(options)),
         Command::Import(options) => block_on(import::run(*options)),

@@ -15,6 +15,8 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use secrecy::{ExposeSecret, SecretString};
 use trawl_search::CursorKey;
 
+use crate::store::DatabaseAddress;
+
 const FILE_NAME: &str = "master.key";
 
 const KEY_BYTES: usize = 32;
@@ -35,6 +37,12 @@ pub enum KeyError {
         /// System's error.
         cause: io::Error,
     },
+    /// Another key than the lost one would open nothing.
+    #[error(
+        "{0} is missing, and the database beside it holds secrets that no other key opens: put the file back, or set \
+         TRAWL_MASTER_KEY to its text"
+    )]
+    Missing(PathBuf),
     /// The cryptographic library failed.
     #[error("no key could be generated or derived")]
     Cryptography,
@@ -65,11 +73,14 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Loads the configured key or the key file (created with mode 0600).
+    /// Loads the configured key or the key file (created with mode 0600 where there is no database yet).
     pub fn load(configured: Option<&SecretString>, data: &Path) -> Result<Self, KeyError> {
-        let master = match configured {
-            Some(key) => decode(key.expose_secret(), "TRAWL_MASTER_KEY")?,
-            None => read_or_make(&data.join(FILE_NAME))?,
+        let master = if let Some(key) = configured {
+            decode(key.expose_secret(), "TRAWL_MASTER_KEY")?
+        } else {
+            // Whoever makes a database has made its key before.
+            let is_new = !DatabaseAddress::in_directory(data).exists();
+            read_or_make(&data.join(FILE_NAME), is_new)?
         };
         let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"trawl").extract(&master);
         Ok(Self {
@@ -141,8 +152,16 @@ fn decode(text: &str, origin: &str) -> Result<[u8; KEY_BYTES], KeyError> {
         .ok_or_else(|| KeyError::Malformed(origin.to_owned()))
 }
 
-fn read_or_make(path: &Path) -> Result<[u8; KEY_BYTES], KeyError> {
+fn read_or_make(path: &Path, may_make: bool) -> Result<[u8; KEY_BYTES], KeyError> {
     let fail = |cause| KeyError::File { path: path.to_owned(), cause };
+    let read =
+        || fs::read_to_string(path).map_err(fail).and_then(|text| decode(&text, &path.display().to_string()));
+    if path.exists() {
+        return read();
+    }
+    if !may_make {
+        return Err(KeyError::Missing(path.to_owned()));
+    }
     let mut key = [0; KEY_BYTES];
     rand::fill(&mut key).map_err(|_| KeyError::Cryptography)?;
     // Linked once complete; of two processes one wins.
@@ -153,18 +172,11 @@ fn read_or_make(path: &Path) -> Result<[u8; KEY_BYTES], KeyError> {
         file.sync_all()?;
         fs::hard_link(&aside, path)
     };
-    if path.exists() {
-        return fs::read_to_string(path)
-            .map_err(fail)
-            .and_then(|text| decode(&text, &path.display().to_string()));
-    }
     let outcome = made();
     fs::remove_file(&aside).map_err(fail)?;
     match outcome {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(fail(error)),
-        _ => {
-            fs::read_to_string(path).map_err(fail).and_then(|text| decode(&text, &path.display().to_string()))
-        }
+        _ => read(),
     }
 }
 

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret;
 use serde::Serialize;
 
 use super::{
-    data_directory::DataDirectory,
+    data_directory::{self, DataDirectory},
     exit::{WRONG_USAGE, fail},
 };
 use crate::{
@@ -95,7 +95,7 @@ pub(super) async fn create(options: CreateAppOptions) -> ExitCode {
 }
 
 async fn register(config: &Config, new: NewApplication) -> Result<Registered, ExitCode> {
-    std::fs::create_dir_all(&config.data)
+    data_directory::open(&config.data)
         .map_err(|error| fail(1, format!("the data directory {}: {error}", config.data.display())))?;
     let keys = Keys::load(config.master_key.as_ref(), &config.data).map_err(|error| fail(1, error))?;
     let store = Store::open_configured(config, 1).await.map_err(|error| fail(1, error))?;

@@ -16,7 +16,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::exit::{WRONG_USAGE, fail};
+use super::{
+    data_directory::{self, ExposedEntries},
+    exit::{WRONG_USAGE, fail},
+};
 use crate::{
     app::App,
     config::{Config, Flags, Limits},
@@ -143,6 +146,11 @@ async fn serve(
     let metrics = telemetry::collect_metrics().map_err(|error| error.to_string())?;
     limit_connections(&mut config.limits);
     let data = config.data.clone();
+    let ExposedEntries { mended, left } = data_directory::open(&data)
+        .map_err(|error| format!("the data directory {}: {error}", data.display()))?;
+    if mended + left > 0 {
+        tracing::info!(mended, left, "group or others had rights on entries of the data directory");
+    }
     let address = listener.local_addr().map_err(|error| error.to_string())?;
     config.listen = address;
     let (app, indexer) =

@@ -6,7 +6,10 @@ use indicatif::ProgressBar;
 use secrecy::SecretString;
 use serde::Serialize;
 
-use super::{data_directory::DataDirectory, exit::show};
+use super::{
+    data_directory::{self, DataDirectory},
+    exit::show,
+};
 use crate::{
     config::Config,
     store::{
@@ -119,7 +122,7 @@ async fn copied(from: &SecretString, to: &SecretString) -> Result<Vec<CopiedTabl
     let target = address(to)?;
     if let DatabaseAddress::File(path) = &target {
         let directory = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory)
+        data_directory::open(directory)
             .map_err(|error| format!("the data directory {}: {error}", directory.display()))?;
     }
     let from = Store::open_at(source, 1).await.map_err(|error| error.to_string())?;

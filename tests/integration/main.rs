@@ -40,6 +40,7 @@ mod cli {
     mod bench_server;
     mod commands;
     mod connector;
+    mod data_directory;
     mod demo;
     mod demo_questions;
     mod import;

@@ -140,6 +140,7 @@ async fn server_refuses_to_start_over_another_store() {
     rows.close().await.unwrap();
     let mut config = Config { data: data.path().to_owned(), ..Config::default() };
     config.store.url = url_of(data.path()).map(Into::into);
+    config.master_key = Some("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=".into());
     let started = Box::pin(App::start(config, telemetry::collect_metrics().unwrap(), false)).await;
     let refusal = started.err().unwrap().to_string();
     assert!(refusal.contains("storage.kind: is local") && refusal.contains("s3"), "{refusal}");

@@ -10,7 +10,10 @@ use std::{
 };
 
 use secrecy::ExposeSecret;
-use trawl::store::{DatabaseAddress, Store};
+use trawl::{
+    auth::keys::Keys,
+    store::{DatabaseAddress, Store},
+};
 
 use super::{
     program::{Process, run},
@@ -190,6 +193,7 @@ pub(crate) fn seed_sqlite(data: &Path) {
     });
     let file = data.join(SQLITE_FILE);
     if !file.exists() {
+        Keys::load(None, data).unwrap();
         std::fs::write(file, &*TEMPLATE).unwrap();
     }
 }
