@@ -1,3 +1,5 @@
+//! Addresses that an item opens or shows, and the documented form of its action.
+
 use std::{borrow::Cow, fmt};
 
 use serde::Deserialize;
@@ -7,10 +9,83 @@ use url::Url;
 
 use crate::text::holds_unfit;
 
-/// The fault of an action whose address is a script.
-pub const OPENS_SCRIPT: &str = "opens a script instead of an address";
+const OPENS_SCRIPT: &str = "opens a script instead of an address";
 
 const SCRIPTS: [&str; 3] = ["javascript", "data", "vbscript"];
+
+/// Pictures that browsers do not execute.
+const EMBEDDED_PICTURES: [&str; 5] =
+    ["data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;", "data:image/avif;"];
+
+/// The parser ignores white space within a scheme, as browsers do.
+fn is_script(address: &Url) -> bool {
+    SCRIPTS.contains(&address.scheme())
+}
+
+/// Checks an address that clients may open: of any scheme but scripts, or a path.
+///
+/// # Errors
+/// The fault, without quoting the text; continues a sentence after a field's name.
+pub fn check_address(address: &str) -> Result<(), &'static str> {
+    let address = address.trim();
+    let is_of_web = address.starts_with("https://") || address.starts_with("http://");
+    let may_be_odd = !is_of_web || address.contains('@');
+    if let Some(url) = may_be_odd.then(|| Url::parse(address).ok()).flatten() {
+        if is_script(&url) {
+            return Err(OPENS_SCRIPT);
+        }
+        let has_credentials = !url.username().is_empty() || url.password().is_some();
+        if has_credentials && matches!(url.scheme(), "http" | "https") {
+            return Err("holds credentials");
+        }
+    }
+    if address.starts_with("//") || address.contains('\\') {
+        return Err("hides its host behind // or a backslash");
+    }
+    if holds_unfit(address) { Err("holds control characters") } else { Ok(()) }
+}
+
+/// Like [`check_address`], for the address of a picture, which may be embedded.
+///
+/// # Errors
+/// Like [`check_address`].
+pub fn check_picture(address: &str) -> Result<(), &'static str> {
+    let begins =
+        |start: &&str| address.get(..start.len()).is_some_and(|text| text.eq_ignore_ascii_case(start));
+    if EMBEDDED_PICTURES.iter().any(begins) && !holds_unfit(address) {
+        return Ok(());
+    }
+    check_address(address)
+}
+
+/// Checks the addresses of an action that need not have the documented form.
+///
+/// Each text counts: as the documented lines where it begins with a tag, else as an address. What is no JSON holds none.
+///
+/// # Errors
+/// Like [`check_address`].
+pub fn check_action_addresses(action: &str) -> Result<(), &'static str> {
+    serde_json::from_str::<Value<'_>>(action).map_or(Ok(()), |value| check_value(&value))
+}
+
+fn check_value(value: &Value<'_>) -> Result<(), &'static str> {
+    match value {
+        Value::Str(text) if text.trim_start().starts_with('[') => check_fields(text),
+        // Browsers ignore line breaks within an address.
+        Value::Str(text) if Url::parse(text).is_ok_and(|url| is_script(&url)) => Err(OPENS_SCRIPT),
+        Value::Str(text) => text.lines().try_for_each(check_address).and_then(|()| check_fields(text)),
+        Value::Array(values) => values.iter().try_for_each(check_value),
+        Value::Object(fields) => fields.iter().try_for_each(|(_, value)| check_value(value)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
+    }
+}
+
+/// All lines that some client may take for the address.
+fn check_fields(lines: &str) -> Result<(), &'static str> {
+    let is_address = |name: &str| ["url", "appUrl"].iter().any(|field| name.eq_ignore_ascii_case(field));
+    let fields = lines.lines().filter_map(|line| line.split_once('='));
+    fields.filter(|(name, _)| is_address(name.trim())).try_for_each(|(_, address)| check_address(address))
+}
 
 /// Checks that `text` is an action in the documented form. It is a JSON object keyed by client kind. Each
 /// value starts with `[OpenUrl]` or `[OpenApp]`, and its fields follow in any order.
@@ -66,24 +141,17 @@ fn check_lines(text: &str) -> Result<(), &'static str> {
         let found = fields.find(|(name, _)| name.trim_end() == field);
         found.map(|(_, value)| value.trim_start())
     };
-    let address = match tag {
-        Some("[OpenUrl]") => match find("url") {
-            Some(address) if !address.is_empty() => address,
-            _ => return Err("has no `url=` line after [OpenUrl]"),
-        },
+    match tag {
+        Some("[OpenUrl]") if find("url").is_none_or(str::is_empty) => {
+            Err("has no `url=` line after [OpenUrl]")
+        }
         // The app opens its start page if there is no address.
-        Some("[OpenApp]") => match (find("appCode"), find("appUrl")) {
-            (Some(code), Some(address)) if !code.is_empty() => address,
-            _ => return Err("has no `appCode=` and `appUrl=` lines after [OpenApp]"),
-        },
-        _ => return Err("begins with neither [OpenApp] nor [OpenUrl]"),
-    };
-    if address.starts_with("https://") || address.starts_with("http://") {
-        return Ok(());
+        Some("[OpenApp]") if find("appCode").is_none_or(str::is_empty) || find("appUrl").is_none() => {
+            Err("has no `appCode=` and `appUrl=` lines after [OpenApp]")
+        }
+        Some("[OpenUrl]" | "[OpenApp]") => check_fields(text),
+        _ => Err("begins with neither [OpenApp] nor [OpenUrl]"),
     }
-    // The parser ignores white space within a scheme, as browsers do.
-    let is_script = Url::parse(address).is_ok_and(|address| SCRIPTS.contains(&address.scheme()));
-    if is_script { Err(OPENS_SCRIPT) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -141,6 +209,66 @@ mod tests {
         for lines in ["[OpenUrl]\nurl=https://x/\u{0}", "[OpenUrl]\nurl=x\u{202e}y", "\u{1b}[OpenUrl]\nurl=x"]
         {
             assert_eq!(check(lines), Err("holds control characters"), "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn address_is_refused_wherever_a_client_may_look_for_it() {
+        const SCRIPT: Result<(), &str> = Err("opens a script instead of an address");
+        for lines in [
+            "[OpenUrl]\nurl=https://a.example\nurl=javascript:x",
+            "[OpenUrl]\nurl=https://a.example\n URL = data:text/html,x",
+            "[OpenApp]\nappCode=a\nappUrl=/7\nurl=vbscript:x",
+        ] {
+            assert_eq!(check(lines), SCRIPT, "{lines:?}");
+        }
+        for action in [
+            json!({"a": "w", "web": "[OpenUrl]\nurl=javascript:x"}),
+            json!({"web": "javascript:x"}),
+            json!({"web": {"url": ["java\nscript:x"]}}),
+            json!({"web": "url= data:text/html,x"}),
+            json!({"web": "java\nscript:x"}),
+        ] {
+            assert!(check_action_addresses(&action.to_string()).is_err(), "{action}");
+        }
+        for action in
+            [json!({"web": "w"}), json!({"web": "[Open]\ntitle=data: a\\b"}), json!({"ios": "wxwork://a\nb"})]
+        {
+            assert_eq!(check_action_addresses(&action.to_string()), Ok(()), "{action}");
+        }
+    }
+
+    #[test]
+    fn host_behind_signs_and_credentials_are_refused() {
+        let hidden = Err("hides its host behind // or a backslash");
+        for address in ["//evil.example", " //evil.example", "/\\evil.example", "https:\\\\evil.example"] {
+            assert_eq!(check_address(address), hidden, "{address}");
+        }
+        for address in ["https://a@evil.example", "http://:b@evil.example/", "HTTPS://a:b@evil.example"] {
+            assert_eq!(check_address(address), Err("holds credentials"), "{address}");
+        }
+        for address in
+            ["https://a.example/@b?c=d@e", "mailto:mei@a.example", "sip:mei@a.example", "/a@b", "I", ""]
+        {
+            assert_eq!(check_address(address), Ok(()), "{address}");
+        }
+    }
+
+    #[test]
+    fn embedded_picture_is_of_a_kind_that_runs_nothing() {
+        for good in
+            ["data:image/png;base64,AAAA", "DATA:image/WebP;base64,AAAA", "https://a.example/i.svg", "icon"]
+        {
+            assert_eq!(check_picture(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "data:image/svg+xml,<svg/>",
+            "data:text/html,x",
+            "data:image/png,x",
+            "javascript:x",
+            "data:image/png;\u{202e}",
+        ] {
+            assert!(check_picture(bad).is_err(), "{bad}");
         }
     }
 

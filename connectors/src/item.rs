@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json_borrow::Value;
 
-use crate::action::check_action;
+use crate::action::{check_action, check_action_addresses, check_picture};
 use crate::lenient_json::{Integer, ObjectFields, SlipCounter};
-use crate::text::{LineBreaks, clean, holds_unfit};
+use crate::text::{LineBreaks, clean, clean_line, clean_lines, holds_unfit};
 use crate::times::{TimeUnit, millis_of_size};
 
 /// Size limits of texts, in bytes of UTF-8.
@@ -66,6 +66,24 @@ pub struct ContentItem {
     pub attach_description: Option<String>,
 }
 
+impl ContentItem {
+    /// Cleans the texts, and leaves out addresses that clients must not follow.
+    #[must_use]
+    pub fn made_safe(self) -> Self {
+        Self {
+            title: clean_line(self.title),
+            sub_title: self.sub_title.map(clean_lines),
+            brief: self.brief.map(clean_lines),
+            image: self.image.filter(|image| check_picture(image).is_ok()),
+            author: self.author.map(clean_line),
+            action: self.action.filter(|action| check_action_addresses(action).is_ok()),
+            attach_info: self.attach_info.map(clean_lines),
+            attach_description: self.attach_description.map(clean_line),
+            ..self
+        }
+    }
+}
+
 /// The error names the field.
 pub(crate) fn read_item(
     value: Value<'_>,
@@ -91,7 +109,7 @@ pub(crate) fn read_item(
         title,
         sub_title: reader.text("subTitle", bounds::SUB_TITLE, LineBreaks::Many),
         brief,
-        image: reader.whole_text("image", bounds::IMAGE),
+        image: reader.image(),
         author: reader.text("author", bounds::AUTHOR, LineBreaks::One),
         display_time,
         action: reader.action(),
@@ -182,13 +200,18 @@ impl Reader<'_> {
     }
 
     /// Useless when cut.
-    fn whole_text(&mut self, name: &'static str, bound: usize) -> Option<String> {
-        let text = self.raw_text(name)?;
-        if text.len() > bound {
-            self.slips.add(name, "is too long and was left out");
+    fn image(&mut self) -> Option<String> {
+        let text = self.raw_text("image")?;
+        if text.len() > bounds::IMAGE {
+            self.slips.add("image", "is too long and was left out");
             return None;
         }
-        Some(clean(text, bound, LineBreaks::One)).filter(|text| !text.is_empty())
+        let text = clean(text, bounds::IMAGE, LineBreaks::One);
+        if let Err(what) = check_picture(&text) {
+            self.slips.add_left_out("image", what);
+            return None;
+        }
+        Some(text).filter(|text| !text.is_empty())
     }
 
     fn raw_text(&mut self, name: &'static str) -> Option<String> {

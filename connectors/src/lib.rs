@@ -40,7 +40,7 @@ mod transport;
 /// OpenAPI 3.1 document in JSON.
 pub const CONTRACT: &str = include_str!("../contract.openapi.json");
 
-pub use action::{OPENS_SCRIPT, check_action};
+pub use action::{check_action, check_action_addresses, check_address, check_picture};
 pub use addresses::{AddressRefusal, AddressRules, InvalidHost};
 pub use answer::{Answer, MAX_CURSOR_BYTES, parse_answer};
 pub use callback::{CallbackClient, CallbackError};
@@ -66,4 +66,5 @@ pub use settings::{
     SourceSettings,
 };
 pub use templates::{TEMPLATES, Template};
+pub use text::{clean_line, clean_lines};
 pub use trace::TraceContext;

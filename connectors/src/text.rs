@@ -35,6 +35,16 @@ pub(crate) fn holds_unfit(text: &str) -> bool {
     !are_surely_fit(text) && text.contains(is_unfit)
 }
 
+/// A text of others on one line, without characters that are unfit to show.
+pub fn clean_line(text: String) -> String {
+    clean(text, usize::MAX, LineBreaks::One)
+}
+
+/// A text of others in lines, without characters that are unfit to show.
+pub fn clean_lines(text: String) -> String {
+    clean(text, usize::MAX, LineBreaks::Many)
+}
+
 /// Cut between characters, to `bound` bytes.
 pub(crate) fn clean(text: String, bound: usize, lines: LineBreaks) -> String {
     let is_fit =

@@ -41,7 +41,7 @@ pub(crate) struct FeedRow {
     pub(crate) undated: Option<String>,
     /// A time that counts as UTC, as its zone cannot be read.
     pub(crate) unread_zone: Option<String>,
-    /// Whether its title or author was cut, or an address left out.
+    /// Whether its title or author was cut, or an address left out that is too long or unsafe.
     pub(crate) is_shortened: bool,
 }
 
@@ -131,7 +131,10 @@ impl FeedRows {
             notes.push(format!("the zones of the times of {} entries cannot be read", self.unread_zones));
         }
         if self.shortened > 0 {
-            notes.push(format!("parts of {} entries are too long, and were cut or left out", self.shortened));
+            notes.push(format!(
+                "parts of {} entries are too long or unsafe, and were cut or left out",
+                self.shortened
+            ));
         }
         if self.ids.repetitions > 0 {
             let repetitions = self.ids.repetitions;

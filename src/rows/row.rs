@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use trawl_connectors::{OPENS_SCRIPT, check_action};
+use trawl_connectors::check_action_addresses;
 
 /// Bytes of an id that a rejection shows.
 const SHOWN_ID_BYTES: usize = 200;
@@ -137,11 +137,11 @@ impl RowFields {
 
     /// Takes `action`, or makes one that opens `url` or `link`.
     ///
-    /// Actions that run a script are refused (book: reference/tasks.md).
+    /// Unsafe addresses are refused (book: explanation/security.md).
     pub(crate) fn take_action(&mut self) -> Result<Option<String>, String> {
         let action = self.take_any_action()?;
-        match action.as_deref().map(check_action) {
-            Some(Err(OPENS_SCRIPT)) => Err(format!("action: {OPENS_SCRIPT}")),
+        match action.as_deref().map(check_action_addresses) {
+            Some(Err(fault)) => Err(format!("action: {fault}")),
             _ => Ok(action),
         }
     }

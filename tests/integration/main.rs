@@ -59,6 +59,7 @@ mod conformance {
 }
 #[cfg(test)]
 mod contents {
+    mod hostile;
     mod items;
     mod modules;
     mod show;

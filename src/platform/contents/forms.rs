@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trawl_connectors::times;
+use trawl_connectors::{check_action_addresses, check_picture, clean_line, clean_lines, times};
 
 use crate::{
     identity::principals::{department_principal, group_principal, user_principal},
@@ -152,13 +152,24 @@ pub fn read_batch<'a>(items: impl IntoIterator<Item = &'a RawValue>) -> (Vec<Con
 }
 
 fn read_item(raw: &RawValue) -> Result<Content, String> {
-    let item: Content = json::read_object(raw.get().as_bytes())?;
-    check(&item)?;
-    Ok(item)
+    checked(json::read_object(raw.get().as_bytes())?)
 }
 
-/// Refuses what no item may hold.
-pub(in crate::platform) fn check(item: &Content) -> Result<(), String> {
+/// Cleans the texts, and refuses what no item may hold.
+pub(in crate::platform) fn checked(item: Content) -> Result<Content, String> {
+    let item = Content {
+        title: item.title.map(clean_line),
+        sub_title: item.sub_title.map(clean_lines),
+        brief: item.brief.map(clean_lines),
+        author: item.author.map(clean_line),
+        attach_info: item.attach_info.map(clean_lines),
+        attach_description: item.attach_description.map(clean_line),
+        ..item
+    };
+    check(&item).map(|()| item)
+}
+
+fn check(item: &Content) -> Result<(), String> {
     check_id(&item.id)?;
     if item.display_time.is_some_and(|time| !times::BOUNDS.contains(&time)) {
         let (first, last) = times::BOUNDS.into_inner();
@@ -188,6 +199,17 @@ pub(in crate::platform) fn check(item: &Content) -> Result<(), String> {
         && serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(action).is_err()
     {
         return Err("action: must be a JSON object in a string, keyed by client kind".to_owned());
+    }
+    let addresses = [
+        ("action", item.action.as_deref().map(check_action_addresses)),
+        ("image", item.image.as_deref().map(check_picture)),
+    ];
+    for (name, checked) in addresses {
+        if let Some(Err(fault)) = checked {
+            return Err(format!(
+                "{name}: must lead to http, https, an app's own scheme or a path of this server; this one {fault}"
+            ));
+        }
     }
     Ok(())
 }

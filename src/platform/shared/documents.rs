@@ -86,8 +86,9 @@ impl DocumentRows {
     }
 }
 
-/// The document of an item, matched by the texts that it shows.
+/// The document of an item, made safe to show and matched by the texts that it shows.
 pub fn document(scope: Scope, item: ContentItem, audience: Audience) -> Result<Document> {
+    let item = item.made_safe();
     Ok(Document {
         scope,
         item: serde_json::to_string(&item).map_err(Error::internal)?,

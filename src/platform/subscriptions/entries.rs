@@ -9,7 +9,7 @@ use super::report::EntryProblem;
 use crate::{
     error::{Error, Result},
     platform::{
-        contents::forms::{self, Content, read_batch},
+        contents::forms::{Content, read_batch},
         shared::patch::{ID_BYTES, check_id},
     },
     rows::{
@@ -85,11 +85,6 @@ impl Entries {
             self.problems.push(problem(id, reason));
         }
     }
-}
-
-/// Refuses what no item may hold.
-pub(super) fn checked(item: Content) -> Result<Content, String> {
-    forms::check(&item).map(|()| item)
 }
 
 pub(super) fn problem(id: Option<String>, reason: String) -> EntryProblem {

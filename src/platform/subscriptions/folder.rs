@@ -20,7 +20,7 @@ pub(crate) use self::ignored::IgnoredNames;
 use self::walk::{Found, FoundFile};
 use super::{
     batch::{ItemBatch, NewItem},
-    entries::{checked, entry_id, item_id},
+    entries::{entry_id, item_id},
     forms::Folder,
     repo,
     report::{EntryProblem, RunOutcome},
@@ -33,7 +33,7 @@ use crate::{
         process::{ExtractedText, ExtractionOutcome},
     },
     error::Error,
-    platform::contents::forms::Content,
+    platform::contents::forms::{Content, checked},
     rows::{content::MAX_BRIEF_BYTES, row::truncate},
 };
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
-use trawl_connectors::{decode_references, escaped_to_text, html_to_text, times};
+use trawl_connectors::{check_picture, decode_references, escaped_to_text, html_to_text, times};
 use url::{ParseError, Url};
 
 use super::FeedRow;
@@ -181,14 +181,17 @@ impl Entry {
             };
         let text = self.text.take();
         let mut is_shortened = false;
-        let mut shown_address = |written: String| {
+        let mut shown_address = |written: String, is_safe: fn(&str) -> bool| {
             // References in CDATA are no part of an address.
             let address = resolve(&decode_references(&written), address);
-            is_shortened |= address.len() > MAX_ADDRESS_BYTES;
-            Some(address).filter(|address| address.len() <= MAX_ADDRESS_BYTES)
+            let is_fit = address.len() <= MAX_ADDRESS_BYTES && is_safe(&address);
+            is_shortened |= !is_fit;
+            is_fit.then_some(address)
         };
-        let link = self.link.take().and_then(&mut shown_address);
-        let image = self.image.take().and_then(&mut shown_address);
+        // An entry with an unsafe link is refused, with the reason.
+        let link = self.link.take().and_then(|link| shown_address(link, |_| true));
+        let image =
+            self.image.take().and_then(|image| shown_address(image, |image| check_picture(image).is_ok()));
         // An address is all that can be shown of an entry without words.
         let mut title = self.title.take().or_else(|| link.clone().filter(|_| text.is_none()));
         let mut author = self.author.take().or_else(|| feed_author.map(str::to_owned));

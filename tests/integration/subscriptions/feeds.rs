@@ -248,7 +248,7 @@ async fn wrong_entries_are_counted_and_named() {
     server.reply_once("/a", FeedReply::Body(document));
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
     assert_eq!(counts(&shown), json!(["read", 5, 3, 0, 0, 2]), "{shown}");
-    let note = "parts of 1 entries are too long, and were cut or left out";
+    let note = "parts of 1 entries are too long or unsafe, and were cut or left out";
     assert_eq!(shown["lastRun"]["notes"], json!([note]));
     let problems = shown["lastRun"]["problems"].as_array().unwrap();
     let ids: Vec<_> = problems.iter().map(|problem| problem["id"].as_str().unwrap()).collect();

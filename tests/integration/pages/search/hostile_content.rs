@@ -97,7 +97,7 @@ async fn source_content_is_shown_as_text() {
     for field in ["brief", "author", "subTitle", "attachDescription"] {
         own[field] = json!(MARKUP);
     }
-    own["action"] = action("https://me:secret@wiki.example/");
+    own["action"] = action("file:///etc/passwd");
     all.app.put_contents(&all.acme.caller, "article", &[own]).await;
     page.go("/?q=harbour&module=article").await;
     page.click(".list .open").await;
