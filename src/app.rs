@@ -54,7 +54,7 @@ use crate::{
         users,
     },
     registry::{Registry, SourcePolicy},
-    replicas::{JoinError, Replicas, SharedSettings},
+    replicas::{JoinError, Replicas, SharedSettings, kept_id},
     store::{OpenError, Store, copy},
 };
 
@@ -292,7 +292,8 @@ async fn open_store(config: &Config) -> Result<Store, StartError> {
 async fn join_replicas(config: &Config, keys: &Keys, store: &Store) -> Result<Arc<Replicas>, JoinError> {
     let own = [("master_key", keys.fingerprint.clone()), (KEYED_HASHES, "HMAC-SHA-256".to_owned())];
     let shared = config.shared().into_iter().chain(own);
-    Replicas::join(store, &config.replica(), &SharedSettings::new(shared)).await.map(Arc::new)
+    let id = config.cluster.replica.clone().map_or_else(|| kept_id(&config.data), Ok)?;
+    Replicas::join(store, &id, &SharedSettings::new(shared)).await.map(Arc::new)
 }
 
 fn registry(

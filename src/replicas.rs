@@ -6,6 +6,8 @@ mod leases;
 mod settings;
 
 use std::{
+    fs, io,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -32,6 +34,8 @@ pub use self::settings::{Disagreement, SharedSettings};
 /// Replicas share this clock. A later time would mark rows dead that were renewed while the statement waited for a lock.
 const DATABASE_NOW: &str = "CAST(EXTRACT(EPOCH FROM statement_timestamp()) * 1000 AS BIGINT)";
 
+const ID_FILE: &str = "replica.id";
+
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// Age of a dead replica's row, in milliseconds.
@@ -50,9 +54,29 @@ pub async fn all_state(store: &Store, setting: &str) -> Result<bool> {
     Ok(!sql(text, values).exists(connection).await?)
 }
 
+/// The random id of the replica with this data directory, made at its first start.
+///
+/// It tells neither host nor port, as every answer names it.
+pub fn kept_id(data: &Path) -> io::Result<String> {
+    let path = data.join(ID_FILE);
+    match fs::read_to_string(&path) {
+        Ok(id) if Uuid::try_parse(&id).is_ok() => return Ok(id),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        // Missing, or cut off by a crash.
+        _ => {}
+    }
+    let (id, aside) = (Uuid::new_v4().simple().to_string(), path.with_extension("new"));
+    fs::write(&aside, &id)?;
+    fs::rename(&aside, &path)?;
+    Ok(id)
+}
+
 /// Why a replica could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum JoinError {
+    /// Its id could not be read or kept.
+    #[error("the id of this replica could not be kept in the data directory: {0}; cluster.replica sets one")]
+    Id(#[from] io::Error),
     /// Its settings differ from another replica's.
     #[error(transparent)]
     Settings(#[from] Disagreement),

@@ -203,7 +203,7 @@ async fn serve(
     app.store.clone().close().await.map_err(|error| error.to_string())?;
     if is_replaced {
         return Err(format!(
-            "cluster.replica: another process has started as the replica {}; each needs an id of its own",
+            "cluster.replica: another process has started as the replica {}; each needs an id of its own, or a data directory",
             app.replicas.id()
         ));
     }

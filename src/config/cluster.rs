@@ -8,7 +8,7 @@ use super::{Config, EngineKind, StorageKind};
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClusterSettings {
-    /// Id of this replica, unlike those of the others; default: the host's name and the port.
+    /// Id of this replica, unlike those of the others; default: a random one, kept in the data directory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replica: Option<String>,
 }
@@ -29,17 +29,6 @@ impl ClusterSettings {
 }
 
 impl Config {
-    /// Id of this replica.
-    pub fn replica(&self) -> String {
-        let default = || {
-            let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-            let is_fit = |c: &char| c.is_ascii_alphanumeric() || "-_.".contains(*c);
-            let host: String = name.chars().filter(is_fit).take(REPLICA_BYTES - 6).collect();
-            format!("{host}:{}", self.listen.port())
-        };
-        self.cluster.replica.clone().unwrap_or_else(default)
-    }
-
     /// Settings on which replicas must agree, by name, beside the master key.
     pub fn shared(&self) -> Vec<(&'static str, String)> {
         let kind = match self.storage.kind {
