@@ -54,16 +54,16 @@ async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {
     let bundle = Bundle::get().await?;
     let page = bundle.page(name).ok_or_else(|| Error::internal(format!("there is no page {name}")))?;
     let mut response = encoded(headers, page);
-    protect(response.headers_mut());
+    protect(response.headers_mut(), POLICY);
     Ok(response)
 }
 
-/// Headers of every page.
-fn protect(headers: &mut HeaderMap) {
+/// Adds the headers of every page, with its content security policy.
+pub fn protect(headers: &mut HeaderMap, policy: &'static str) {
     for (name, value) in [
         // Shows new versions at once.
         (header::CACHE_CONTROL, "no-cache"),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, policy),
         (header::REFERRER_POLICY, "no-referrer"),
         (header::X_FRAME_OPTIONS, "DENY"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
@@ -93,8 +93,7 @@ pub async fn missing_page(method: &Method, headers: &HeaderMap, path: &str) -> O
         )
         .ok()?;
     let mut response = (StatusCode::NOT_FOUND, Html(text)).into_response();
-    protect(response.headers_mut());
-    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    protect(response.headers_mut(), POLICY);
     Some(response)
 }
 
@@ -123,7 +122,6 @@ fn encoded(headers: &HeaderMap, file: &Encoded) -> Response {
     let answered = response.headers_mut();
     answered.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.content_type));
     answered.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
-    answered.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if let Some(name) = encoding.name() {
         answered.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
     }
@@ -146,7 +144,6 @@ async fn show_open_search(State(auth): State<AuthState>) -> Result<Response> {
             HeaderValue::from_static("application/opensearchdescription+xml; charset=utf-8"),
         ),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     Ok((headers, text).into_response())
 }

@@ -9,8 +9,8 @@ use std::{
 use axum::{
     Router,
     extract::{MatchedPath, Request, State},
-    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header},
-    middleware::{Next, from_fn_with_state, map_response},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, Version, header, uri::Authority},
+    middleware::{Next, from_fn, from_fn_with_state, map_response},
     response::{IntoResponse, Response},
 };
 use metrics::Label;
@@ -68,8 +68,9 @@ pub fn wrap(
                 .layer(PropagateRequestIdLayer::x_request_id())
                 // … then metrics and logs of every answer …
                 .layer(from_fn_with_state(Arc::clone(&app), observe))
-                // … including the envelope of a panic.
-                .layer(CatchPanicLayer::custom(into_envelope)),
+                // … including the envelope of a panic, and refusals of what has no clear host.
+                .layer(CatchPanicLayer::custom(into_envelope))
+                .layer(from_fn(require_host)),
         )
         .with_state(app)
 }
@@ -117,9 +118,32 @@ async fn unknown_path(method: Method, uri: Uri, headers: HeaderMap) -> Response 
     if let Some(page) = pages::missing_page(&method, &headers, path).await {
         return page;
     }
-    let absent = Error::not_found(format!("there is no {path} here; /docs lists the operations"));
-    let response = absent.into_response();
+    refusal(path, Error::not_found(format!("there is no {path} here; /docs lists the operations"))).await
+}
+
+/// A failure outside of the routes, in the envelope of its path.
+async fn refusal(path: &str, error: Error) -> Response {
+    let response = error.into_response();
     if badge_envelope::covers(path) { badge_envelope::rewrite(response).await } else { response }
+}
+
+/// Refuses requests that programs on their way may take for another host's (RFC 9112 §3.2).
+async fn require_host(request: Request, next: Next) -> Response {
+    let is_host = |value: &HeaderValue| {
+        let host = value.as_bytes();
+        host.is_empty() || (!host.contains(&b'@') && Authority::try_from(host).is_ok())
+    };
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_clear = match (hosts.next(), hosts.next()) {
+        (Some(host), None) => is_host(host),
+        (None, _) => request.version() < Version::HTTP_11,
+        (Some(_), Some(_)) => false,
+    };
+    if is_clear {
+        return next.run(request).await;
+    }
+    let expected = "Host: must be sent, once, with the host and port of the called address";
+    refusal(request.uri().path(), Error::bad_request(expected)).await
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Error {
@@ -155,8 +179,9 @@ async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     } else {
         tracing::info_span!("request", id, %method)
     };
+    let has_token = request.headers().contains_key(header::AUTHORIZATION);
     let mut response = next.run(request).instrument(span.clone()).await;
-    response.headers_mut().insert(REPLICA, app.replica_header.clone());
+    protect(&app, has_token, response.headers_mut());
 
     let status = response.status();
     let took = started.elapsed();
@@ -183,6 +208,18 @@ async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> R
     ];
     metrics::histogram!("trawl_http_request_seconds", labels.to_vec()).record(took.as_secs_f64());
     response
+}
+
+/// Headers of every answer.
+fn protect(app: &App, has_token: bool, headers: &mut HeaderMap) {
+    headers.insert(REPLICA, app.replica_header.clone());
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    if app.public_url.starts_with("https:") {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+    }
+    if has_token {
+        headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    }
 }
 
 fn status_label(status: StatusCode) -> &'static str {

@@ -8,6 +8,7 @@ use axum::{
     Router,
     body::Bytes,
     http::{HeaderValue, header::CONTENT_TYPE},
+    middleware::map_response,
     response::{IntoResponse, Response},
     routing::get,
 };
@@ -27,9 +28,14 @@ use self::simplification::simplify;
 use crate::{
     app::App,
     error::{Error, Result},
+    pages::protect,
 };
 
 const PATH: &str = "/openapi.json";
+
+/// The content security policy of the description's page, whose library writes styles.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+    connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
 #[derive(OpenApi)]
 #[openapi(
@@ -98,7 +104,11 @@ pub(super) fn pages(mut description: Document, public_url: Option<&Url>) -> Rout
     };
     // Swagger UI would send the address to an external validator.
     let pages = SwaggerUi::new("/docs").config(Config::new([PATH]).validator_url("none"));
-    Router::from(pages).route(PATH, get(show))
+    let protected = map_response(async |mut response: Response| {
+        protect(response.headers_mut(), POLICY);
+        response
+    });
+    Router::from(pages).layer(protected).route(PATH, get(show))
 }
 
 fn write(description: &Document) -> Result<Bytes> {

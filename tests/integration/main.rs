@@ -282,6 +282,7 @@ mod security {
 #[cfg(test)]
 mod server {
     mod connections;
+    mod headers;
     mod health;
     mod middleware;
     mod traces;

@@ -119,7 +119,6 @@ pub async fn show_picture(
     headers.insert(header::ETAG, HeaderValue::try_from(etag).map_err(Error::internal)?);
     // Browsers must not execute it.
     for (name, value) in [
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
         (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
     ] {

@@ -27,8 +27,7 @@ use crate::{
 
 /// Headers of every content response. Browsers must not execute a content, and must revalidate it, since access may
 /// have ended.
-const HEADERS: [(HeaderName, HeaderValue); 4] = [
-    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
     (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),
     (header::ACCEPT_RANGES, HeaderValue::from_static("bytes")),
