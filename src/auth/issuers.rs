@@ -19,6 +19,7 @@ use trawl_connectors::AddressRules;
 
 use self::keyring::{Documents, Key, Keyring, over_guarded_connections};
 pub use self::sign_in::{SignIn, SignInAnswer, SignInRequest};
+use super::tokens::epoch_seconds;
 use crate::{
     config,
     error::{Error, Result},
@@ -190,13 +191,19 @@ impl Issuer {
         validation.set_required_spec_claims(required);
         validation.validate_nbf = true;
         validation.leeway = LEEWAY_SECONDS;
-        let claims = decode::<T>(token, &key.verifying, &validation).map_err(|error| {
+        let token = decode::<Map<String, Value>>(token, &key.verifying, &validation).map_err(|error| {
             Error::unauthorized(match error.kind() {
                 ErrorKind::ExpiredSignature => "the token has expired; ask for a new one",
                 _ => "the token is not valid",
             })
         })?;
-        Ok(claims.claims)
+        #[expect(clippy::cast_precision_loss, reason = "seconds are exact for millions of years")]
+        let latest = (epoch_seconds() + LEEWAY_SECONDS) as f64;
+        let is_issued = |at: &Value| at.as_f64().is_some_and(|at| at <= latest);
+        if !token.claims.get("iat").is_none_or(is_issued) {
+            return Err(invalid());
+        }
+        serde_json::from_value(token.claims.into()).map_err(|_| invalid())
     }
 
     /// Verifies an ID token (`OpenID` Connect Core §3.1.3.7). Returns its claims.

@@ -19,6 +19,9 @@ use crate::{
     store::{Cached, Generation, Store, now_millis},
 };
 
+/// By which the clocks of replicas may differ.
+const CLOCK_SKEW_SECONDS: u64 = 60;
+
 const TOKEN_TYPE: &str = "at+jwt";
 
 /// The claims of a token (RFC 9068 §2.2).
@@ -114,6 +117,7 @@ impl Tokens {
         let mut validation = Validation::new(Algorithm::ES256);
         validation.set_audience(&[&audience]);
         validation.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        validation.validate_nbf = true;
         validation.leeway = 0;
         Ok(Arc::new(Self {
             store: store.clone(),
@@ -220,7 +224,7 @@ impl Tokens {
         self.keys().await?.1.current()?.pair.sign(token_type, claims)
     }
 
-    /// Verifies signature, type, audience and expiry, not its objects.
+    /// Verifies signature, type, audience and times, not its objects.
     ///
     /// # Errors
     /// 401, telling only expired from invalid.
@@ -238,6 +242,9 @@ impl Tokens {
                     _ => invalid(),
                 }
             })?;
+        if data.claims.iat > epoch_seconds() + CLOCK_SKEW_SECONDS {
+            return Err(invalid());
+        }
         if data.header.typ.as_deref() != Some(TOKEN_TYPE) {
             return Err(Error::unauthorized("the token is not an access token"));
         }

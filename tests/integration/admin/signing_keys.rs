@@ -163,6 +163,11 @@ async fn valid_signature_with_invalid_claims_is_refused() {
     let good = signed(&app, &first, &header("at+jwt", &first), &of_another_issuer).await;
     app.caller(&good).post_empty("/modules").await.ok();
 
+    // Clocks of replicas differ a little.
+    let later = claims["iat"].as_u64().unwrap() + 600;
+    let ahead = signed(&app, &first, &header("at+jwt", &first), &with("iat", json!(later - 590))).await;
+    app.caller(&ahead).post_empty("/modules").await.ok();
+
     let wrong = [
         (header("JWT", &first), claims.clone()),
         (header("at+jwt", &second), claims.clone()),
@@ -172,6 +177,9 @@ async fn valid_signature_with_invalid_claims_is_refused() {
         (header("at+jwt", &first), with("client_id", json!("nobody"))),
         (header("at+jwt", &first), with("tenant", json!(999))),
         (header("at+jwt", &first), with("epoch", json!(5))),
+        (header("at+jwt", &first), with("iat", json!(later))),
+        (header("at+jwt", &first), with("iat", json!(u64::MAX))),
+        (header("at+jwt", &first), with("nbf", json!(later))),
     ];
     for (header, claims) in wrong {
         let token = signed(&app, &first, &header, &claims).await;
