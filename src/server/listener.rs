@@ -32,7 +32,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use self::{
-    activity::{Activity, AnswerBody, ConnectionTimeouts, MonitoredStream},
+    activity::{Activity, AnswerBody, ArrivingBody, ConnectionTimeouts, MonitoredStream},
     connections::{ConnectionPlace, OpenConnections},
 };
 use crate::config::Limits;
@@ -42,6 +42,9 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 const ACCEPT_RETRY: Duration = Duration::from_secs(1);
 
+/// For requests that have not arrived whole when the server stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
+
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES: u32 = 128 << 10;
 
@@ -50,6 +53,7 @@ pub async fn serve(listener: TcpListener, router: Router, limits: &Limits, stop:
     let timeouts = ConnectionTimeouts {
         head: Duration::from_millis(limits.header_timeout_ms),
         idle: Duration::from_millis(limits.idle_timeout_ms),
+        stop: STOP_TIMEOUT,
     };
     let router = router.with_state(());
     let open = OpenConnections::new(limits.connections);
@@ -113,7 +117,7 @@ async fn serve_connection(
         service_fn(move |mut request: Request<Incoming>| {
             let in_flight = activity.begin_request();
             request.extensions_mut().insert(ConnectInfo(peer));
-            let answer = router.clone().call(request);
+            let answer = router.clone().call(request.map(|body| ArrivingBody::new(body, &activity)));
             async move { answer.await.map(|answer| answer.map(|body| AnswerBody::new(body, in_flight))) }
         })
     };
@@ -121,7 +125,8 @@ async fn serve_connection(
     let mut timer = pin!(sleep_until(Instant::now()));
     let mut stopped = pin!(stop.cancelled());
     let mut given_way = pin!(place.closing.cancelled());
-    let (mut is_stopping, mut is_closing) = (false, false);
+    let mut stopped_at = None;
+    let mut is_closing = false;
     loop {
         tokio::select! {
             biased;
@@ -131,8 +136,8 @@ async fn serve_connection(
                 }
                 return;
             }
-            () = stopped.as_mut(), if !is_stopping => {
-                is_stopping = true;
+            () = stopped.as_mut(), if stopped_at.is_none() => {
+                stopped_at = Some(Instant::now());
                 served.as_mut().graceful_shutdown();
             }
             () = given_way.as_mut(), if !is_closing => {
@@ -145,7 +150,7 @@ async fn serve_connection(
             }
             // Activity changes only while `served` is polled.
             () = poll_fn(|context| {
-                let Some(deadline) = activity.deadline(timeouts) else { return Poll::Pending };
+                let Some(deadline) = activity.deadline(timeouts, stopped_at) else { return Poll::Pending };
                 if timer.deadline() != deadline {
                     timer.as_mut().reset(deadline);
                 }

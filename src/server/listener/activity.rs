@@ -11,7 +11,7 @@ use std::{
 };
 
 use axum::body::{Body, Bytes, HttpBody};
-use hyper::body::{Frame, SizeHint};
+use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -24,6 +24,8 @@ pub(super) struct ConnectionTimeouts {
     pub(super) head: Duration,
     /// Time between requests, and for unread answers.
     pub(super) idle: Duration,
+    /// Time from the stop to the end of heads and bodies that still arrive.
+    pub(super) stop: Duration,
 }
 
 #[derive(Debug)]
@@ -36,6 +38,7 @@ struct ActivityState {
     /// Two where hyper reads ahead.
     requests_in_flight: usize,
     is_head_begun: bool,
+    bodies_arriving: usize,
     since: Instant,
     /// Start of backpressure.
     blocked_since: Option<Instant>,
@@ -44,11 +47,19 @@ struct ActivityState {
 #[derive(Debug)]
 pub(super) struct InFlightRequest(Arc<Activity>);
 
+#[derive(Debug)]
+struct InFlightBody(Arc<Activity>);
+
 impl Activity {
     /// The first head counts as begun.
     pub(super) fn new(now: Instant) -> Self {
-        let state =
-            ActivityState { requests_in_flight: 0, is_head_begun: true, since: now, blocked_since: None };
+        let state = ActivityState {
+            requests_in_flight: 0,
+            is_head_begun: true,
+            bodies_arriving: 0,
+            since: now,
+            blocked_since: None,
+        };
         Self { state: Mutex::new(state) }
     }
 
@@ -86,15 +97,18 @@ impl Activity {
         (state.requests_in_flight == 0).then_some(state.since)
     }
 
-    /// None during a request, which has its own limits.
-    pub(super) fn deadline(&self, timeouts: ConnectionTimeouts) -> Option<Instant> {
+    /// None during a request, which has its own limits; `stopped` is when the server began to stop.
+    pub(super) fn deadline(&self, timeouts: ConnectionTimeouts, stopped: Option<Instant>) -> Option<Instant> {
         let state = self.lock();
-        match (state.blocked_since, state.requests_in_flight, state.is_head_begun) {
+        let is_arriving = state.bodies_arriving > 0 || state.requests_in_flight == 0;
+        let stop = stopped.filter(|_| is_arriving).map(|stopped| stopped + timeouts.stop);
+        let usual = match (state.blocked_since, state.requests_in_flight, state.is_head_begun) {
             (Some(since), ..) => Some(since + timeouts.idle),
             (None, 0, true) => Some(state.since + timeouts.head),
             (None, 0, false) => Some(state.since + timeouts.idle),
             (None, ..) => None,
-        }
+        };
+        [usual, stop].into_iter().flatten().min()
     }
 
     fn lock(&self) -> MutexGuard<'_, ActivityState> {
@@ -107,6 +121,12 @@ impl Drop for InFlightRequest {
         let mut state = self.0.lock();
         state.requests_in_flight -= 1;
         state.since = Instant::now();
+    }
+}
+
+impl Drop for InFlightBody {
+    fn drop(&mut self) {
+        self.0.lock().bodies_arriving -= 1;
     }
 }
 
@@ -170,6 +190,46 @@ impl AsyncWrite for MonitoredStream {
     }
 }
 
+/// A request's body, which arrives until its end or until it is dropped.
+pub(super) struct ArrivingBody {
+    body: Incoming,
+    in_flight: Option<InFlightBody>,
+}
+
+impl ArrivingBody {
+    pub(super) fn new(body: Incoming, activity: &Arc<Activity>) -> Self {
+        let in_flight = (!body.is_end_stream()).then(|| {
+            activity.lock().bodies_arriving += 1;
+            InFlightBody(Arc::clone(activity))
+        });
+        Self { body, in_flight }
+    }
+}
+
+impl HttpBody for ArrivingBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
+            self.in_flight = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// Keeps its request in flight until dropped.
 pub(super) struct AnswerBody {
     body: Body,
@@ -206,15 +266,18 @@ impl HttpBody for AnswerBody {
 mod tests {
     use super::*;
 
-    const TIMEOUTS: ConnectionTimeouts =
-        ConnectionTimeouts { head: Duration::from_secs(10), idle: Duration::from_secs(75) };
+    const TIMEOUTS: ConnectionTimeouts = ConnectionTimeouts {
+        head: Duration::from_secs(10),
+        idle: Duration::from_secs(75),
+        stop: Duration::from_secs(5),
+    };
 
     async fn pass(seconds: u64) {
         tokio::time::advance(Duration::from_secs(seconds)).await;
     }
 
     fn seconds_left(activity: &Activity) -> Option<u64> {
-        activity.deadline(TIMEOUTS).map(|deadline| (deadline - Instant::now()).as_secs())
+        activity.deadline(TIMEOUTS, None).map(|deadline| (deadline - Instant::now()).as_secs())
     }
 
     #[tokio::test(start_paused = true)]
@@ -252,11 +315,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn shorter_idle_timeout_replaces_the_timeout_of_the_head() {
-        let timeouts = ConnectionTimeouts { head: TIMEOUTS.idle, idle: TIMEOUTS.head };
+        let timeouts = ConnectionTimeouts { head: TIMEOUTS.idle, idle: TIMEOUTS.head, ..TIMEOUTS };
         let activity = Arc::new(Activity::new(Instant::now()));
-        assert_eq!(activity.deadline(timeouts), Some(Instant::now() + TIMEOUTS.idle));
+        assert_eq!(activity.deadline(timeouts, None), Some(Instant::now() + TIMEOUTS.idle));
         drop(activity.begin_request());
-        assert_eq!(activity.deadline(timeouts), Some(Instant::now() + TIMEOUTS.head));
+        assert_eq!(activity.deadline(timeouts, None), Some(Instant::now() + TIMEOUTS.head));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,5 +1,7 @@
 //! Limits of connections and bodies, and shutdown.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -13,6 +15,7 @@ use crate::util::{
     external::{ExternalSystem, Reply},
     internals::Limits,
     items::{item, many},
+    program::{Server, create_application},
     raw::{Connection, RawAnswer},
 };
 
@@ -283,4 +286,36 @@ async fn http_2_is_refused() {
     let health = format!("{}/healthz", app.base);
     assert!(client.get(&health).send().await.is_err());
     assert_eq!(app.http.get(&health).send().await.unwrap().status(), 200);
+}
+
+/// `serve` aborts it after its own timeout, and says so.
+#[tokio::test]
+async fn dripping_request_does_not_delay_the_stop() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut server = Server::start(directory.path()).await;
+    let caller = server.caller(&create_application(directory.path(), "acme").await).await;
+    let mut body = Connection::open(&server.base).await;
+    let begun = head_of_a_write(&caller, 1 << 20).replace("\r\n\r\n", "\r\nexpect: 100-continue\r\n\r\n");
+    body.write(begun.as_bytes()).await;
+    assert_eq!(body.read().await.status, 100);
+    let mut head = Connection::open(&server.base).await;
+    head.write(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx: ").await;
+    server.terminate();
+    let ended = async {
+        let status = server.wait_for_end().await;
+        assert!(status.success(), "{status}");
+    };
+    let drips = async {
+        loop {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            for connection in [&mut body, &mut head] {
+                let _ = connection.try_write(b"[").await;
+            }
+        }
+    };
+    tokio::select! {
+        () = ended => {}
+        () = drips => {}
+    }
+    assert!(!server.log().contains("aborting requests in flight"), "{}", server.log());
 }

@@ -36,6 +36,10 @@ impl Connection {
         self.stream.write_all(bytes).await.unwrap();
     }
 
+    pub(crate) async fn try_write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
     /// The answer must have a `Content-Length` or be an interim one.
     pub(crate) async fn read(&mut self) -> RawAnswer {
         tokio::time::timeout(TIMEOUT, self.read_answer()).await.expect("no answer came")
