@@ -34,6 +34,8 @@ use crate::{
 const OVERLAP: i64 = 10 * 60_000;
 /// Maximum bytes of a cursor that is shown.
 const SHOWN_BYTES: usize = 100;
+const SUPERUSER: &str = "sql.address: its user is a superuser, whom the read-only transaction does not keep from writing; give one \
+                         that may only read";
 const NO_ORDER: &str = "is no whole number, time or text of at most 8,192 characters";
 
 /// The places where runs begin.
@@ -113,6 +115,9 @@ pub(super) async fn read(
             .map_err(RunStop::failed)?;
     let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
+    if database.is_superuser().await {
+        run.note([SUPERUSER.to_owned()]);
+    }
     let mut frontier = Frontier::new(database.zone_millis().await, position.first());
     let mut last: Option<(Cursor, String)> = None;
     loop {

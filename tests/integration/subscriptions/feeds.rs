@@ -209,6 +209,11 @@ async fn redirects_are_followed_to_permitted_addresses_only() {
         let shown = operator.subscribe(&feed(&id, &server.url("127.0.0.1", &path))).await;
         assert!(error(&shown).contains("redirect"), "{shown}");
     }
+    // A permitted hop on the way lends its permission to no later one.
+    server.reply_once("/first", FeedReply::Redirect(server.url("127.0.0.2", "/second")));
+    server.reply_once("/second", FeedReply::Redirect("http://169.254.169.254/".to_owned()));
+    let shown = operator.subscribe(&feed("chain", &server.url("127.0.0.1", "/first"))).await;
+    assert!(error(&shown).contains("redirect"), "{shown}");
     let circle = FeedReply::Redirect(server.url("127.0.0.1", "/circle"));
     server.set(
         "/circle",

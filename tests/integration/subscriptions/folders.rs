@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File, Permissions},
-    os::unix::fs::{PermissionsExt as _, symlink},
+    os::unix::fs::{PermissionsExt as _, chown, symlink},
     path::Path,
     thread,
     time::{Duration, SystemTime},
@@ -42,6 +42,36 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>, seconds: u64) {
         .unwrap()
         .set_modified(time + Duration::from_secs(seconds))
         .unwrap();
+}
+
+/// Whoever may write to the folder may link what he must not read.
+#[tokio::test]
+async fn hard_link_to_a_file_of_another_user_is_refused() {
+    if !rustix::process::geteuid().is_root() {
+        return; // Nobody else gives files away.
+    }
+    let root = tempfile::tempdir().unwrap();
+    let (app, acme, operator) = start(root.path()).await;
+    let secret = tempfile::NamedTempFile::new_in(root.path().parent().unwrap()).unwrap();
+    fs::write(secret.path(), "harbour secret").unwrap();
+    write(root.path(), "shared/own.txt", "harbour", 1);
+    write(root.path(), "shared/given.txt", "harbour", 2);
+    let shared = root.path().join("shared");
+    let [own, given] = ["own.txt", "given.txt"].map(|name| shared.join(name));
+    fs::hard_link(secret.path(), shared.join("linked.txt")).unwrap();
+    // Names of one file that its owner keeps, as backups do.
+    fs::hard_link(&own, shared.join("own again.txt")).unwrap();
+    for path in [&shared, &own] {
+        chown(path, Some(1_000), None).unwrap();
+    }
+    // Files with one name may be anybody's.
+    chown(&given, Some(1_001), None).unwrap();
+    let shown = operator.subscribe(&form(root.path())).await;
+    assert_eq!(counts(&shown), json!(["read", 4, 3, 0, 0, 1]), "{shown}");
+    let problem = &shown["lastRun"]["problems"][0];
+    assert_eq!(problem["id"], "shared/linked.txt");
+    assert!(problem["reason"].as_str().unwrap().contains("hard links"), "{problem}");
+    assert_eq!(app.titles(&acme.caller, "harbour").await, ["given.txt", "own again.txt", "own.txt"]);
 }
 
 #[tokio::test]

@@ -389,6 +389,28 @@ async fn rows_beside_odd_cursors_of_postgresql_are_found() {
     follow_beside_odd_rows(&app, &operator, ("postgres", &address), run).await;
 }
 
+/// Functions of superusers write in a read-only transaction, too.
+#[tokio::test]
+async fn superuser_of_postgresql_is_noted() {
+    let (url, address, host) = postgresql("superusers");
+    let (_app, _, operator) = start(|settings| settings.databases = vec![host]).await;
+    for text in [
+        "CREATE TABLE notes (id BIGINT, title TEXT, version BIGINT, seen_at TEXT)",
+        "INSERT INTO notes VALUES (1, 'harbour', 1, NULL)",
+        "DROP ROLE IF EXISTS careful",
+        "CREATE ROLE careful LOGIN",
+        "GRANT pg_read_all_data TO careful",
+    ] {
+        postgres::query(&url, text).await;
+    }
+    let shown = operator.subscribe(&form(&address)).await;
+    let notes = shown["lastRun"]["notes"].as_array().unwrap();
+    assert!(notes[0].as_str().unwrap().starts_with("sql.address: its user is a superuser"), "{shown}");
+    let careful = form(&address.replace("trawl@", "careful@"));
+    let shown = operator.replace_subscription(&careful).await;
+    assert_eq!((counts(&shown), &shown["lastRun"]["notes"]), (json!(["read", 1, 0, 0, 0, 0]), &json!([])));
+}
+
 #[tokio::test]
 async fn rows_of_postgresql_are_followed_and_never_written() {
     let (url, address, host) = postgresql("followed_rows");

@@ -4,17 +4,23 @@ use std::{
     ffi::OsStr,
     fs::File,
     io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    },
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 
 use super::IgnoredNames;
 
 /// A folder with more files is refused.
 pub(super) const MAX_FILES: usize = 20_000;
 const MAX_DEPTH: usize = 32;
+
+const LINKED_OF_ANOTHER: &str =
+    "it has hard links, and belongs to another user than its folder; copy it, or give both one owner";
 
 /// A regular file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,8 +162,13 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> io::Result<File> {
     // A file that became a pipe does not block.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = File::from(openat(&directory, name, flags, Mode::empty())?);
-    if !file.metadata()?.is_file() {
+    let status = file.metadata()?;
+    if !status.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // Whoever may write to a folder can link a file into it that he may not read.
+    if status.nlink() > 1 && status.uid() != fstat(&directory)?.st_uid {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, LINKED_OF_ANOTHER));
     }
     Ok(file)
 }

@@ -102,6 +102,13 @@ impl DatabaseConnection {
         seconds.unwrap_or_default().saturating_mul(1_000)
     }
 
+    /// Whether its user is a superuser of PostgreSQL, whose functions write in a read-only transaction, too.
+    pub(super) async fn is_superuser(&mut self) -> bool {
+        let Self::Postgres(connection) = self else { return false };
+        let row = within(connection.fetch_one("SELECT current_setting('is_superuser') = 'on'")).await;
+        row.ok().and_then(|row| row.try_get(0).ok()).unwrap_or_default()
+    }
+
     /// Rows of a statement as texts, in a read-only transaction.
     pub(super) async fn rows(
         &mut self,

@@ -116,6 +116,14 @@ impl Database {
         }
     }
 
+    /// See [`DatabaseConnection::is_superuser`].
+    pub(super) async fn is_superuser(&mut self) -> bool {
+        match self {
+            Self::Connected(connection) => connection.is_superuser().await,
+            Self::Confined(_) => false,
+        }
+    }
+
     /// Rows of a statement as texts, in a read-only transaction.
     pub(super) async fn rows(
         &mut self,
