@@ -407,7 +407,7 @@ async fn open_storage(config: &Config, keys: &Keys, store: &Store) -> Result<blo
 fn source_policy(connectors: &Connectors, assertions: Assertions) -> Result<SourcePolicy, StartError> {
     Ok(SourcePolicy {
         interpreters: InterpreterPool::new(own_program(connectors.interpreter.as_ref())?),
-        addresses: AddressRules::new(&connectors.allow_http_hosts)?,
+        addresses: AddressRules::new(&connectors.allow_http_hosts)?.within(&connectors.allow_networks),
         auth_none: connectors.allow_auth_none,
         max_body_bytes: connectors.max_body_bytes,
         assertions: Some(assertions),

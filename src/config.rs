@@ -168,6 +168,9 @@ pub struct Connectors {
     pub max_body_bytes: usize,
     /// Hosts that may be called by http or be loopback: `127.0.0.1`, or `intranet:8080` for one port.
     pub allow_http_hosts: Vec<String>,
+    /// Addresses or networks that may be called, beside the hosts above; empty: all but link-local and metadata ones.
+    #[serde(deserialize_with = "networks")]
+    pub allow_networks: Vec<IpNet>,
     /// Allows sources without credentials.
     pub allow_auth_none: bool,
     /// Program that runs the filters of mapped sources, called as `PROGRAM interpret-mappings`; default this program.
@@ -210,6 +213,7 @@ impl Default for Config {
             connectors: Connectors {
                 max_body_bytes: 2 << 20,
                 allow_http_hosts: Vec::new(),
+                allow_networks: Vec::new(),
                 allow_auth_none: false,
                 interpreter: None,
             },

@@ -7,6 +7,7 @@ mod tests;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use ipnet::IpNet;
 use url::{Host, Url};
 
 /// Cloud metadata services outside of the link-local range.
@@ -28,6 +29,8 @@ const METADATA_IPV6: [Ipv6Addr; 4] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressRules {
     http_hosts: Vec<HttpHost>,
+    /// None is any.
+    networks: Vec<IpNet>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +56,9 @@ pub enum AddressRefusal {
     /// Loopback address whose host is not listed.
     #[error("leads to a loopback address, whose host connectors.allow_http_hosts does not list")]
     Loopback,
+    /// Outside of the listed networks.
+    #[error("leads out of the networks that connectors.allow_networks lists")]
+    Network,
     /// Never callable; holds the kind of address.
     #[error("leads to {0} address, which is never called")]
     Never(&'static str),
@@ -65,7 +71,13 @@ impl AddressRules {
     /// The first invalid text.
     pub fn new(http_hosts: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, InvalidHost> {
         let hosts = http_hosts.into_iter().map(|text| HttpHost::parse(text.as_ref()));
-        Ok(Self { http_hosts: hosts.collect::<Result<_, _>>()? })
+        Ok(Self { http_hosts: hosts.collect::<Result<_, _>>()?, ..Self::default() })
+    }
+
+    /// Allows only addresses in these networks, unless their host is listed; none allows all.
+    #[must_use]
+    pub fn within(self, networks: &[IpNet]) -> Self {
+        Self { networks: networks.to_vec(), ..self }
     }
 
     /// Allows http to the hosts and ports of these addresses.
@@ -73,7 +85,7 @@ impl AddressRules {
         let hosts = urls.into_iter().filter_map(|url| {
             Some(HttpHost { host: without_dot(url.host()?.to_owned()), port: url.port_or_known_default() })
         });
-        Self { http_hosts: hosts.collect() }
+        Self { http_hosts: hosts.collect(), ..Self::default() }
     }
 
     /// Whether its host and port are listed.
@@ -98,10 +110,22 @@ impl AddressRules {
             return Err(AddressRefusal::UserInfo);
         }
         match url.host() {
-            Some(Host::Ipv4(address)) => check_ip(address.into(), is_listed),
-            Some(Host::Ipv6(address)) => check_ip(address.into(), is_listed),
+            Some(Host::Ipv4(address)) => self.check_ip(address.into(), is_listed),
+            Some(Host::Ipv6(address)) => self.check_ip(address.into(), is_listed),
             _ => Ok(()),
         }
+    }
+
+    /// Checks an address whose host is listed, or is not.
+    pub(crate) fn check_ip(&self, ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal> {
+        check_ip(ip, is_listed)?;
+        let called = match ip {
+            IpAddr::V6(ip) => embedded_ipv4(ip).map_or(ip.into(), IpAddr::V4),
+            IpAddr::V4(_) => ip,
+        };
+        let is_within =
+            self.networks.is_empty() || self.networks.iter().any(|network| network.contains(&called));
+        if is_listed || is_within { Ok(()) } else { Err(AddressRefusal::Network) }
     }
 }
 
@@ -132,7 +156,7 @@ fn without_dot(host: Host<String>) -> Host<String> {
     }
 }
 
-pub(crate) fn check_ip(ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal> {
+fn check_ip(ip: IpAddr, is_listed: bool) -> Result<(), AddressRefusal> {
     match ip {
         IpAddr::V4(ip) => check_ipv4(ip, is_listed),
         IpAddr::V6(ip) => match embedded_ipv4(ip) {

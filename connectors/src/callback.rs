@@ -28,16 +28,28 @@ pub enum CallbackError {
     /// A redirect, not followed, as the call must happen once.
     #[error("the callback answered with a redirect (HTTP {0}), which is not followed")]
     Redirect(u16),
-    /// A refused address, a failed connection or an invalid response.
+    /// No connection, or no HTTP on it. Callers choose the address, and must not learn of the network.
+    #[error("the callback cannot be reached, or does not answer in HTTP")]
+    Unreachable(String),
+    /// A refused address.
     #[error("{0}")]
     Failed(String),
 }
 
 impl CallbackError {
+    /// What happened, for operators alone.
+    pub fn cause(&self) -> String {
+        match self {
+            Self::Unreachable(cause) => cause.clone(),
+            other => other.to_string(),
+        }
+    }
+
     fn of(error: TransportError, within: Duration) -> Self {
         match error.into_source_error(CALLBACK) {
             SourceError::Timeout => Self::Timeout(within),
-            other => Self::Failed(other.to_string()),
+            refused @ SourceError::Forbidden(_) => Self::Failed(refused.to_string()),
+            other => Self::Unreachable(other.to_string()),
         }
     }
 }

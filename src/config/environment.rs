@@ -38,8 +38,9 @@ const SETTINGS: [&str; 24] = [
 ];
 
 /// Settings whose variables hold lists, separated by commas.
-const LISTS: [&str; 8] = [
+const LISTS: [&str; 9] = [
     "connectors.allow_http_hosts",
+    "connectors.allow_networks",
     "console.operators",
     "engine.opensearch.own_indexes",
     "engine.opensearch.urls",

@@ -172,3 +172,24 @@ fn own_address_is_allowed_on_its_port() {
     let metadata = Url::parse("http://169.254.169.254/").unwrap();
     assert!(AddressRules::allowing([&metadata]).check_url(&metadata).is_err());
 }
+
+#[test]
+fn listed_networks_bound_every_address_but_those_of_listed_hosts() {
+    let networks = ["203.0.113.0/24", "2001:db8::/32"].map(|network| network.parse().unwrap());
+    let rules = listing(&["intranet", "10.0.0.7"]).within(&networks);
+    for url in [
+        "https://203.0.113.5/",
+        "https://[2001:db8::1]/",
+        "https://[::ffff:203.0.113.5]/",
+        "https://10.0.0.7/",
+    ] {
+        assert_eq!(check(&rules, url), Ok(()), "{url}");
+    }
+    for url in
+        ["https://10.0.0.8/", "https://203.0.114.1/", "https://[::ffff:10.0.0.8]/", "https://[2001:db9::1]/"]
+    {
+        assert_eq!(check(&rules, url), Err(AddressRefusal::Network), "{url}");
+    }
+    assert_eq!(rules.check_ip("10.0.0.8".parse().unwrap(), true), Ok(()));
+    assert!(rules.check_ip("169.254.169.254".parse().unwrap(), true).is_err());
+}

@@ -30,7 +30,7 @@ pub(crate) struct Http {
 /// Connects to allowed addresses only. The caller checks the text of the address.
 pub(super) fn guarded(
     names: Arc<dyn Resolve>,
-    is_listed: bool,
+    (rules, is_listed): (&AddressRules, bool),
     versions: HttpVersions,
 ) -> Result<ClientBuilder, SettingsError> {
     let tls = tls::config(versions).map_err(|error| SettingsError::client(&error))?;
@@ -41,7 +41,7 @@ pub(super) fn guarded(
         .redirect(redirect::Policy::none())
         // A proxy would resolve names without the guard.
         .no_proxy()
-        .dns_resolver(GuardedResolver::new(names, is_listed))
+        .dns_resolver(GuardedResolver::new(names, rules, is_listed))
         // `body` bounds them before and after inflating.
         .no_gzip();
     Ok(match versions {
@@ -50,8 +50,12 @@ pub(super) fn guarded(
     })
 }
 
-fn pooled(names: Arc<dyn Resolve>, is_listed: bool, max_idle: usize) -> Result<Client, SettingsError> {
-    guarded(names, is_listed, HttpVersions::All)?
+fn pooled(
+    names: Arc<dyn Resolve>,
+    rules: (&AddressRules, bool),
+    max_idle: usize,
+) -> Result<Client, SettingsError> {
+    guarded(names, rules, HttpVersions::All)?
         .pool_max_idle_per_host(max_idle)
         .build()
         .map_err(|error| SettingsError::client(&error))
@@ -78,7 +82,7 @@ impl Http {
         rules
             .check_url(url)
             .map_err(|refusal| SettingsError::Address { setting: endpoint.setting, refusal })?;
-        let client = pooled(Arc::clone(&names), rules.lists(url), max_idle)?;
+        let client = pooled(Arc::clone(&names), (rules, rules.lists(url)), max_idle)?;
         Ok(Self { client, unpooled: OnceLock::new(), url: url.clone(), rules: rules.clone(), names })
     }
 
@@ -129,7 +133,7 @@ impl Http {
 
     fn unpooled(&self) -> Result<&Client, TransportError> {
         if self.unpooled.get().is_none() {
-            let client = pooled(Arc::clone(&self.names), self.rules.lists(&self.url), 0);
+            let client = pooled(Arc::clone(&self.names), (&self.rules, self.rules.lists(&self.url)), 0);
             // Another request may have made one meanwhile.
             let _kept = self.unpooled.set(client.map_err(|_| TransportError::Broken)?);
         }

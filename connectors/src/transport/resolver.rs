@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::failure::TransportError;
-use crate::addresses::check_ip;
+use crate::addresses::AddressRules;
 
 pub(super) struct SystemResolver;
 
@@ -82,23 +82,25 @@ impl Resolve for PreresolvedNames {
 /// Drops refused addresses.
 pub(super) struct GuardedResolver {
     names: Arc<dyn Resolve>,
+    rules: Arc<AddressRules>,
     is_listed: bool,
 }
 
 impl GuardedResolver {
-    pub(super) fn new(names: Arc<dyn Resolve>, is_listed: bool) -> Self {
-        Self { names, is_listed }
+    pub(super) fn new(names: Arc<dyn Resolve>, rules: &AddressRules, is_listed: bool) -> Self {
+        Self { names, rules: Arc::new(rules.clone()), is_listed }
     }
 }
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (resolving, is_listed) = (self.names.resolve(name), self.is_listed);
+        let (resolving, rules, is_listed) =
+            (self.names.resolve(name), Arc::clone(&self.rules), self.is_listed);
         Box::pin(async move {
             let mut refused = None;
             let mut allowed = Vec::new();
             for address in resolving.await? {
-                match check_ip(address.ip(), is_listed) {
+                match rules.check_ip(address.ip(), is_listed) {
                     Ok(()) => allowed.push(address),
                     Err(refusal) => refused = refused.or(Some(refusal)),
                 }

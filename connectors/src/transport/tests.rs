@@ -40,7 +40,7 @@ impl Resolve for ScriptedResolver {
 }
 
 async fn guard(answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> {
-    let names = GuardedResolver::new(ScriptedResolver::new(&[answer]), is_listed);
+    let names = GuardedResolver::new(ScriptedResolver::new(&[answer]), &AddressRules::default(), is_listed);
     match names.resolve("wiki.example".parse().unwrap()).await {
         Ok(addresses) => Ok(addresses.map(|address| address.ip().to_string()).collect()),
         Err(error) => Err(error.to_string()),

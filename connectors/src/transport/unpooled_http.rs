@@ -26,7 +26,7 @@ pub(crate) struct UnpooledHttp {
 impl UnpooledHttp {
     pub(crate) fn new(rules: &AddressRules, lookups: NameLookups) -> Result<Self, SettingsError> {
         let client = |is_listed| {
-            guarded(Arc::new(PreresolvedNames), is_listed, HttpVersions::Http1)?
+            guarded(Arc::new(PreresolvedNames), (rules, is_listed), HttpVersions::Http1)?
                 .pool_max_idle_per_host(0)
                 .retry(reqwest::retry::never())
                 .build()

@@ -160,8 +160,8 @@ impl QuickDeals {
         match called {
             Ok(()) => self.finish(request, due, took_ms).await,
             Err(error) => {
-                let reason = error.to_string();
-                tracing::info!(task = request.task_id, reason, took_ms, "a quick-handling callback failed");
+                let (reason, cause) = (error.to_string(), error.cause());
+                tracing::info!(task = request.task_id, cause, took_ms, "a quick-handling callback failed");
                 self.note_failure(request, due.begun, HandlingOutcome { failure: Some(reason), took_ms })
                     .await;
                 Err(Error::bad_gateway(format!("quickDealCallback: {error}; nothing has changed")))

@@ -7,9 +7,12 @@ use crate::util::{
     quick_handling::{Desk, READ, TO_READ, press, to_read},
 };
 use serde_json::json;
+use tokio::{io::AsyncWriteExt as _, net::TcpListener};
 
 /// Milliseconds in which a busy machine still reaches the callback.
 const SHORTLY: u64 = 500;
+
+const UNREACHABLE: &str = "the callback cannot be reached, or does not answer in HTTP";
 
 async fn fails(desk: &Desk, task_id: &str, reason: &str) {
     let answer = desk.press(task_id).await.fails(502, &format!("quickDealCallback: {reason}"));
@@ -43,12 +46,9 @@ async fn failing_callback_leaves_the_task_unchanged() {
         ),
         (CallbackReply::redirect(307, &elsewhere.url), "the callback answered with a redirect (HTTP 307)"),
         (CallbackReply::redirect(308, "/handled"), "the callback answered with a redirect (HTTP 308)"),
-        (CallbackReply::Closes, "the callback closed the connection before its answer was complete"),
-        (
-            text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n"),
-            "the callback closed the connection before its answer was complete",
-        ),
-        (text("secret\r\n\r\n"), "the callback did not answer in HTTP"),
+        (CallbackReply::Closes, UNREACHABLE),
+        (text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n"), UNREACHABLE),
+        (text("secret\r\n\r\n"), UNREACHABLE),
     ];
     let count = moods.len();
     for (reply, reason) in moods {
@@ -65,6 +65,35 @@ async fn failing_callback_leaves_the_task_unchanged() {
     callback.set_reply(CallbackReply::Status(200));
     desk.press(&id).await.ok();
     desk.assert_state(&id, READ).await;
+}
+
+/// Applications choose the address, and must not learn which ports of the network are open.
+#[tokio::test]
+async fn failed_connection_tells_the_same_whatever_its_cause() {
+    let desk = Desk::start().await;
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let without_tls = format!("https://{}/", plain.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut connection, _)) = plain.accept().await {
+            let _ = connection.write_all(b"no TLS here\r\n").await;
+        }
+    });
+    for (number, url) in [
+        format!("http://{closed}/"),
+        without_tls,
+        format!("https://{closed}/"),
+        "https://callback.invalid/".to_owned(),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let id = desk.create(&to_read(&format!("t{number}"), &url)).await;
+        let answer = desk.press(&id).await.fails(502, UNREACHABLE);
+        let expected = format!("quickDealCallback: {UNREACHABLE}; nothing has changed");
+        assert_eq!(answer.body["message"], expected, "{url}");
+        assert_eq!(desk.log(&id).await[0].message.as_deref(), Some(UNREACHABLE), "{url}");
+    }
 }
 
 #[tokio::test]
@@ -133,8 +162,8 @@ async fn callback_hosts_are_restricted() {
             "https://169.254.169.254/latest".to_owned(),
             "the address of the callback leads to a link-local address",
         ),
-        ("https://callback.invalid/".to_owned(), "the callback cannot be reached: its name is not known"),
-        ("http://localhost:1/".to_owned(), "the callback cannot be reached: connection refused"),
+        ("https://callback.invalid/".to_owned(), UNREACHABLE),
+        ("http://localhost:1/".to_owned(), UNREACHABLE),
     ]
     .into_iter()
     .enumerate()
@@ -143,6 +172,23 @@ async fn callback_hosts_are_restricted() {
         fails(&desk, &id, reason).await;
     }
     assert_eq!(callback.connections(), 0);
+}
+
+#[tokio::test]
+async fn callback_out_of_the_listed_networks_is_refused() {
+    let desk = Desk::start_with(|config| {
+        config.connectors.allow_networks = vec!["203.0.113.0/24".parse().unwrap()];
+    })
+    .await;
+    let listed = Callback::start(CallbackReply::Status(200)).await;
+    for (number, url) in
+        ["https://10.0.0.7/", "https://[::ffff:10.0.0.7]/", "https://[fd12::1]/"].iter().enumerate()
+    {
+        let id = desk.create(&to_read(&format!("t{number}"), url)).await;
+        fails(&desk, &id, "the address of the callback leads out of the networks").await;
+    }
+    let id = desk.create(&to_read("listed", &listed.url)).await;
+    desk.press(&id).await.ok();
 }
 
 #[tokio::test]
