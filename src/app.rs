@@ -252,7 +252,7 @@ impl App {
             index: indexer.control(),
             quick_deals: Arc::new(quick_deals),
             subscriptions,
-            creations: TaskCreations::new(store.clone(), bulk.clone(), config.limits.batch_items).into(),
+            creations: TaskCreations::new(store.clone(), bulk.clone()).into(),
             bulk,
             writes: RateLimiter::keyed(Quota::per_minute(writes_per_minute)),
             robot_limits: Arc::new(RobotLimits::new(config.limits.robot_messages_per_minute)),

@@ -272,7 +272,7 @@ fn module() -> ModuleForm {
         icon: Some(SOURCE.to_owned()),
         code: Some(SOURCE.to_owned()),
         kind: Some(100),
-        sources: Some(vec![SOURCE.to_owned()]),
+        sources: Some([SOURCE.to_owned()].into()),
         ..ModuleForm::default()
     }
 }

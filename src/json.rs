@@ -1,14 +1,22 @@
 //! Readers of JSON and forms; failures name field and right value.
 
+mod list;
+
 use std::{fmt, marker::PhantomData};
 
 use serde::{
     Deserialize, Deserializer,
-    de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor, value::MapAccessDeserializer},
+    de::{
+        DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor,
+        value::MapAccessDeserializer,
+    },
 };
 use serde_json::{Value, value::RawValue};
+use serde_path_to_error::Track;
 use trawl_connectors::check_json_depth;
 use url::form_urlencoded;
+
+pub use self::list::{BATCH_SCHEMA, Batch, BoundedList, LIST_SCHEMA, read_list};
 
 /// Omits a field from stored JSON.
 ///
@@ -24,10 +32,16 @@ const SHOWN_CHARS: usize = 40;
 /// # Errors
 /// `path: reason`, or `reason` for the whole text.
 pub fn read<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, String> {
+    read_seed(text, PhantomData::<T>)
+}
+
+fn read_seed<'a, S: DeserializeSeed<'a>>(text: &'a [u8], seed: S) -> Result<S::Value, String> {
     check_json_depth(text).map_err(|refusal| refusal.to_string())?;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let value = serde_path_to_error::deserialize(&mut deserializer)
-        .map_err(|error| json_failure(&error.path().to_string(), error.inner(), text))?;
+    let mut track = Track::new();
+    let tracked = serde_path_to_error::Deserializer::new(&mut deserializer, &mut track);
+    let value =
+        seed.deserialize(tracked).map_err(|error| json_failure(&track.path().to_string(), &error, text))?;
     deserializer.end().map_err(|error| malformed(&error))?;
     Ok(value)
 }
@@ -67,6 +81,13 @@ pub fn object<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_any(ObjectVisitor(PhantomData))
+}
+
+/// Reads a value, or the default for null, for `deserialize_with`.
+pub fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 struct ObjectVisitor<T>(PhantomData<T>);

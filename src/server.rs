@@ -20,9 +20,5 @@ pub fn service(app: Arc<App>) -> Router {
     let (Routers { operations, badges, signed_urls }, description) = routes::routers();
     let others =
         [middleware::with_badge_envelope(badges, &app), middleware::from_any_origin(signed_urls, &app)];
-    middleware::wrap(
-        operations.merge(openapi::pages(description, app.config.public_url.as_ref())).merge(pages::pages()),
-        others,
-        app,
-    )
+    middleware::wrap(operations.merge(openapi::pages(description, &app)).merge(pages::pages()), others, app)
 }

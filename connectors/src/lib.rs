@@ -27,6 +27,7 @@ mod item;
 mod lenient_json;
 mod mapping;
 mod nesting;
+mod numbers;
 mod redaction;
 mod request;
 mod settings;
@@ -61,6 +62,7 @@ pub use mapping::{
     Paging, RequestMapping, serve_interpreter,
 };
 pub use nesting::{MAX_DEPTH, TooDeep, check_json_depth, count_json_values, read_json};
+pub use numbers::grouped;
 pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Grant, Method, SettingsError,
     SourceSettings,

@@ -14,6 +14,8 @@ mod source;
 
 use serde::{Deserialize, Serialize};
 
+use crate::numbers::grouped;
+
 pub use self::interpreter::serve as serve_interpreter;
 pub(crate) use self::message::ReadAnswer;
 pub use self::message::{FieldFault, MappingError};
@@ -184,7 +186,7 @@ impl Mapping {
                 return wrong(field, "is required: a jq filter".to_owned());
             }
             if filter.len() > MAX_FILTER_BYTES {
-                return wrong(field, format!("must be at most {MAX_FILTER_BYTES} bytes"));
+                return wrong(field, format!("must be at most {} bytes", grouped(MAX_FILTER_BYTES)));
             }
         }
         if let Some(path) = &self.request.path {

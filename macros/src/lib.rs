@@ -24,7 +24,7 @@ use syn::{
 /// )]
 /// ```
 ///
-/// The extractors tell parameters and body; `Identified`, `JsonBody`, `JsonObject` and `IfMatch` add their refusals.
+/// The extractors tell parameters and body; `Identified`, `JsonBody`, `JsonList`, `JsonObject` and `IfMatch` add their refusals.
 /// The signature names these types themselves, as an alias hides what it stands for.
 #[proc_macro_attribute]
 pub fn operation(
@@ -90,6 +90,10 @@ impl Operation {
             }
             "JsonBody" | "JsonObject" => {
                 self.request_body = quote! { request_body = #argument, };
+                self.responses.extend(quote! { crate::http::envelope::BodyRefusals, });
+            }
+            "JsonList" => {
+                self.request_body = quote! { request_body = Vec<#argument>, };
                 self.responses.extend(quote! { crate::http::envelope::BodyRefusals, });
             }
             "PathParameter" => self.add_path(pattern)?,

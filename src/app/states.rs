@@ -50,7 +50,7 @@ impl FromRef<Arc<App>> for ContentsState {
 
 impl FromRef<Arc<App>> for DepartmentsState {
     fn from_ref(app: &Arc<App>) -> Self {
-        Self { store: app.store.clone(), limits: Arc::clone(&app.limits), sync: app.sync() }
+        Self { store: app.store.clone(), sync: app.sync() }
     }
 }
 
@@ -179,7 +179,7 @@ impl FromRef<Arc<App>> for UsersState {
 
 impl FromRef<Arc<App>> for WorkStatusState {
     fn from_ref(app: &Arc<App>) -> Self {
-        Self { store: app.store.clone(), limits: Arc::clone(&app.limits) }
+        Self { store: app.store.clone() }
     }
 }
 

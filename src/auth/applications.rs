@@ -24,7 +24,9 @@ use crate::{
 pub(super) use self::changes::{set_epoch, set_redirect_uri};
 pub use self::{
     changes::{bind, unbind},
-    registration::{ApplicationCredentials, NewApplication, check_bound, check_scopes, insert, new_secret},
+    registration::{
+        ApplicationCredentials, MAX_BOUND, NewApplication, check_bound, check_scopes, insert, new_secret,
+    },
 };
 
 /// The kind of an application.
@@ -79,7 +81,8 @@ impl FromStr for Kind {
     }
 }
 
-const MAX_REDIRECT_URIS: usize = 20;
+/// Maximum redirect URIs of an application.
+pub const MAX_REDIRECT_URIS: usize = 20;
 
 /// Browser login settings of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

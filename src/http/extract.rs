@@ -41,6 +41,8 @@ pub struct QueryInBody {}
 pub struct BodyRule {
     /// Maximum bytes.
     pub most_bytes: usize,
+    /// Maximum items of a body that is a list.
+    pub most_items: usize,
     /// Timeout for the whole body.
     pub timeout: Duration,
     /// Accounts for the body's bytes.
@@ -80,6 +82,20 @@ impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
         check_content_type(request.headers(), "application/json")?;
         let body = read_json_body(request).await?;
         json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+    }
+}
+
+/// A JSON body that is a list of at most the rule's items.
+pub struct JsonList<T>(pub Vec<T>);
+
+impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonList<T> {
+    type Rejection = Error;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self> {
+        check_content_type(request.headers(), "application/json")?;
+        let most = request.extensions().get::<BodyRule>().map_or(0, |rule| rule.most_items);
+        let body = read_json_body(request).await?;
+        json::read_list(&body, most).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
     }
 }
 

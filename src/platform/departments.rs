@@ -9,14 +9,11 @@ pub mod rules;
 pub mod service;
 mod tree;
 
-use std::sync::Arc;
-
-use crate::{config::Limits, platform::shared::sync::Synchronisation, store::Store};
+use crate::{platform::shared::sync::Synchronisation, store::Store};
 
 /// Route state.
 #[derive(Clone)]
 pub struct DepartmentsState {
     pub(crate) store: Store,
-    pub(crate) limits: Arc<Limits>,
     pub(crate) sync: Synchronisation,
 }

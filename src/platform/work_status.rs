@@ -4,13 +4,10 @@ pub mod forms;
 mod repo;
 pub mod routes;
 
-use std::sync::Arc;
-
-use crate::{config::Limits, store::Store};
+use crate::store::Store;
 
 /// Route state.
 #[derive(Clone)]
 pub struct WorkStatusState {
     pub(crate) store: Store,
-    pub(crate) limits: Arc<Limits>,
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt::Display, ops::RangeInclusive};
 
+use trawl_connectors::grouped;
 use trawl_search::{Duplicates, Weight};
 
 use crate::error::{Error, Result};
@@ -37,7 +38,7 @@ pub(super) fn is_code(text: &str) -> bool {
 pub(crate) fn required(field: &str, text: Option<String>, max_bytes: usize) -> Result<String> {
     let text = optional(field, text, max_bytes)?;
     text.ok_or_else(|| {
-        Error::bad_request(format!("{field}: is required, at most {max_bytes} bytes of UTF-8"))
+        Error::bad_request(format!("{field}: is required, at most {} bytes of UTF-8", grouped(max_bytes)))
     })
 }
 
@@ -45,7 +46,8 @@ pub(crate) fn required(field: &str, text: Option<String>, max_bytes: usize) -> R
 pub(crate) fn optional(field: &str, text: Option<String>, max_bytes: usize) -> Result<Option<String>> {
     let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return Ok(None) };
     if text.len() > max_bytes {
-        return Err(Error::bad_request(format!("{field}: must be at most {max_bytes} bytes of UTF-8")));
+        let most = grouped(max_bytes);
+        return Err(Error::bad_request(format!("{field}: must be at most {most} bytes of UTF-8")));
     }
     if text.chars().any(char::is_control) {
         return Err(Error::bad_request(format!("{field}: must hold no control characters")));

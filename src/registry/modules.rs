@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
-    json,
+    json::{self, BoundedList},
     store::Transaction,
 };
 
@@ -67,7 +67,7 @@ pub struct ModuleForm {
     /// The sources, 1 to 200: ids of external ones, or `builtin:CODE`. Required.
     ///
     /// Items of equal time keep the order of their sources.
-    pub sources: Option<Vec<String>>,
+    pub sources: Option<BoundedList<String, { MAX_SOURCES }>>,
     /// The handling of duplicates: `keep` (the default), `byId` or `byAction`. The item shown names its other
     /// sources in `alsoIn`.
     #[schema(value_type = Option<Duplicates>)]
@@ -111,7 +111,7 @@ impl ModuleForm {
         let kind = self.kind.filter(|kind| TYPES.contains(kind)).ok_or_else(|| {
             Error::bad_request("type: is required and must be 1 to 11, 100 (external) or 101 (mixed)")
         })?;
-        let sources = self.sources.unwrap_or_default();
+        let sources = Vec::from(self.sources.unwrap_or_default());
         check_sources(&sources)?;
         let duplicates = duplicates("duplicates", self.duplicates.as_deref())?;
         let recency = self.recency.unwrap_or_default().checked()?;
@@ -121,11 +121,10 @@ impl ModuleForm {
 }
 
 fn check_sources(sources: &[String]) -> Result<()> {
-    if sources.is_empty() || sources.len() > MAX_SOURCES {
-        let found = sources.len();
+    if sources.is_empty() {
         return Err(Error::bad_request(format!(
             "sources: must name 1 to {MAX_SOURCES} sources, external ones by their ids and built-in ones as \
-             builtin:CODE, not {found}"
+             builtin:CODE"
         )));
     }
     let mut seen = HashSet::new();

@@ -3,32 +3,39 @@
 use std::{collections::HashSet, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
+use trawl_connectors::grouped;
 use trawl_search::{PinnedItem, Vocabulary, normalise};
 
 use super::forms::{is_code, required};
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    json::BoundedList,
+};
 
 /// Terms and items of all parts.
 const MAX_ENTRIES: usize = 10_000;
 const TEXT_CHARS: usize = 200;
 const ID_BYTES: usize = 512;
 
-const GROUP: RangeInclusive<usize> = 2..=20;
-const MEANINGS: RangeInclusive<usize> = 1..=20;
-const PINS: RangeInclusive<usize> = 1..=20;
+const MAX_TERMS: usize = 20;
+const MAX_PINS: usize = 20;
+
+const GROUP: RangeInclusive<usize> = 2..=MAX_TERMS;
+const MEANINGS: RangeInclusive<usize> = 1..=MAX_TERMS;
+const PINS: RangeInclusive<usize> = 1..=MAX_PINS;
 
 /// The vocabulary of a tenant; absent parts are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RegisteredVocabulary {
     /// Groups of 2 to 20 terms, each of which finds the others.
-    pub synonyms: Vec<Vec<String>>,
+    pub synonyms: BoundedList<BoundedList<String, { MAX_TERMS }>, { MAX_ENTRIES }>,
     /// Terms that also find others, and are not found by them.
-    pub one_way: Vec<OneWaySynonym>,
+    pub one_way: BoundedList<OneWaySynonym, { MAX_ENTRIES }>,
     /// Words that are never corrected.
-    pub never_correct: Vec<String>,
+    pub never_correct: BoundedList<String, { MAX_ENTRIES }>,
     /// Items that searches for a keyword show first.
-    pub pinned: Vec<PinnedKeyword>,
+    pub pinned: BoundedList<PinnedKeyword, { MAX_ENTRIES }>,
 }
 
 /// A term that also finds others.
@@ -38,7 +45,7 @@ pub struct OneWaySynonym {
     /// The term that is searched for. Required.
     pub from: String,
     /// The 1 to 20 terms that it also finds. Required.
-    pub to: Vec<String>,
+    pub to: BoundedList<String, { MAX_TERMS }>,
 }
 
 /// The items of a keyword in their order.
@@ -48,7 +55,7 @@ pub struct PinnedKeyword {
     /// The whole keyword, whatever its case and spaces. Required.
     pub keyword: String,
     /// 1 to 20 items. Required.
-    pub items: Vec<PinnedReference>,
+    pub items: BoundedList<PinnedReference, { MAX_PINS }>,
 }
 
 /// A built-in item by its content's code and its id.
@@ -69,29 +76,27 @@ impl RegisteredVocabulary {
     pub(super) fn checked(self) -> Result<Self> {
         let entries = self.entries();
         if entries > MAX_ENTRIES {
+            let (most, entries) = (grouped(MAX_ENTRIES), grouped(entries));
             return Err(Error::bad_request(format!(
-                "vocabulary: must hold at most {MAX_ENTRIES} terms and items in all its parts, not {entries}"
+                "vocabulary: must hold at most {most} terms and items in all its parts, not {entries}"
             )));
         }
-        let groups = self.synonyms.into_iter().enumerate();
-        let synonyms = groups.map(|(place, terms)| {
+        let synonyms = self.synonyms.try_map(|place, terms| {
             let field = format!("synonyms[{place}]");
             check_count(&field, "terms", &terms, &GROUP)?;
-            distinct_texts(&field, &terms, None)
-        });
-        let one_way = self.one_way.into_iter().enumerate();
-        let one_way = one_way.map(|(place, OneWaySynonym { from, to })| {
+            distinct_texts(&field, terms, None)
+        })?;
+        let one_way = self.one_way.try_map(|place, OneWaySynonym { from, to }| {
             let from = text(&format!("oneWay[{place}].from"), &from)?;
             let field = format!("oneWay[{place}].to");
             check_count(&field, "terms", &to, &MEANINGS)?;
-            let to = distinct_texts(&field, &to, Some(&from))?;
-            Ok(OneWaySynonym { from, to })
-        });
-        let never_correct = self.never_correct.iter().enumerate();
-        let never_correct = never_correct.map(|(place, word)| text(&format!("neverCorrect[{place}]"), word));
+            let to = distinct_texts(&field, to, Some(&from))?;
+            Ok::<_, Error>(OneWaySynonym { from, to })
+        })?;
+        let word = |place: usize, word: String| text(&format!("neverCorrect[{place}]"), &word);
+        let never_correct = self.never_correct.try_map(word)?;
         let mut keywords = HashSet::new();
-        let pinned = self.pinned.into_iter().enumerate();
-        let pinned = pinned.map(|(place, PinnedKeyword { keyword, items })| {
+        let pinned = self.pinned.try_map(|place, PinnedKeyword { keyword, items }| {
             let field = format!("pinned[{place}].keyword");
             let keyword = text(&field, &keyword)?;
             if !keywords.insert(normalise(&keyword)) {
@@ -102,28 +107,24 @@ impl RegisteredVocabulary {
             let field = format!("pinned[{place}].items");
             check_count(&field, "items", &items, &PINS)?;
             Ok(PinnedKeyword { keyword, items: distinct_items(&field, items)? })
-        });
-        Ok(Self {
-            synonyms: synonyms.collect::<Result<_>>()?,
-            one_way: one_way.collect::<Result<_>>()?,
-            never_correct: never_correct.collect::<Result<_>>()?,
-            pinned: pinned.collect::<Result<_>>()?,
-        })
+        })?;
+        Ok(Self { synonyms, one_way, never_correct, pinned })
     }
 
     /// Compiles the vocabulary for searches.
     pub(super) fn compile(self) -> Vocabulary {
-        let one_way = self.one_way.into_iter().map(|OneWaySynonym { from, to }| (from, to));
+        let synonyms: Vec<Vec<String>> = self.synonyms.into_iter().map(Vec::from).collect();
+        let one_way = self.one_way.into_iter().map(|OneWaySynonym { from, to }| (from, Vec::from(to)));
         let item = |PinnedReference { module, id }| PinnedItem { module, id };
         let pinned = self
             .pinned
             .into_iter()
             .map(|PinnedKeyword { keyword, items }| (keyword, items.into_iter().map(item).collect()));
-        Vocabulary::new(&self.synonyms, &one_way.collect::<Vec<_>>(), &self.never_correct, pinned)
+        Vocabulary::new(&synonyms, &one_way.collect::<Vec<_>>(), &self.never_correct, pinned)
     }
 
     fn entries(&self) -> usize {
-        let synonyms = self.synonyms.iter().map(Vec::len);
+        let synonyms = self.synonyms.iter().map(|terms| terms.len());
         let one_way = self.one_way.iter().map(|synonym| 1 + synonym.to.len());
         let pinned = self.pinned.iter().map(|pinned| pinned.items.len());
         synonyms.chain(one_way).chain(pinned).sum::<usize>() + self.never_correct.len()
@@ -150,23 +151,29 @@ fn text(field: &str, text: &str) -> Result<String> {
 }
 
 /// Terms that no search would tell apart are equal.
-fn distinct_texts(field: &str, terms: &[String], beside: Option<&str>) -> Result<Vec<String>> {
+fn distinct_texts(
+    field: &str,
+    terms: BoundedList<String, { MAX_TERMS }>,
+    beside: Option<&str>,
+) -> Result<BoundedList<String, { MAX_TERMS }>> {
     let mut seen: HashSet<String> = beside.into_iter().map(normalise).collect();
-    let checked = terms.iter().enumerate().map(|(place, term)| {
+    terms.try_map(|place, term| {
         let field = format!("{field}[{place}]");
-        let term = text(&field, term)?;
+        let term = text(&field, &term)?;
         if seen.insert(normalise(&term)) {
             Ok(term)
         } else {
             Err(Error::bad_request(format!("{field}: is given twice")))
         }
-    });
-    checked.collect()
+    })
 }
 
-fn distinct_items(field: &str, items: Vec<PinnedReference>) -> Result<Vec<PinnedReference>> {
+fn distinct_items(
+    field: &str,
+    items: BoundedList<PinnedReference, { MAX_PINS }>,
+) -> Result<BoundedList<PinnedReference, { MAX_PINS }>> {
     let mut seen = HashSet::new();
-    let checked = items.into_iter().enumerate().map(|(place, PinnedReference { module, id })| {
+    items.try_map(|place, PinnedReference { module, id }| {
         let field = format!("{field}[{place}]");
         if !is_code(&module) {
             return Err(Error::bad_request(format!(
@@ -180,6 +187,5 @@ fn distinct_items(field: &str, items: Vec<PinnedReference>) -> Result<Vec<Pinned
         } else {
             Err(Error::bad_request(format!("{field}: is given twice")))
         }
-    });
-    checked.collect()
+    })
 }

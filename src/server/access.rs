@@ -148,7 +148,8 @@ fn body_rule(
         BodyLimit::Message => MESSAGE_BYTES,
         BodyLimit::Content => 0,
     };
-    BodyRule { most_bytes, timeout: Duration::from_millis(limits.body_timeout_ms), reservation, recheck }
+    let (most_items, timeout) = (rule.body.most_items(limits), Duration::from_millis(limits.body_timeout_ms));
+    BodyRule { most_bytes, most_items, timeout, reservation, recheck }
 }
 
 /// The rule of an operation.

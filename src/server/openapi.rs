@@ -1,5 +1,6 @@
 //! The interface description `/openapi.json` and its offline page.
 
+mod lists;
 mod simplification;
 
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use axum::{
     routing::get,
 };
 use tokio::sync::OnceCell;
-use url::Url;
 use utoipa::{
     Modify, OpenApi,
     openapi::{
@@ -24,9 +24,10 @@ use utoipa::{
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use self::simplification::simplify;
+use self::{lists::describe_lists, simplification::simplify};
 use crate::{
     app::App,
+    config::Limits,
     error::{Error, Result},
     pages::protect,
 };
@@ -92,13 +93,14 @@ fn let_data_be_null(description: &mut Document) {
     }
 }
 
-pub(super) fn pages(mut description: Document, public_url: Option<&Url>) -> Router<Arc<App>> {
+pub(super) fn pages(mut description: Document, app: &App) -> Router<Arc<App>> {
     let_data_be_null(&mut description);
-    let path = public_url.map_or("", |url| url.path().trim_end_matches('/'));
+    let path = app.config.public_url.as_ref().map_or("", |url| url.path().trim_end_matches('/'));
     description.servers = Some(vec![Server::new(if path.is_empty() { "/" } else { path })]);
     let (description, text) = (Arc::new(description), Arc::new(OnceCell::new()));
+    let limits = Arc::clone(&app.limits);
     let show = async move || -> Result<Response> {
-        let text: &Bytes = text.get_or_try_init(async || write(&description)).await?;
+        let text: &Bytes = text.get_or_try_init(async || write(&description, &limits)).await?;
         let content_type = HeaderValue::from_static("application/json");
         Ok(([(CONTENT_TYPE, content_type)], text.clone()).into_response())
     };
@@ -111,8 +113,9 @@ pub(super) fn pages(mut description: Document, public_url: Option<&Url>) -> Rout
     Router::from(pages).layer(protected).route(PATH, get(show))
 }
 
-fn write(description: &Document) -> Result<Bytes> {
+fn write(description: &Document, limits: &Limits) -> Result<Bytes> {
     let mut document = serde_json::to_value(description).map_err(Error::internal)?;
+    describe_lists(&mut document, limits);
     simplify(&mut document);
     Ok(serde_json::to_vec(&document).map_err(Error::internal)?.into())
 }

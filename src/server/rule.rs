@@ -3,7 +3,7 @@
 use axum::http::HeaderName;
 use utoipa::openapi::HttpMethod;
 
-use crate::identity::scopes::TokenScope;
+use crate::{config::Limits, identity::scopes::TokenScope};
 
 /// The change log's last position, in answers of writes.
 pub(super) const POSITION: HeaderName = HeaderName::from_static("x-trawl-position");
@@ -34,6 +34,13 @@ pub enum BodyLimit {
     Message,
     /// The signed URL's limit; streamed, never held in memory.
     Content,
+}
+
+impl BodyLimit {
+    /// Maximum items of a body that is a list.
+    pub(super) fn most_items(self, limits: &Limits) -> usize {
+        if self == Self::Sync { limits.sync_items } else { limits.batch_items }
+    }
 }
 
 /// Access while the caller's or the target tenant is frozen.

@@ -52,6 +52,7 @@ mod conformance {
     mod faulty_sources;
     mod generators;
     mod lifecycle;
+    mod lists;
     mod openapi;
     mod schemathesis;
     mod store_suite;

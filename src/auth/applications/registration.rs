@@ -144,7 +144,7 @@ fn check(new: &NewApplication) -> Result<Scopes> {
 }
 
 /// Limit per request; tenants it registers are added.
-const MAX_BOUND: usize = 10_000;
+pub const MAX_BOUND: usize = 10_000;
 
 /// Checks the bound tenants.
 ///

@@ -1,8 +1,11 @@
 use serde::{Deserialize, Serialize};
 
-use crate::platform::shared::{
-    keyword_filter::fold_all,
-    patch::{TextRule, written_text},
+use crate::{
+    json::Batch,
+    platform::shared::{
+        keyword_filter::fold_all,
+        patch::{TextRule, written_text},
+    },
 };
 
 const NAME_BYTES: usize = 256;
@@ -69,7 +72,7 @@ pub struct ModifyBadgeRequest {
 #[derive(Clone, Debug, Deserialize, utoipa::ToSchema)]
 pub struct DeletedBadges {
     /// Badge ids.
-    pub ids: Vec<String>,
+    pub ids: Batch<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -162,10 +162,7 @@ pub async fn delete_badges(
     Identified(caller): Identified,
     JsonObject(DeletedBadges { ids }): JsonObject<DeletedBadges>,
 ) -> Result<DatedEnvelope<String>> {
-    let most = state.limits.batch_items;
-    if ids.len() > most {
-        return Err(Error::bad_request(format!("ids: must hold at most {most} ids, not {}", ids.len())));
-    }
+    let ids = ids.read("ids", state.limits.batch_items).map_err(Error::bad_request)?;
     let tenant_id = caller.tenant.id;
     let job = state.store.write(move |transaction| {
         Box::pin(async move { Ok(repo::delete(transaction, tenant_id, &ids).await?) })

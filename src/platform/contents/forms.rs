@@ -1,14 +1,14 @@
 //! Rules of content items.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use trawl_connectors::{check_action_addresses, check_picture, clean_line, clean_lines, times};
+use trawl_connectors::{check_action_addresses, check_picture, clean_line, clean_lines, grouped, times};
 
 use crate::{
     identity::principals::{department_principal, group_principal, user_principal},
-    json,
+    json::{self, BoundedList},
     platform::shared::patch::check_id,
     rows::content::MAX_TITLE_BYTES,
 };
@@ -36,31 +36,17 @@ pub fn owning_endpoint(module: &str) -> Option<&'static str> {
 
 /// Viewers: any listed user, department with descendants or group; nobody if empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
-#[serde(try_from = "BTreeMap<String, serde_json::Value>")]
+#[serde(default)]
 pub struct Visibility {
     /// User ids on the synchronising side.
-    pub users: Vec<String>,
+    #[serde(deserialize_with = "json::or_default")]
+    pub users: BoundedList<String, { VISIBILITY_IDS }>,
     /// Department ids on the synchronising side.
-    pub departments: Vec<String>,
+    #[serde(deserialize_with = "json::or_default")]
+    pub departments: BoundedList<String, { VISIBILITY_IDS }>,
     /// Group ids.
-    pub groups: Vec<String>,
-}
-
-impl TryFrom<BTreeMap<String, serde_json::Value>> for Visibility {
-    type Error = String;
-
-    fn try_from(mut lists: BTreeMap<String, serde_json::Value>) -> Result<Self, String> {
-        let mut list = |name: &str| -> Result<Option<Vec<String>>, String> {
-            let ids = lists.remove(name).filter(|ids| !ids.is_null());
-            ids.map(serde_json::from_value).transpose().map_err(|_| format!("{name} must be a list of ids"))
-        };
-        let (users, departments, groups) = (list("users")?, list("departments")?, list("groups")?);
-        Ok(Self {
-            users: users.unwrap_or_default(),
-            departments: departments.unwrap_or_default(),
-            groups: groups.unwrap_or_default(),
-        })
-    }
+    #[serde(deserialize_with = "json::or_default")]
+    pub groups: BoundedList<String, { VISIBILITY_IDS }>,
 }
 
 impl Visibility {
@@ -68,7 +54,8 @@ impl Visibility {
     pub fn check(&self) -> Result<(), String> {
         let named = self.users.len() + self.departments.len() + self.groups.len();
         if named > VISIBILITY_IDS {
-            return Err(format!("visibility: must name at most {VISIBILITY_IDS} ids, not {named}"));
+            let (most, named) = (grouped(VISIBILITY_IDS), grouped(named));
+            return Err(format!("visibility: must name at most {most} ids, not {named}"));
         }
         Ok(())
     }
@@ -94,7 +81,7 @@ pub struct Content {
     #[serde(skip_serializing_if = "json::is_in_a_column")]
     pub display_time: Option<i64>,
     /// Viewers; the whole tenant if absent.
-    #[serde(skip_serializing_if = "json::is_in_a_column")]
+    #[serde(skip_serializing_if = "json::is_in_a_column", deserialize_with = "json::object")]
     pub visibility: Option<Visibility>,
     /// Title; may be empty beside a `brief`.
     pub title: Option<String>,
@@ -188,7 +175,7 @@ fn check(item: &Content) -> Result<(), String> {
     ];
     for (name, text, most) in bounded {
         if text.as_ref().is_some_and(|text| text.len() > most) {
-            return Err(format!("{name}: must be at most {most} bytes of UTF-8"));
+            return Err(format!("{name}: must be at most {} bytes of UTF-8", grouped(most)));
         }
     }
     let blank = |text: &Option<String>| text.as_deref().is_none_or(|text| text.trim().is_empty());

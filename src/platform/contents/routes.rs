@@ -10,10 +10,10 @@ use super::{
 };
 use crate::{
     auth::extract::Identified,
-    error::{Error, Result},
+    error::Result,
     http::{
         envelope::Envelope,
-        extract::{JsonBody, PathParameter},
+        extract::{JsonList, PathParameter},
     },
     platform::{contents::ContentsState, shared::patch::check_id},
 };
@@ -28,10 +28,9 @@ pub async fn put_contents(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
     PathParameter(module_code): PathParameter,
-    JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(items): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     service::check_module(&state, caller.tenant.id, &module_code).await?;
-    check_length(&state, items.len())?;
     let (contents, failures) = forms::read_batch(items.iter().map(AsRef::as_ref));
     let tenant_id = caller.tenant.id;
     if !contents.is_empty() {
@@ -55,10 +54,9 @@ pub async fn delete_contents(
     State(state): State<ContentsState>,
     Identified(caller): Identified,
     PathParameter(module_code): PathParameter,
-    JsonBody(ids): JsonBody<Vec<String>>,
+    JsonList(ids): JsonList<String>,
 ) -> Result<Envelope<Vec<ItemFailure>>> {
     service::check_module(&state, caller.tenant.id, &module_code).await?;
-    check_length(&state, ids.len())?;
     let (ids, wrong): (Vec<String>, Vec<String>) = ids.into_iter().partition(|id| check_id(id).is_ok());
     let tenant_id = caller.tenant.id;
     state.bulk.wait_for_room(ids.len()).await?;
@@ -71,12 +69,4 @@ pub async fn delete_contents(
     let failures =
         wrong.into_iter().map(|id| ItemFailure { message: check_id(&id).err().unwrap_or_default(), id });
     Ok(Envelope::list(failures.collect()))
-}
-
-fn check_length(state: &ContentsState, length: usize) -> Result<()> {
-    let most = state.limits.batch_items;
-    if length > most {
-        return Err(Error::bad_request(format!("body: must hold at most {most} items, not {length}")));
-    }
-    Ok(())
 }

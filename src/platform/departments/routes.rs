@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::Envelope,
-        extract::{JsonBody, QueryParameters},
+        extract::{JsonList, QueryParameters},
     },
     platform::{
         departments::DepartmentsState,
@@ -38,10 +38,9 @@ use crate::{
 pub async fn sync_organizations(
     State(state): State<DepartmentsState>,
     Identified(caller): Identified,
-    JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(rows): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<Vec<SyncFailure>>> {
-    let rows =
-        read_rows(rows, "orgId", |row: &OrganizationWrite| &row.org_id, state.limits.sync_items).await?;
+    let rows = read_rows(rows, "orgId", |row: &OrganizationWrite| &row.org_id).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     write(&state.sync, &caller, rows, |transaction, changes: Vec<OrganizationWrite>| {
         Box::pin(async move { service::synchronise(transaction, &actor, &tenant, &changes).await })

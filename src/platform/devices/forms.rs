@@ -124,10 +124,8 @@ pub struct Unbinding {
 /// Reads a request or a list.
 pub fn read_unbindings(body: &RawValue, most: usize) -> Result<Vec<Unbinding>, String> {
     let is_list = body.get().starts_with('[');
-    let read: Vec<&RawValue> = if is_list { json::read(body.get().as_bytes())? } else { vec![body] };
-    if read.len() > most {
-        return Err(format!("must hold at most {most} devices, not {}", read.len()));
-    }
+    let read: Vec<&RawValue> =
+        if is_list { json::read_list(body.get().as_bytes(), most)? } else { vec![body] };
     let unbindings = read.into_iter().enumerate().map(|(place, raw)| {
         let unbinding = json::read_object::<Unbinding>(raw.get().as_bytes()).and_then(Unbinding::checked);
         unbinding.map_err(|reason| if is_list { format!("[{place}].{reason}") } else { reason })

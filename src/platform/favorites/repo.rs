@@ -1,7 +1,7 @@
 use uuid::Uuid;
 
 use super::{
-    labels,
+    labels::{self, forms::LabelIds},
     rules::{FAVORITE, Favorite, FavoriteForm, FavoriteLists, LabelledFavorite, MAX_FAVORITES, Owner},
 };
 use crate::{
@@ -179,7 +179,7 @@ pub(super) async fn label(
     transaction: &Transaction,
     owner: &Owner,
     item_id: &str,
-    label_ids: Option<Vec<String>>,
+    label_ids: Option<LabelIds>,
 ) -> Result<()> {
     let known = find_known(transaction, owner, item_id).await?.ok_or_else(unknown)?;
     match label_ids {

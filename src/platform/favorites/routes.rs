@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use trawl_macros::operation;
 
 use super::{
-    labels::forms::{LabelListForm, read_label_list},
+    labels::forms::{LabelIds, LabelListForm, read_label_list},
     list::{self, FavoriteListQuery},
     repo,
     rules::{Favorite, FavoriteForm, LabelledFavorite, Owner},
@@ -54,7 +54,7 @@ pub struct FavoriteRemovalQuery {
 }
 
 /// New labels; none for an empty body.
-pub struct FavoriteLabels(Option<Vec<String>>);
+pub struct FavoriteLabels(Option<LabelIds>);
 
 impl<S: Sync> FromRequest<S> for FavoriteLabels {
     type Rejection = Error;

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::labels::forms::Label;
+use super::labels::forms::{Label, LabelIds};
 use crate::{
     auth::caller::Caller,
     error::Result,
@@ -102,7 +102,7 @@ pub struct FavoriteForm {
     /// Additional search keyword.
     pub keyword: Option<String>,
     /// Ids of the caller's labels.
-    pub label_list: Option<Vec<String>>,
+    pub label_list: Option<LabelIds>,
     /// Whether to add it to the feed favorites too.
     pub sync_blog_favor: Option<bool>,
 }

@@ -1,5 +1,6 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use trawl_connectors::grouped;
 
 use crate::{
     blobs::{MAX_PARTS, UploadPart},
@@ -15,11 +16,10 @@ pub(super) struct PartTag {
 }
 
 pub(super) fn read(text: &str) -> Result<Vec<PartTag>, String> {
-    let elements: Vec<&RawValue> = json::read(text.as_bytes())
-        .map_err(|_reason| "partETags: must be a text that holds a JSON array".to_owned())?;
-    if elements.len() > MAX_PARTS as usize {
-        return Err(format!("partETags: must name at most {MAX_PARTS} parts, not {}", elements.len()));
-    }
+    let most = MAX_PARTS as usize;
+    let elements: Vec<&RawValue> = json::read_list(text.as_bytes(), most).map_err(|_reason| {
+        format!("partETags: must be a text that holds a JSON array of at most {} parts", grouped(most))
+    })?;
     let read_one = |(place, element): (usize, &RawValue)| {
         let named = json::read_object::<PartTag>(element.get().as_bytes());
         let named = named.map_err(|reason| format!("partETags[{place}]: {reason}"))?;

@@ -19,7 +19,7 @@ use crate::{
     error::Result,
     http::{
         envelope::{BodyRefusals, TimedEnvelope},
-        extract::{JsonBody, JsonObject, QueryParameters, has_body},
+        extract::{JsonList, JsonObject, QueryParameters, has_body},
     },
     platform::files::FilesState,
 };
@@ -149,9 +149,9 @@ pub async fn download(
 pub async fn delete_files(
     State(state): State<FilesState>,
     Identified(caller): Identified,
-    JsonBody(ids): JsonBody<Vec<String>>,
+    JsonList(ids): JsonList<String>,
 ) -> Result<TimedEnvelope<String>> {
-    check_deletion(&ids, state.limits.batch_items)?;
+    check_deletion(&ids)?;
     removal::delete(&state, caller, ids).await?;
     Ok(TimedEnvelope::of("the files are deleted".to_owned()))
 }

@@ -8,11 +8,14 @@ use super::{
 };
 use crate::{
     error::{Error, Result},
+    json::BoundedList,
     platform::shared::patch::check_id_of,
 };
 
 /// Maximum targets of a grant request.
 pub const MAX_TARGETS: usize = 100;
+/// Maximum roles of a grant request, which may name one twice.
+const MAX_ROLES: usize = 100;
 
 /// Folder as the caller sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -153,11 +156,9 @@ pub struct GrantForm {
     /// Folder id, or `root`.
     dir_id: String,
     /// `viewer`, `downloader`, `editor`, `manager`; the highest counts.
-    #[schema(min_items = 1)]
-    role_ids: Vec<String>,
+    role_ids: BoundedList<String, { MAX_ROLES }>,
     /// Up to 100 user ids, or group and department ids.
-    #[schema(min_items = 1, max_items = 100)]
-    auth_target: Vec<String>,
+    auth_target: BoundedList<String, { MAX_TARGETS }>,
     /// 1 users, 2 groups or departments.
     #[schema(minimum = 1, maximum = 2)]
     target_type: i64,
@@ -174,14 +175,14 @@ pub(super) struct NewGrants {
 impl GrantForm {
     pub(super) fn checked(self) -> Result<NewGrants> {
         let mut role = None;
-        for id in &self.role_ids {
+        for id in self.role_ids.iter() {
             let read = FolderRole::from_id(id).ok_or_else(|| {
                 Error::bad_request("roleIds: must be among viewer, downloader, editor and manager")
             })?;
             role = role.max(Some(read));
         }
         let role = role.ok_or_else(|| Error::bad_request("roleIds: must name a role"))?;
-        if self.auth_target.is_empty() || self.auth_target.len() > MAX_TARGETS {
+        if self.auth_target.is_empty() {
             return Err(Error::bad_request(format!("authTarget: must hold 1 to {MAX_TARGETS} ids")));
         }
         let mut targets: Vec<String> = Vec::with_capacity(self.auth_target.len());

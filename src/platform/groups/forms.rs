@@ -1,8 +1,10 @@
 use serde::{Deserialize, Serialize};
+use trawl_connectors::grouped;
 
 use super::rules::GroupRole;
 use crate::{
     error::{Error, Result},
+    json::Batch,
     platform::shared::patch::{TextRule, check_id_of},
     store::FromRow,
 };
@@ -13,7 +15,7 @@ const NAMED: usize = 5;
 
 /// A group to create.
 #[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase")]
 pub struct GroupForm {
     /// Group name. Required.
     name: Option<String>,
@@ -25,7 +27,7 @@ pub struct GroupForm {
     /// Third-party group; default false.
     is_third_group: Option<bool>,
     /// Login accounts of initial members, besides the caller.
-    users: Option<Vec<String>>,
+    users: Option<Batch<String>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,12 +47,14 @@ impl GroupForm {
                 "type: must be 1 (internal), 2 (external) or 3 (project), not {kind}"
             )));
         }
+        let users = self.users.map(|users| users.read("users", most_users)).transpose();
+        let users = users.map_err(Error::bad_request)?.unwrap_or_default();
         Ok(NewGroup {
             name: checked_name(self.name.unwrap_or_default())?,
             kind,
             is_public: self.is_public.unwrap_or(false),
             is_third: self.is_third_group.unwrap_or(false),
-            users: checked_ids("users", self.users.unwrap_or_default(), most_users)?,
+            users: checked_ids("users", users)?,
         })
     }
 }
@@ -106,18 +110,18 @@ impl RoleForm {
 
 /// Distinct ids; 400 names the field.
 pub(super) fn separated_ids(field: &str, text: Option<&str>, most: usize) -> Result<Vec<String>> {
-    let ids = text.unwrap_or_default().split(',').filter(|id| !id.is_empty()).map(str::to_owned);
-    let ids = checked_ids(field, ids.collect(), most)?;
+    let ids = text.unwrap_or_default().split(',').filter(|id| !id.is_empty());
+    let ids: Vec<String> = ids.take(most.saturating_add(1)).map(str::to_owned).collect();
     if ids.is_empty() {
         return Err(Error::bad_request(format!("{field}: is required, ids separated by commas")));
     }
-    Ok(ids)
+    if ids.len() > most {
+        return Err(Error::bad_request(format!("{field}: must hold at most {} items", grouped(most))));
+    }
+    checked_ids(field, ids)
 }
 
-fn checked_ids(field: &str, mut ids: Vec<String>, most: usize) -> Result<Vec<String>> {
-    if ids.len() > most {
-        return Err(Error::bad_request(format!("{field}: must name at most {most}, not {}", ids.len())));
-    }
+fn checked_ids(field: &str, mut ids: Vec<String>) -> Result<Vec<String>> {
     for id in &ids {
         check_id_of(field, id).map_err(Error::bad_request)?;
     }

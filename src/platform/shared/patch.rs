@@ -1,10 +1,13 @@
 //! Rules of write forms.
 
-use std::ops::RangeInclusive;
+use std::{borrow::Cow, ops::RangeInclusive};
 
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
-use serde_json::Value;
+use serde_json::value::RawValue;
+use trawl_connectors::grouped;
+
+use crate::json::BoundedList;
 
 /// Maximum bytes of an id.
 pub const ID_BYTES: usize = 512;
@@ -57,10 +60,11 @@ impl TextRule {
     pub fn check(self, field: &str, text: &str) -> Result<(), String> {
         match self {
             Self::Line(most) if text.len() > most || text.chars().any(char::is_control) => {
+                let most = grouped(most);
                 Err(format!("{field}: must be at most {most} bytes of UTF-8 without control characters"))
             }
             Self::Lines(most) if text.len() > most || text.contains('\0') => {
-                Err(format!("{field}: must be at most {most} bytes of UTF-8 without U+0000"))
+                Err(format!("{field}: must be at most {} bytes of UTF-8 without U+0000", grouped(most)))
             }
             _ => Ok(()),
         }
@@ -116,56 +120,61 @@ impl Written<i64> {
 /// Type of a field.
 pub trait FieldValue: Sized {
     /// Expected type, for messages.
-    const EXPECTED: &'static str;
+    fn expected() -> Cow<'static, str>;
 
-    /// Converts a JSON value.
-    fn from_json(value: Value) -> Option<Self>;
+    /// Reads a JSON value.
+    fn from_json(json: &str) -> Option<Self>;
 }
 
 impl FieldValue for i64 {
-    const EXPECTED: &'static str = "an integer";
+    fn expected() -> Cow<'static, str> {
+        "an integer".into()
+    }
 
-    fn from_json(value: Value) -> Option<Self> {
-        value.as_i64()
+    fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
     }
 }
 
 impl FieldValue for bool {
-    const EXPECTED: &'static str = "true or false";
+    fn expected() -> Cow<'static, str> {
+        "true or false".into()
+    }
 
-    fn from_json(value: Value) -> Option<Self> {
-        value.as_bool()
+    fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
     }
 }
 
 impl FieldValue for SecretString {
-    const EXPECTED: &'static str = "a text";
+    fn expected() -> Cow<'static, str> {
+        "a text".into()
+    }
 
-    fn from_json(value: Value) -> Option<Self> {
-        match value {
-            Value::String(text) => Some(text.into()),
-            _ => None,
-        }
+    fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str::<String>(json).ok().map(Self::from)
     }
 }
 
-impl FieldValue for Vec<String> {
-    const EXPECTED: &'static str = "an array of texts";
+impl<const MAX: usize> FieldValue for BoundedList<String, MAX> {
+    fn expected() -> Cow<'static, str> {
+        format!("an array of at most {} texts", grouped(MAX)).into()
+    }
 
-    fn from_json(value: Value) -> Option<Self> {
-        serde_json::from_value(value).ok()
+    fn from_json(json: &str) -> Option<Self> {
+        serde_json::from_str(json).ok()
     }
 }
 
 impl<'de, T: FieldValue> Deserialize<'de> for Written<T> {
     /// Errors omit the value, which may be secret.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Null => Ok(Self::Keep),
-            Value::String(text) if text.is_empty() => Ok(Self::Clear),
-            value => T::from_json(value)
+        match Box::<RawValue>::deserialize(deserializer)?.get() {
+            "null" => Ok(Self::Keep),
+            "\"\"" => Ok(Self::Clear),
+            json => T::from_json(json)
                 .map(Self::Set)
-                .ok_or_else(|| D::Error::custom(format_args!("must be {}", T::EXPECTED))),
+                .ok_or_else(|| D::Error::custom(format_args!("must be {}", T::expected()))),
         }
     }
 }
@@ -207,7 +216,7 @@ mod tests {
         assert_eq!(read::<i64>("null"), Ok(Written::Keep));
         assert_eq!(read::<i64>("\"\""), Ok(Written::Clear));
         assert_eq!(read::<bool>("false"), Ok(Written::Set(false)));
-        assert_eq!(read::<Vec<String>>("[\"a\"]"), Ok(Written::Set(vec!["a".to_owned()])));
+        assert_eq!(read::<BoundedList<String, 2>>("[\"a\"]"), Ok(Written::Set(["a".to_owned()].into())));
         assert_eq!(Written::Keep.over_default(Some(&7), 1), 7);
         assert_eq!(Written::Clear.over_default(Some(&7), 1), 1);
         assert_eq!(Written::<i64>::Clear.over(Some(&7)), None);

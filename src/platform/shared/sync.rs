@@ -31,16 +31,12 @@ pub struct ParsedRows<T> {
     pub failures: Vec<SyncFailure>,
 }
 
-/// Up to `most`; unreadable rows fail alone, under `id_field` or position.
+/// Unreadable rows fail alone, under `id_field` or position.
 pub async fn read_rows<T: DeserializeOwned + Send + 'static>(
     rows: Vec<Box<RawValue>>,
     id_field: &'static str,
     id_of: fn(&T) -> &str,
-    most: usize,
 ) -> Result<ParsedRows<T>> {
-    if rows.len() > most {
-        return Err(Error::bad_request(format!("body: must hold at most {most} rows, not {}", rows.len())));
-    }
     // Parsing would block the runtime.
     tokio::task::spawn_blocking(move || {
         let mut read = ParsedRows { rows: Vec::with_capacity(rows.len()), failures: Vec::new() };

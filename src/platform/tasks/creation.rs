@@ -18,21 +18,20 @@ use crate::{
 
 const OTHER_CONTENT: &str = "appTaskId: this application has a task of this id with other content; send the same content or another appTaskId";
 
-/// Creates tasks, within the limits of batches.
+/// Creates tasks.
 pub struct TaskCreations {
     store: Store,
     bulk: BulkGate,
-    max_batch_items: usize,
     /// Single creations, which concurrent requests of an application share.
     single: Arc<BatchedWrites<NewTask, CreationOutcome>>,
 }
 
 impl TaskCreations {
-    pub(crate) fn new(store: Store, bulk: BulkGate, max_batch_items: usize) -> Self {
+    pub(crate) fn new(store: Store, bulk: BulkGate) -> Self {
         let single = BatchedWrites::new(store.clone(), |transaction, tenant_id, application, new| {
             Box::pin(repo::create(transaction, tenant_id, application, new))
         });
-        Self { store, bulk, max_batch_items, single: Arc::new(single) }
+        Self { store, bulk, single: Arc::new(single) }
     }
 
     /// Creates a task, or finds the equal one of an earlier request.
@@ -57,13 +56,6 @@ impl TaskCreations {
         form: TaskForm,
         items: &[Box<RawValue>],
     ) -> Result<BatchResult> {
-        let most = self.max_batch_items;
-        if items.len() > most {
-            return Err(Error::bad_request(format!(
-                "body: must hold at most {most} items, not {}",
-                items.len()
-            )));
-        }
         let mut new = Vec::with_capacity(items.len());
         let mut read = Vec::with_capacity(items.len());
         for (raw, created_at) in items.iter().zip(spread_times(items.len(), now_millis())) {

@@ -11,6 +11,7 @@ use crate::{
     auth::{caller::Caller, tenants},
     error::{Error, Result},
     http::precondition::IfMatch,
+    json::BoundedList,
     platform::{insights, shared::patch::check_id_of, tenants::TenantsState},
     store::{self, Cached, Connection, FromRow, sql},
 };
@@ -72,7 +73,7 @@ pub struct SettingsForm {
     /// Maximum labels per favorite, 0 to 1,000.
     pub label_limit: Option<i64>,
     /// Up to 100 user ids of folder administrators, future users' too.
-    pub administrators: Option<Vec<String>>,
+    pub administrators: Option<BoundedList<String, { MAX_ADMINISTRATORS }>>,
     /// Whether finished searches are counted by keyword; false removes all counts.
     pub search_insights: Option<bool>,
 }
@@ -108,13 +109,7 @@ impl SettingsForm {
     }
 }
 
-fn check_administrators(ids: Vec<String>) -> Result<Vec<String>> {
-    if ids.len() > MAX_ADMINISTRATORS {
-        return Err(Error::bad_request(format!(
-            "administrators: must hold at most {MAX_ADMINISTRATORS} user ids, not {}",
-            ids.len()
-        )));
-    }
+fn check_administrators(ids: BoundedList<String, { MAX_ADMINISTRATORS }>) -> Result<Vec<String>> {
     let mut named: Vec<String> = Vec::with_capacity(ids.len());
     for id in ids {
         check_id_of("administrators", &id).map_err(Error::bad_request)?;

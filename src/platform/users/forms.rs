@@ -6,9 +6,14 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 
 use super::picture::PictureParam;
-use crate::platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_of};
+use crate::{
+    json::BoundedList,
+    platform::shared::patch::{TextRule, WHOLE_NUMBERS, Written, check_id_of},
+};
 
 const MAX_DEPUTY_DEPARTMENTS: usize = 100;
+/// Maximum ids in a list, which may name a department twice.
+const MAX_DEPUTY_IDS: usize = 1_000;
 
 /// Rule for names and logins.
 pub const NAME: TextRule = TextRule::Line(256);
@@ -63,8 +68,8 @@ pub struct UserWrite {
     pub org_id: Option<String>,
     /// Up to 100 existing additional departments.
     #[serde(default)]
-    #[schema(value_type = Option<Vec<String>>)]
-    pub deputy_org_ids: Written<Vec<String>>,
+    #[schema(value_type = Option<BoundedList<String, { MAX_DEPUTY_IDS }>>)]
+    pub deputy_org_ids: Written<BoundedList<String, { MAX_DEPUTY_IDS }>>,
     /// Base64 of the password's MD5 digest; write-only.
     #[serde(default)]
     #[schema(value_type = Option<String>)]

@@ -1,17 +1,20 @@
 //! Avatars: addresses, or images recognised by content.
 
-use std::io::{self, Read};
+use std::{
+    borrow::Cow,
+    io::{self, Read},
+};
 
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::read::MultiGzDecoder;
 use secrecy::ExposeSecret;
 use serde::Deserialize;
-use serde_json::Value;
 use url::Url;
 
 use crate::{
     auth::secrets,
+    json,
     platform::shared::patch::{FieldValue, TextRule},
 };
 
@@ -36,10 +39,12 @@ pub struct PictureParam {
 }
 
 impl FieldValue for PictureParam {
-    const EXPECTED: &'static str = "an object {fileName, data, type}: two texts and an integer";
+    fn expected() -> Cow<'static, str> {
+        "an object {fileName, data, type}: two texts and an integer".into()
+    }
 
-    fn from_json(value: Value) -> Option<Self> {
-        if value.is_object() { serde_json::from_value(value).ok() } else { None }
+    fn from_json(json: &str) -> Option<Self> {
+        json::read_object(json.as_bytes()).ok()
     }
 }
 

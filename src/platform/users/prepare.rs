@@ -29,8 +29,7 @@ pub(super) async fn prepare(
     tenant_id: i64,
     rows: Vec<Box<RawValue>>,
 ) -> Result<ParsedRows<UserChange>> {
-    let ParsedRows { rows, mut failures } =
-        read_rows(rows, "userId", |row: &UserWrite| &row.user_id, state.limits.sync_items).await?;
+    let ParsedRows { rows, mut failures } = read_rows(rows, "userId", |row: &UserWrite| &row.user_id).await?;
     let most_bytes = state.limits.picture_bytes;
     // Inflated pictures count towards the body budget.
     let reservation = BodyReservation::current();

@@ -24,7 +24,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::Envelope,
-        extract::{JsonBody, PathParameter, QueryParameters},
+        extract::{JsonList, PathParameter, QueryParameters},
     },
     platform::{
         shared::{
@@ -45,7 +45,7 @@ use crate::{
 pub async fn sync_users(
     State(state): State<UsersState>,
     Identified(caller): Identified,
-    JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(rows): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<Vec<SyncFailure>>> {
     let rows = prepare::prepare(&state, caller.tenant.id, rows).await?;
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));

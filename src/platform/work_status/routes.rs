@@ -14,7 +14,7 @@ use crate::{
     error::{Error, Result},
     http::{
         envelope::{Empty, Envelope},
-        extract::{JsonBody, PathParameter, QueryParameters},
+        extract::{JsonList, PathParameter, QueryParameters},
     },
     platform::{
         shared::{
@@ -56,10 +56,10 @@ pub async fn update_work_status(
 pub async fn update_work_statuses(
     State(state): State<WorkStatusState>,
     Identified(caller): Identified,
-    JsonBody(rows): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(rows): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<WorkStatusOutcome>> {
     let ParsedRows { rows, mut failures } =
-        read_rows(rows, "userId", |row: &WorkStatus| &row.user_id, state.limits.batch_items).await?;
+        read_rows(rows, "userId", |row: &WorkStatus| &row.user_id).await?;
     let mut changes = Vec::with_capacity(rows.len());
     for change in rows {
         let id = change.user_id.clone();

@@ -12,8 +12,8 @@ use crate::http::extract::QueryInBody;
 
 type Schemas = Map<String, Value>;
 
-const REFERENCE: &str = "#/components/schemas/";
-const JSON_SCHEMA: &str = "/content/application~1json/schema";
+pub(super) const REFERENCE: &str = "#/components/schemas/";
+pub(super) const JSON_SCHEMA: &str = "/content/application~1json/schema";
 
 /// Keys that say nothing about which values are valid.
 const ANNOTATIONS: [&str; 5] = ["default", "deprecated", "description", "readOnly", "writeOnly"];
@@ -45,7 +45,7 @@ pub(super) fn simplify(document: &mut Value) {
 }
 
 /// Calls `change` with each object, inner ones first.
-fn visit(value: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
+pub(super) fn visit(value: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
     match value {
         Value::Array(elements) => elements.iter_mut().for_each(|element| visit(element, change)),
         Value::Object(node) => {

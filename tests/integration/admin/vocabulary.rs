@@ -61,14 +61,14 @@ async fn wrong_part_is_refused_by_name_and_nothing_changes() {
         ("synonyms", json!([["a", "b"], ["c", 5]]), "synonyms[1][1]: "),
         ("synonyms", json!([["a", "b"], []]), "synonyms[1]: must have 2 to 20 terms, not 0"),
         ("synonyms", json!([["a"]]), "synonyms[0]: must have 2 to 20 terms, not 1"),
-        ("synonyms", json!([many(21)]), "synonyms[0]: must have 2 to 20 terms, not 21"),
+        ("synonyms", json!([many(21)]), "synonyms[0]: must hold at most 20 items"),
         ("synonyms", json!([["a", " "]]), "synonyms[0][1]: is required"),
         ("synonyms", json!([["a", long]]), "synonyms[0][1]: is required, 1 to 200 characters"),
         ("synonyms", json!([["a", "b\u{0}c"]]), "synonyms[0][1]: "),
         ("synonyms", json!([["a", "b"], ["Motor car", "x", "motor  CAR"]]), "synonyms[1][2]: is given twice"),
         ("oneWay", json!([{"to": ["a"]}]), "oneWay[0].from: is required"),
         ("oneWay", json!([{"from": "a"}]), "oneWay[0].to: must have 1 to 20 terms, not 0"),
-        ("oneWay", json!([{"from": "a", "to": many(21)}]), "oneWay[0].to: must have 1 to 20 terms, not 21"),
+        ("oneWay", json!([{"from": "a", "to": many(21)}]), "oneWay[0].to: must hold at most 20 items"),
         ("oneWay", json!([{"from": "a", "to": ["b", ""]}]), "oneWay[0].to[1]: "),
         ("oneWay", json!([{"from": "a", "to": ["A"]}]), "oneWay[0].to[0]: is given twice"),
         ("neverCorrect", json!(["a", ""]), "neverCorrect[1]: "),
@@ -78,7 +78,7 @@ async fn wrong_part_is_refused_by_name_and_nothing_changes() {
         (
             "pinned",
             json!([pinned("a", (0..21).map(|number| pin("news", &number.to_string())).collect())]),
-            "pinned[0].items: must have 1 to 20 items, not 21",
+            "pinned[0].items: must hold at most 20 items",
         ),
         (
             "pinned",
@@ -116,5 +116,5 @@ async fn ten_thousand_entries_of_all_parts_are_the_most() {
     };
     operator.put(VOCABULARY, &with(9_995)).await.ok();
     let refused = operator.put(VOCABULARY, &with(9_996)).await;
-    refused.fails(400, "vocabulary: must hold at most 10000 terms and items in all its parts, not 10001");
+    refused.fails(400, "vocabulary: must hold at most 10,000 terms and items in all its parts, not 10,001");
 }

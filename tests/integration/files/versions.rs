@@ -208,7 +208,7 @@ async fn files_are_deleted_all_or_nothing() {
     give(&mei, &folder, "downloader", &["omar"]).await;
     delete(&omar, &[&own, first]).await.fails_in_business(430_011, "editor");
     for (ids, message) in [
-        (json!([]), "1 to 1000"),
+        (json!([]), "at least one file id"),
         (json!([first, second, first]), "[2]: is given twice"),
         (json!({}), "array"),
         (json!([1]), "[0]"),

@@ -37,7 +37,7 @@ async fn wrong_mapping_is_refused_at_its_registration() {
         ("answer.rows", json!("\"(".repeat(2_000)), "mapping"),
         ("answer.rows", json!("(".repeat(8_000)), "mapping"),
         ("answer.rows", json!("[".repeat(8_000)), "mapping"),
-        ("answer.rows", json!(long), "mapping.answer.rows: must be at most 8192 bytes"),
+        ("answer.rows", json!(long), "mapping.answer.rows: must be at most 8,192 bytes"),
         (
             "answer.rows",
             json!("import \"/etc/passwd\" as $x; $x"),

@@ -91,8 +91,8 @@ async fn invalid_message_fields_are_refused_by_name() {
         (with("url", json!("javascript:alert(1)")), "content.url: must be an http"),
         (with("image", json!("data:image/png;base64,AAAA")), "content.image: must be an http"),
         (with("title", json!(7)), "content.title: must be a text"),
-        (with("title", json!("x".repeat(1_025))), "content.title: must be at most 1024 bytes"),
-        (with("text", json!("x".repeat((16 << 10) + 1))), "content.text: must be at most 16384 bytes"),
+        (with("title", json!("x".repeat(1_025))), "content.title: must be at most 1,024 bytes"),
+        (with("text", json!("x".repeat((16 << 10) + 1))), "content.text: must be at most 16,384 bytes"),
     ];
     for (message, named) in cases {
         here.robot.send(&here.app, &message).await.fails(400, named);

@@ -78,10 +78,10 @@ async fn batches_of_the_documented_size_are_accepted() {
     app.sync(&acme.caller, "users", &json!(users)).await;
     app.user(&acme, "user-09999").await;
     users.push(user("one-more", ""));
-    acme.caller.put("/v1/users/sync", &json!(users)).await.fails(400, "at most 10000");
+    acme.caller.put("/v1/users/sync", &json!(users)).await.fails(400, "at most 10,000");
     app.put_contents(&acme.caller, "article", &many("i", "harbour", 1_000, 1)).await;
     let one_more = json!(many("j", "harbour", 1_001, 1));
-    acme.caller.put("/v1/contents/article", &one_more).await.fails(400, "at most 1000");
+    acme.caller.put("/v1/contents/article", &one_more).await.fails(400, "at most 1,000");
     let found = acme.caller.search(&[("keyword", "harbour"), ("moduleId", "article")]).await.ok();
     assert_eq!(found.total(), 1_000);
 }

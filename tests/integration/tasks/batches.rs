@@ -73,7 +73,7 @@ async fn item_results_are_in_request_order() {
         // Invalid items leave the call successful; an invalid or oversized list fails it.
         caller.post(&format!("/api/{form}/batch_create"), &json!({})).await.fails(400, "body");
         let long: Value = (0..1_001).map(|number| todo(&number.to_string(), "t", "mei")).collect();
-        caller.post(&format!("/api/{form}/batch_create"), &long).await.fails(400, "at most 1000");
+        caller.post(&format!("/api/{form}/batch_create"), &long).await.fails(400, "at most 1,000");
         let bad = json!([todo("x", "", "mei")]);
         let bad = caller.post(&format!("/api/{form}/batch_create"), &bad).await.ok();
         assert_eq!((names(&bad, "success").len(), names(&bad, "error").len()), (0, 1));

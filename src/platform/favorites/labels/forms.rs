@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::{
-    json,
+    json::{self, BoundedList},
     platform::shared::patch::{ID_BYTES, TextRule},
     store::FromRow,
 };
@@ -81,17 +81,20 @@ pub(super) fn check_name(name: &str) -> Result<(), String> {
 #[serde(rename_all = "camelCase")]
 pub struct LabelListForm {
     /// Ids of the caller's labels; absent or null keeps the current ones.
-    label_list: Option<Vec<String>>,
+    label_list: Option<LabelIds>,
 }
 
-pub(crate) fn read_label_list(body: &RawValue) -> Result<Option<Vec<String>>, String> {
+/// Ids of labels; the tenant's setting may allow fewer.
+pub(crate) type LabelIds = BoundedList<String, MAX_LABELS>;
+
+pub(crate) fn read_label_list(body: &RawValue) -> Result<Option<LabelIds>, String> {
     if body.get().starts_with('[') {
         return json::read(body.get().as_bytes()).map(Some).map_err(|reason| format!("labelList: {reason}"));
     }
     json::read_object::<LabelListForm>(body.get().as_bytes()).map(|form| form.label_list)
 }
 
-pub(super) fn distinct(ids: Vec<String>, limit: usize) -> Result<Vec<String>, String> {
+pub(super) fn distinct(ids: LabelIds, limit: usize) -> Result<Vec<String>, String> {
     let mut met = HashSet::new();
     let ids: Vec<String> = ids.into_iter().filter(|id| met.insert(id.clone())).collect();
     if ids.len() > limit {

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use uuid::Uuid;
 
-use super::forms::{Label, LabelForm, check_known, distinct};
+use super::forms::{Label, LabelForm, LabelIds, check_known, distinct};
 use crate::{
     error::{Error, Result},
     platform::{favorites::rules::Owner, tenants},
@@ -125,7 +125,7 @@ pub(crate) async fn replace(
     transaction: &Transaction,
     owner: &Owner,
     favorite: i64,
-    ids: Vec<String>,
+    ids: LabelIds,
 ) -> Result<()> {
     let limit = tenants::service::label_limit(transaction, owner.tenant_id).await?;
     let ids = distinct(ids, limit).map_err(Error::bad_request)?;

@@ -9,7 +9,7 @@ use crate::{
     error::Result,
     http::{
         envelope::Envelope,
-        extract::{JsonBody, JsonObject},
+        extract::{JsonList, JsonObject},
     },
     platform::tasks::{
         TasksState,
@@ -42,7 +42,7 @@ pub async fn create_done(
 pub async fn create_todos(
     State(state): State<TasksState>,
     Identified(caller): Identified,
-    JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(items): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<BatchResult>> {
     state.creations.create_batch(&caller, TaskForm::ToDo, &items).await.map(Envelope::of)
 }
@@ -52,7 +52,7 @@ pub async fn create_todos(
 pub async fn create_dones(
     State(state): State<TasksState>,
     Identified(caller): Identified,
-    JsonBody(items): JsonBody<Vec<Box<RawValue>>>,
+    JsonList(items): JsonList<Box<RawValue>>,
 ) -> Result<Envelope<BatchResult>> {
     state.creations.create_batch(&caller, TaskForm::Done, &items).await.map(Envelope::of)
 }

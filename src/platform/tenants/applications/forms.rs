@@ -1,13 +1,16 @@
 use serde::Deserialize;
 
 use crate::{
-    auth::applications::{Kind, LoginClient, check_bound, check_scopes},
+    auth::applications::{Kind, LoginClient, MAX_BOUND, MAX_REDIRECT_URIS, check_bound, check_scopes},
     error::{Error, Result},
     identity::scopes::{Scopes, TokenScope},
+    json::BoundedList,
     platform::tenants::field_rules::{number, text},
 };
 
 const NAME_BYTES: usize = 256;
+/// Of the few there are, which a list may name twice.
+const MAX_SCOPES: usize = 100;
 const OVERLAP_SECONDS: i64 = 86_400;
 const MAX_OVERLAP_SECONDS: i64 = 2_592_000;
 
@@ -21,13 +24,13 @@ pub struct ApplicationForm {
     /// Display name.
     pub name: Option<String>,
     /// Tenants that a domain application may act on besides its own.
-    pub bound: Option<Vec<String>>,
+    pub bound: Option<BoundedList<String, { MAX_BOUND }>>,
     /// Scopes; default for new ones: all of the kind except `act-as-user`.
-    pub scopes: Option<Vec<String>>,
+    pub scopes: Option<BoundedList<String, { MAX_SCOPES }>>,
     /// Whether its tokens are refused and invalid.
     pub disabled: Option<bool>,
     /// Login redirects: https, http on a loopback address, or a private scheme with a dot.
-    pub redirect_uris: Option<Vec<String>>,
+    pub redirect_uris: Option<BoundedList<String, { MAX_REDIRECT_URIS }>>,
     /// Whether it has no secret; fixed, only for kind `application` without `act-as-user`.
     pub public: Option<bool>,
 }
@@ -90,10 +93,12 @@ impl ApplicationForm {
         let application = ValidatedApplication {
             kind: known.kind,
             name,
-            bound: self.bound.unwrap_or_else(|| known.bound.clone()),
+            bound: self.bound.map_or_else(|| known.bound.clone(), Into::into),
             scopes: self.scopes.map_or_else(|| Ok(known.scopes.clone()), |scopes| read_scopes(&scopes))?,
             login: LoginClient {
-                redirect_uris: self.redirect_uris.unwrap_or_else(|| known.login.redirect_uris.clone()),
+                redirect_uris: self
+                    .redirect_uris
+                    .map_or_else(|| known.login.redirect_uris.clone(), Into::into),
                 is_public: known.login.is_public,
             },
             is_disabled: self.disabled.unwrap_or(known.is_disabled),
