@@ -57,9 +57,13 @@ impl ReaderMemory {
         }
     }
 
+    pub(crate) fn mib(self) -> u64 {
+        UNIT_MIB * self.units() as u64
+    }
+
     /// The argument of the process.
     pub(crate) fn argument(self) -> String {
-        format!("--memory-mib={}", UNIT_MIB * self.units() as u64)
+        format!("--memory-mib={}", self.mib())
     }
 }
 

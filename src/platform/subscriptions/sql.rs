@@ -10,12 +10,14 @@ mod page;
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use trawl_connectors::grouped;
 
 pub use self::database::serve as serve_sqlite;
 use self::{
+    connection::OUT_OF_MEMORY,
     database::Database,
     frontier::Frontier,
-    page::{Begin, Columns, Cursor, OWN_COLUMNS, PAGE_ROWS, SHORT_CHARACTERS},
+    page::{Begin, Columns, Cursor, OWN_COLUMNS, PageRows, SHORT_CHARACTERS},
 };
 use super::{
     batch::{ItemBatch, RunProgress},
@@ -26,6 +28,7 @@ use super::{
     run::{FinishedRun, Run, RunStop},
 };
 use crate::{
+    confined::limits::ReaderMemory,
     error::Error,
     rows::row::{Rejection, truncate},
 };
@@ -127,7 +130,13 @@ pub(super) async fn read(
             (None, None) => Begin::First,
         };
         let statement = page::statement(sql.kind(), &sql.query, &columns, begin);
-        let rows = database.rows(statement).await.map_err(RunStop::failed)?;
+        let rows = match database.rows(statement).await {
+            Err(reason) if reason == OUT_OF_MEMORY => {
+                Err(name_long_column(&mut database, sql, &columns).await)
+            }
+            rows => rows,
+        };
+        let rows = rows.map_err(RunStop::failed)?;
         let page = read_page(sql, &columns, rows).map_err(RunStop::failed)?;
         let page_end = page.places.last().cloned();
         let is_some_ordered =
@@ -169,12 +178,33 @@ pub(super) async fn read(
     }
 }
 
-fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) -> Result<QueryPage, String> {
-    let is_last = rows.len() < PAGE_ROWS;
-    let (mut read, mut places, mut unordered) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+/// Says which column a process could not sort by.
+async fn name_long_column(database: &mut Database, sql: &SqlQuery, columns: &Columns) -> String {
+    let found = database.rows((page::lengths(sql.kind(), &sql.query, columns), Vec::new())).await;
+    let found = found.ok().and_then(|mut found| found.rows.pop()).unwrap_or_default();
+    let long = ["id", "sql.cursorColumn"].into_iter().zip(found).filter_map(|(column, bytes)| {
+        let bytes: usize = bytes?.parse().ok()?;
+        (bytes > SHORT_CHARACTERS).then(|| format!("{column} has values of up to {} bytes", grouped(bytes)))
+    });
+    let long: Vec<String> = long.collect();
+    let most = ReaderMemory::Large.mib();
+    if long.is_empty() {
+        return format!(
+            "sql.query: takes more than {most} MiB of memory; it must give fewer or shorter rows"
+        );
+    }
+    format!(
+        "sql.query: cannot be sorted in {most} MiB of memory: {}; give shorter ones, such as substr(…, 1, 200)",
+        long.join(", ")
+    )
+}
+
+fn read_page(sql: &SqlQuery, columns: &Columns, page: PageRows) -> Result<QueryPage, String> {
+    let (is_last, count) = (!page.is_full(), page.rows.len());
+    let (mut read, mut places, mut unordered) = (Vec::with_capacity(count), Vec::new(), Vec::new());
     let mut refused = Vec::new();
     let is_long = |text: &str| text.chars().nth(SHORT_CHARACTERS).is_some();
-    for (number, mut row) in (1..).zip(rows) {
+    for (number, mut row) in (1..).zip(page.rows) {
         let own = row.split_off(row.len().saturating_sub(OWN_COLUMNS));
         let fields = columns.fields.iter().zip(row).filter_map(|((field, _), text)| {
             let text = text?;
@@ -183,7 +213,7 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         });
         match own.first() {
             Some(Some(id)) if is_long(id) => {
-                let reason = format!("id: must be at most {SHORT_CHARACTERS} characters");
+                let reason = format!("id: must be at most {} characters", grouped(SHORT_CHARACTERS));
                 refused.push(Rejection::row(number, Some(id.clone()), reason));
             }
             _ => read.push(fields.collect()),
@@ -198,7 +228,7 @@ fn read_page(sql: &SqlQuery, columns: &Columns, rows: Vec<Vec<Option<String>>>) 
         if is_ordered { places.push(place) } else { unordered.push(place) }
     }
     if places.is_empty() && unordered.is_empty() && !is_last {
-        return Err(format!("sql.query: gives {PAGE_ROWS} rows without an id"));
+        return Err(format!("sql.query: gives {count} rows without an id"));
     }
     Ok(QueryPage { rows: read, refused, places, unordered, is_last })
 }

@@ -99,11 +99,32 @@ async fn query_with_huge_ids_and_cursors_is_read_in_bounded_memory() {
     let shown = within_memory(&server, "huge ids", operator.subscribe(&form_of_view(&file, "ids"))).await;
     assert_eq!([&shown["lastRun"]["refused"], &shown["items"]], [&json!(60), &json!(0)], "{shown}");
     let reason = &shown["lastRun"]["problems"][0]["reason"];
-    assert_eq!(reason, "id: must be at most 8192 characters");
+    assert_eq!(reason, "id: must be at most 8,192 characters");
     let shown =
         within_memory(&server, "huge cursors", operator.subscribe(&form_of_view(&file, "cursors"))).await;
     let reason = shown["lastRun"]["error"].as_str().unwrap();
     assert!(reason.starts_with("sql.cursorColumn: must hold"), "{shown}");
+}
+
+#[tokio::test]
+async fn column_that_is_too_long_to_sort_by_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("shared");
+    let rows = |id: &str, version: &str| {
+        format!(
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 60) SELECT {id}, 'harbour', {version} FROM n"
+        )
+    };
+    let huge = "printf('%d%.*c', n, 20000000, 'x')";
+    let views = [("ids", rows(huge, "n")), ("cursors", rows("n", huge))];
+    let file = write_views(&folder, &views.each_ref().map(|(name, columns)| (*name, columns.as_str()))).await;
+    let settings = format!("[subscriptions]\nfolders = [\"{}\"]\n", folder.display());
+    let (server, operator) = start(directory.path(), &settings).await;
+    for (view, named) in [("ids", "id has values"), ("cursors", "sql.cursorColumn has values")] {
+        let shown = within_memory(&server, view, operator.subscribe(&form_of_view(&file, view))).await;
+        let reason = shown["lastRun"]["error"].as_str().unwrap();
+        assert!(reason.contains(named) && reason.contains("20,000,002 bytes"), "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -134,6 +134,44 @@ async fn log_of_sqlite_is_read_and_nothing_is_made_beside_the_file() {
     assert_eq!(names(), ["notes.db"]);
 }
 
+#[tokio::test]
+async fn copy_of_sqlite_with_its_log_alone_is_read() {
+    let (folder, copies) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let notes = Notes::open(folder.path()).await;
+    notes.run("PRAGMA journal_mode = WAL").await;
+    notes
+        .run("CREATE TABLE notes (id BIGINT, title VARCHAR(200), version BIGINT, seen_at VARCHAR(40))")
+        .await;
+    notes.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+    notes.run("INSERT INTO notes VALUES (1, 'harbour', 1, NULL), (2, 'pier', 2, NULL)").await;
+    for name in ["notes.db", "notes.db-wal"] {
+        fs::copy(folder.path().join(name), copies.path().join(name)).unwrap();
+    }
+    let (_app, _, operator) = start(|settings| settings.folders = vec![copies.path().to_owned()]).await;
+    let shown =
+        operator.subscribe(&form(&format!("sqlite:{}", copies.path().join("notes.db").display()))).await;
+    assert_eq!(counts(&shown), json!(["read", 2, 2, 0, 0, 0]), "{shown}");
+    assert_eq!(fs::read_dir(copies.path()).unwrap().count(), 2);
+}
+
+#[tokio::test]
+async fn long_rows_are_read_on_shorter_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let notes = Notes::open(folder.path()).await;
+    // A control character is six bytes of JSON.
+    notes
+        .run(
+            "CREATE VIEW notes AS WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 210) \
+             SELECT n AS id, 'harbour' AS title, n AS version, replace(hex(zeroblob(32768)), '0', char(1)) AS brief FROM n",
+        )
+        .await;
+    let (_app, _, operator) = start(|settings| settings.folders = vec![folder.path().to_owned()]).await;
+    let mut form = form(&notes.address);
+    form["sql"]["query"] = json!("SELECT id, title, version, brief FROM notes");
+    let shown = operator.subscribe(&form).await;
+    assert_eq!(counts(&shown), json!(["read", 210, 210, 0, 0, 0]), "{shown}");
+}
+
 /// A file of `tests/wild/sql_cursors`: a column's type, and cursors as SQL writes them.
 #[derive(Deserialize)]
 struct OddCursors {

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use futures::TryStreamExt as _;
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::{
     AssertSqlSafe, Column as _, ConnectOptions as _, Executor as _, Row as _, SqlSafeStr as _,
@@ -13,17 +14,35 @@ use sqlx::{
 };
 use sqlx_mysql::{MySqlConnectOptions, MySqlConnection, MySqlSslMode};
 use sqlx_postgres::{PgConnectOptions, PgConnection, PgSslMode};
-use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection};
+use sqlx_sqlite::{SqliteConnectOptions, SqliteConnection, SqliteLockingMode};
 use tokio::time::timeout;
 use url::Url;
 
-use super::page::{OWN_COLUMNS, QueryColumn};
+use super::page::{OWN_COLUMNS, PageRows, QueryColumn};
 
 /// Timeout of connecting, and of each statement.
 pub(super) const TIMEOUT: Duration = Duration::from_mins(1);
 /// Steps of SQLite's machine between looks at the time.
 const SQLITE_STEPS: i32 = 100_000;
 const SHOWN_BYTES: usize = 300;
+/// The message where SQLite gets no memory.
+pub(super) const OUT_OF_MEMORY: &str = "the query takes more memory than its process has";
+/// SQLite's code of that (<https://sqlite.org/rescode.html#nomem>).
+const NO_MEMORY_CODE: &str = "7";
+
+/// How a file of SQLite is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SqliteAccess {
+    /// Beside others, by SQLite's locks.
+    Shared,
+    /// As one that nobody has open.
+    Closed,
+    /// As one that nobody has open, with a write-ahead log and without the log's index.
+    ///
+    /// SQLite makes an index in memory (<https://sqlite.org/wal.html#use_of_wal_without_shared_memory>). It takes an
+    /// exclusive lock for it, which a file that is only read cannot have.
+    Unindexed,
+}
 
 /// An open connection.
 pub(super) enum DatabaseConnection {
@@ -49,19 +68,26 @@ impl DatabaseConnection {
     /// # Errors
     /// A message for operators, as of every method.
     pub(super) async fn postgres(address: &Url, password: Option<&SecretString>) -> Result<Self, String> {
-        within(postgres(address, password.map(ExposeSecret::expose_secret)).connect())
+        Box::pin(within(postgres(address, password.map(ExposeSecret::expose_secret)).connect()))
             .await
             .map(Self::Postgres)
     }
 
     /// Connects to `MySQL` or `MariaDB`.
     pub(super) async fn mysql(address: &Url, password: Option<&SecretString>) -> Result<Self, String> {
-        within(mysql(address, password.map(ExposeSecret::expose_secret)).connect()).await.map(Self::MySql)
+        Box::pin(within(mysql(address, password.map(ExposeSecret::expose_secret)).connect()))
+            .await
+            .map(Self::MySql)
     }
 
-    /// Opens a file; one that is closed has none beside it.
-    pub(super) async fn sqlite(file: &Path, is_closed: bool) -> Result<Self, String> {
-        let options = SqliteConnectOptions::new().filename(file).read_only(true).immutable(is_closed);
+    /// Opens a file to read it.
+    pub(super) async fn sqlite(file: &Path, access: SqliteAccess) -> Result<Self, String> {
+        let options = SqliteConnectOptions::new().filename(file).read_only(true);
+        let options = match access {
+            SqliteAccess::Shared => options,
+            SqliteAccess::Closed => options.immutable(true),
+            SqliteAccess::Unindexed => options.vfs("unix-none").locking_mode(SqliteLockingMode::Exclusive),
+        };
         // Temporary files cannot be made.
         let options = options.pragma("temp_store", "memory").disable_statement_logging();
         within(options.connect()).await.map(Self::Sqlite)
@@ -109,19 +135,18 @@ impl DatabaseConnection {
         row.ok().and_then(|row| row.try_get(0).ok()).unwrap_or_default()
     }
 
-    /// Rows of a statement as texts, in a read-only transaction.
-    pub(super) async fn rows(
-        &mut self,
-        (text, values): (String, Vec<String>),
-    ) -> Result<Vec<Vec<Option<String>>>, String> {
+    /// Rows of a statement as texts, until the page is full, in a read-only transaction.
+    pub(super) async fn rows(&mut self, (text, values): (String, Vec<String>)) -> Result<PageRows, String> {
         self.begin().await?;
         let rows = on_each!(self, connection => {
             let mut query = sqlx::query(AssertSqlSafe(text));
             for value in values {
                 query = query.bind(value);
             }
-            within(query.fetch_all(&mut *connection)).await.and_then(|rows| {
-                let texts = rows.iter().map(|row| {
+            let mut rows = query.fetch(&mut *connection);
+            let mut page = PageRows::default();
+            in_time(async {
+                while !page.is_full() && let Some(row) = rows.try_next().await.map_err(|error| describe(&error))? {
                     let fields = row.len().saturating_sub(OWN_COLUMNS);
                     let text = |place| match row.try_get_unchecked::<Option<String>, _>(place) {
                         // SQLite stores any bytes as text.
@@ -133,10 +158,11 @@ impl DatabaseConnection {
                         Err(_) => Err("sql.query: must give ids and cursors in UTF-8".to_owned()),
                         Ok(text) => Ok(text),
                     };
-                    (0..row.len()).map(text).collect::<Result<Vec<_>, String>>()
-                });
-                texts.collect::<Result<Vec<_>, String>>()
+                    page.push((0..row.len()).map(text).collect::<Result<_, String>>()?);
+                }
+                Ok(page)
             })
+            .await
         });
         let ended = on_each!(self, connection => within(connection.execute("ROLLBACK")).await.map(drop));
         let rows = rows?;
@@ -227,10 +253,11 @@ fn decoded(text: &str) -> String {
 }
 
 async fn within<T>(work: impl Future<Output = Result<T, sqlx::Error>>) -> Result<T, String> {
-    match timeout(TIMEOUT, work).await {
-        Ok(done) => done.map_err(|error| describe(&error)),
-        Err(_) => Err("the database did not answer in time".to_owned()),
-    }
+    in_time(async { work.await.map_err(|error| describe(&error)) }).await
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    timeout(TIMEOUT, work).await.unwrap_or_else(|_| Err("the database did not answer in time".to_owned()))
 }
 
 /// The database's message on a query; others may reveal too much.
@@ -239,6 +266,9 @@ fn describe(error: &sqlx::Error) -> String {
         // SQLite's word for an end by the progress handler.
         sqlx::Error::Database(error) if error.message() == "interrupted" => {
             format!("the query takes more than {} s", TIMEOUT.as_secs())
+        }
+        sqlx::Error::Database(error) if error.code().as_deref() == Some(NO_MEMORY_CODE) => {
+            OUT_OF_MEMORY.to_owned()
         }
         sqlx::Error::Database(error) => {
             let mut message = format!("the database answered: {}", error.message());

@@ -17,8 +17,8 @@ use tokio::process::ChildStdin;
 use url::Url;
 
 use super::{
-    connection::{DatabaseConnection, TIMEOUT},
-    page::QueryColumn,
+    connection::{DatabaseConnection, SqliteAccess, TIMEOUT},
+    page::{PageRows, QueryColumn},
 };
 use crate::{
     confined::{
@@ -30,8 +30,8 @@ use crate::{
 
 /// Processor time of a statement. One that looks at the time ends before.
 const PROCESSOR_TIME: Duration = TIMEOUT.saturating_add(Duration::from_secs(5));
-/// Bytes of an answer: a page of rows, whose columns are cut.
-const MAX_ANSWER_BYTES: usize = 128 << 20;
+/// Bytes of an answer: a page of rows, in JSON that may escape each byte by six.
+const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Beginning of the names of files that SQLite keeps beside one.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Place and value of the version with a write-ahead log (<https://sqlite.org/fileformat.html>).
@@ -63,7 +63,7 @@ enum SqliteRequest {
 enum SqliteAnswer {
     Opened,
     Columns(Vec<QueryColumn>),
-    Rows(Vec<Vec<Option<String>>>),
+    Rows(PageRows),
 }
 
 impl Database {
@@ -124,11 +124,8 @@ impl Database {
         }
     }
 
-    /// Rows of a statement as texts, in a read-only transaction.
-    pub(super) async fn rows(
-        &mut self,
-        (text, values): (String, Vec<String>),
-    ) -> Result<Vec<Vec<Option<String>>>, String> {
+    /// Rows of a statement as texts, until the page is full, in a read-only transaction.
+    pub(super) async fn rows(&mut self, (text, values): (String, Vec<String>)) -> Result<PageRows, String> {
         match self {
             Self::Connected(connection) => connection.rows((text, values)).await,
             Self::Confined(process) => match process.ask(&SqliteRequest::Rows(text, values)).await? {
@@ -173,7 +170,7 @@ pub fn serve(options: ReaderOptions) -> io::Result<()> {
     let SqliteRequest::Open(file) = serde_json::from_str(&first?)? else {
         return Err(io::Error::other("no file is named"));
     };
-    let is_closed = is_closed(&file);
+    let access = access_to(&file);
     let beside = BESIDE.map(|ending| beside(&file, ending));
     // A link may lead anywhere, and so does a folder.
     let is_plain = |file: &PathBuf| file.symlink_metadata().is_ok_and(|found| found.is_file());
@@ -186,7 +183,7 @@ pub fn serve(options: ReaderOptions) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     let mut output = BufWriter::new(stdout().lock());
     allow_processor_time(PROCESSOR_TIME.as_secs())?;
-    let opened = runtime.block_on(DatabaseConnection::sqlite(&file, is_closed));
+    let opened = runtime.block_on(DatabaseConnection::sqlite(&file, access));
     start_no_more()?;
     let mut connection = match opened {
         Ok(connection) => connection,
@@ -212,14 +209,23 @@ async fn do_request(
     })
 }
 
-/// Whether nobody has a file with a write-ahead log open.
+/// Whether others have a file with a write-ahead log open.
 ///
-/// Its other files are not there then, and cannot be made.
-fn is_closed(file: &Path) -> bool {
+/// Its other files are not there where nobody has, and cannot be made. A copy may have the log alone.
+fn access_to(file: &Path) -> SqliteAccess {
     let mut head = [0; READ_VERSION.0 + 1];
-    let has_no_log = beside(file, BESIDE[0]).metadata().map_or(true, |found| found.len() == 0);
     let read = File::open(file).and_then(|mut file| file.read_exact(&mut head));
-    read.is_ok() && head[READ_VERSION.0] == READ_VERSION.1 && has_no_log
+    let [has_log, has_index] = [BESIDE[0], BESIDE[1]]
+        .map(|ending| beside(file, ending).metadata().is_ok_and(|found| found.len() > 0));
+    if read.is_err() || head[READ_VERSION.0] != READ_VERSION.1 {
+        SqliteAccess::Shared
+    } else if !has_log {
+        SqliteAccess::Closed
+    } else if has_index {
+        SqliteAccess::Shared
+    } else {
+        SqliteAccess::Unindexed
+    }
 }
 
 fn beside(file: &Path, ending: &str) -> PathBuf {

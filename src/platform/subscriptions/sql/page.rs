@@ -4,8 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::dialect::Dialect;
 
-/// Rows of a page.
+/// Maximum rows of a page.
 pub(super) const PAGE_ROWS: usize = 200;
+/// Bytes of texts that fill a page.
+const PAGE_BYTES: usize = 8 << 20;
 /// The last columns of a row, which are no fields.
 pub(super) const OWN_COLUMNS: usize = 3;
 /// Maximum characters of a long text, and bytes of a brief.
@@ -44,6 +46,25 @@ pub(super) struct Columns {
 pub(super) struct Cursor {
     pub(super) text: String,
     pub(super) data_type: String,
+}
+
+/// Rows of a page as texts.
+#[derive(Debug, Default, Deserialize, Serialize)]
+pub(super) struct PageRows {
+    pub(super) rows: Vec<Vec<Option<String>>>,
+    bytes: usize,
+}
+
+impl PageRows {
+    pub(super) fn push(&mut self, row: Vec<Option<String>>) {
+        self.bytes += row.iter().flatten().map(String::len).sum::<usize>();
+        self.rows.push(row);
+    }
+
+    /// Whether more rows may follow, on the next page.
+    pub(super) fn is_full(&self) -> bool {
+        self.rows.len() >= PAGE_ROWS || self.bytes >= PAGE_BYTES
+    }
 }
 
 /// The beginning of a page.
@@ -126,6 +147,15 @@ pub(super) fn statement(
          ORDER BY {cursor}, {key} LIMIT {PAGE_ROWS}"
     );
     (statement, values)
+}
+
+/// The statement of the bytes of the longest id and cursor, in SQLite's words.
+pub(super) fn lengths(dialect: Dialect, query: &str, columns: &Columns) -> String {
+    let longest = |column: &QueryColumn| {
+        format!("CAST(MAX(LENGTH(CAST({} AS BLOB))) AS TEXT)", dialect.quoted(&column.name))
+    };
+    let (id, cursor) = (longest(&columns.id), longest(&columns.cursor));
+    format!("SELECT {id}, {cursor} FROM ({query}\n) AS subscribed")
 }
 
 #[cfg(test)]
