@@ -194,6 +194,11 @@ impl ApiClient {
             .map_err(unreachable)
     }
 
+    /// The server's scheme, host and port.
+    pub(super) fn origin(&self) -> String {
+        self.server.origin().ascii_serialization()
+    }
+
     fn address(&self, segments: &[&str]) -> Url {
         let mut address = self.server.clone();
         if let Ok(mut path) = address.path_segments_mut() {

@@ -146,7 +146,7 @@ impl ImportSender {
                         continue;
                     }
                     Err(CallError::TooLarge(_)) => self.refused_bytes.fetch_min(bytes, Ordering::Relaxed),
-                    Err(failure) => return Err(describe(&failure)),
+                    Err(failure) => return Err(describe(&failure, &self.client.origin())),
                 };
             }
             let (first, second) = part.split_at(part.len() / 2);
@@ -195,13 +195,13 @@ async fn retry<T, F: Future<Output = Result<T, CallError>>>(
     }
 }
 
-fn describe(failure: &CallError) -> String {
+fn describe(failure: &CallError, server: &str) -> String {
     match failure {
         CallError::Busy { wait, .. } => {
-            format!("the server asks to wait for too long ({} s): {failure}", wait.as_secs())
+            format!("{server} asks to wait for too long ({} s): {failure}", wait.as_secs())
         }
-        failure if failure.may_pass() => format!("gave up after several tries: {failure}"),
-        failure => format!("the server refuses: {failure}"),
+        failure if failure.may_pass() => format!("gave up on {server} after several tries: {failure}"),
+        failure => format!("{server} refuses: {failure}"),
     }
 }
 

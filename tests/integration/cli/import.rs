@@ -182,7 +182,8 @@ async fn import_that_the_server_refuses_exits_with_1_and_shows_no_secret() {
     let rows = lines(&many("i", "harbour", 3, 1));
     let (code, report, _) = importer.import("--module nothing", &rows).await;
     let error = report["error"].as_str().unwrap();
-    assert!(code == 1 && error.starts_with("rows: the server refuses: 404: moduleCode"), "{error}");
+    let refusal = format!("rows: {} refuses: 404: moduleCode", importer.base);
+    assert!(code == 1 && error.starts_with(&refusal), "{error}");
     importer.secret = "not-the-secret".to_owned();
     let (code, report, errors) = importer.import("--module article", &rows).await;
     assert!(code == 1 && errors.contains("no token: invalid_client"), "{errors}");
