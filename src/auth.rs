@@ -11,6 +11,7 @@ pub mod keys;
 pub mod login;
 pub mod oauth;
 pub mod revoked_tokens;
+pub mod second_factor;
 pub mod secrets;
 pub mod sessions;
 pub mod signing_keys;

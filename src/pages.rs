@@ -1,4 +1,4 @@
-//! The search page, the console and their assets.
+//! The search page, the console, the account page and their assets.
 //!
 //! A hash in the asset path lets browsers cache forever and never mix versions.
 
@@ -38,6 +38,7 @@ where
     Router::new()
         .route("/", get(show_search))
         .route("/console", get(show_console))
+        .route("/account", get(show_account))
         .route("/assets/{hash}/{*path}", get(show_asset))
         .route("/opensearch.xml", get(show_open_search))
 }
@@ -48,6 +49,10 @@ async fn show_search(headers: HeaderMap) -> Result<Response> {
 
 async fn show_console(headers: HeaderMap) -> Result<Response> {
     show_page(&headers, "console.html").await
+}
+
+async fn show_account(headers: HeaderMap) -> Result<Response> {
+    show_page(&headers, "account.html").await
 }
 
 async fn show_page(headers: &HeaderMap, name: &str) -> Result<Response> {

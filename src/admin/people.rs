@@ -9,10 +9,13 @@ use trawl_macros::operation;
 use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
-        AuthState, applications,
-        caller::Caller,
+        AuthState,
         extract::Identified,
-        sessions::{self, LiveSession, SessionId},
+        second_factor::{self, FactorOwner},
+        sessions::{
+            self, LiveSession, SessionId,
+            listing::{PersonSession, SignedOut, describe},
+        },
         throttle::ThrottledAccount,
     },
     error::{Error, Result},
@@ -101,41 +104,14 @@ pub struct PersonDetails {
     email: Option<String>,
     /// Whether they can sign in by password; others sign in at an issuer.
     has_password: bool,
+    /// When they confirmed a second factor, epoch milliseconds; null without one.
+    second_factor_since: Option<i64>,
     /// Whether they operate this server (`console.operators`).
     is_operator: bool,
     /// Wait for the next login after too many that failed, milliseconds.
     throttled_for_ms: Option<u64>,
     /// Browser sessions, last used first.
     sessions: Vec<PersonSession>,
-}
-
-/// A browser session of a person.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PersonSession {
-    /// Id; no cookie can be made from it.
-    id: String,
-    /// The application signed in by.
-    client_id: String,
-    /// The application's name.
-    application: Option<String>,
-    /// The issuer signed in at; null for the login page.
-    issuer: Option<String>,
-    /// Begin, epoch milliseconds.
-    created_at: i64,
-    /// Last use, epoch milliseconds.
-    used_at: i64,
-    /// End without further use, epoch milliseconds.
-    expires_at: i64,
-    /// Whether the call is made in this session.
-    is_current: bool,
-}
-
-/// The result of signing a person out.
-#[derive(Debug, Serialize, utoipa::ToSchema)]
-pub struct SignedOut {
-    /// Number of sessions that were ended.
-    sessions: usize,
 }
 
 /// Lists people of the tenant, last change first.
@@ -190,16 +166,18 @@ pub async fn find_person(
     let (reader, tenant) = (auth.store.reader(), &caller.tenant);
     let account = find_account(reader, tenant.id, &user_id).await?;
     let mut sessions = find_sessions(&auth, tenant.id, std::slice::from_ref(&account)).await?;
-    let mut sessions = sessions.remove(&user_id).unwrap_or_default();
-    sessions.sort_by_key(|session| -session.used_at);
+    let sessions = sessions.remove(&user_id).unwrap_or_default();
+    let owner = FactorOwner { tenant_id: tenant.id, user_id };
+    let factor = second_factor::find(reader, &owner).await?;
     let throttled = auth.throttle.wait_of(ThrottledAccount::login(tenant.id, &account.login_id)).await?;
     Ok(Envelope::of(PersonDetails {
         mobile: account.mobile.clone(),
         email: account.details.email.clone(),
         has_password: account.has_password,
+        second_factor_since: factor.map(|factor| factor.confirmed_at),
         is_operator: auth.authenticator.sessions().is_operator(&account.login_id, tenant),
         throttled_for_ms: throttled.map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
-        sessions: show_sessions(reader, &caller, sessions).await?,
+        sessions: describe(reader, &caller, sessions).await?,
         summary: account.into(),
     }))
 }
@@ -225,7 +203,7 @@ pub async fn sign_out(
                 if !raise_epoch(transaction, tenant.id, &user_id).await? {
                     return Err(no_person());
                 }
-                sessions::end_all(transaction, tenant.id, &user_id).await?;
+                sessions::end_all_but(transaction, tenant.id, &user_id, None).await?;
                 transaction.invalidate(Cached::Identities(tenant.id));
                 let event = AuditEvent::new("sign-out", "user", user_id);
                 Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
@@ -233,6 +211,36 @@ pub async fn sign_out(
         })
         .await?;
     Ok(Envelope::of(SignedOut { sessions: live.len() }))
+}
+
+/// Removes a person's second factor, so that their password signs in alone until they set up another.
+#[operation(
+    admin, user_id = "The person's synchronised id", 200 = "It is removed",
+    403 = "The second factor is the operator's own", 404 = "The person has no second factor",
+)]
+pub async fn reset_second_factor(
+    State(auth): State<AuthState>,
+    Identified(caller): Identified,
+    PathParameter(user_id): PathParameter,
+) -> Result<Envelope<()>> {
+    let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
+    if caller.is_signed_in_to(&tenant) && caller.user_id() == Some(user_id.as_str()) {
+        return Err(Error::forbidden("userId: another operator has to reset your second factor"));
+    }
+    auth.store
+        .write(move |transaction| {
+            Box::pin(async move {
+                let owner = FactorOwner { tenant_id: tenant.id, user_id };
+                if !second_factor::remove(transaction, &owner).await? {
+                    return Err(Error::not_found("userId: the person has no second factor"));
+                }
+                transaction.invalidate(Cached::Identities(tenant.id));
+                let event = AuditEvent::new("reset", "second-factor", owner.user_id);
+                Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
+            })
+        })
+        .await?;
+    Ok(Envelope::of(()))
 }
 
 /// Ends one session of a person.
@@ -298,27 +306,6 @@ async fn find_sessions(
         }
     }
     Ok(sessions)
-}
-
-async fn show_sessions(
-    reader: &Connection,
-    caller: &Caller,
-    sessions: Vec<LiveSession>,
-) -> Result<Vec<PersonSession>> {
-    let client_ids: Vec<&str> = sessions.iter().map(|session| session.client_id.as_str()).collect();
-    let names = applications::find_names(reader, &client_ids).await?;
-    let names: HashMap<String, String> = names.into_iter().map(|(id, _, name)| (id, name)).collect();
-    let shown = sessions.into_iter().map(|session| PersonSession {
-        id: session.id.digits(),
-        application: names.get(&session.client_id).cloned(),
-        client_id: session.client_id,
-        issuer: session.issuer,
-        created_at: session.created_at,
-        used_at: session.used_at,
-        expires_at: session.expires_at,
-        is_current: caller.is_in_session(session.id),
-    });
-    Ok(shown.collect())
 }
 
 impl From<PersonAccount> for PersonSummary {

@@ -94,9 +94,9 @@ impl Caller {
             || self.session.as_ref().is_some_and(|session| session.client_id == client_id)
     }
 
-    /// Whether the call is made in this browser session.
-    pub fn is_in_session(&self, id: SessionId) -> bool {
-        self.session.as_ref().is_some_and(|session| session.id() == id)
+    /// The browser session that calls; none for tokens.
+    pub fn session_id(&self) -> Option<SessionId> {
+        self.session.as_ref().map(|session| session.id())
     }
 
     /// Whether the caller is signed in to this tenant.

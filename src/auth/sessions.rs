@@ -5,11 +5,14 @@
 
 pub mod application;
 pub mod cookies;
+pub mod listing;
+pub mod routes;
 mod rows;
 
-use std::{collections::HashSet, fmt, sync::Arc, time::Duration};
+use std::{collections::HashSet, fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use aws_lc_rs::digest::{SHA256, digest};
+use axum::http::{HeaderMap, header};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::{
@@ -23,9 +26,11 @@ use crate::{
 };
 
 pub(super) use self::rows::{SessionRow, find, insert, remove, remove_above};
-pub use self::rows::{end_all, end_one};
+pub use self::rows::{end_all_but, end_one};
 
 const SECRET_BYTES: usize = 32;
+
+const MAX_USER_AGENT_CHARS: usize = 256;
 
 /// The SHA-256 of a session cookie's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,6 +84,26 @@ pub struct SignedIn {
     pub issuer: Option<String>,
 }
 
+/// Where a session begins, and by which browser.
+#[derive(Clone, Debug)]
+pub struct SessionOrigin {
+    /// The client's address.
+    pub address: IpAddr,
+    /// The browser's `User-Agent`, cut to 256 characters.
+    pub user_agent: Option<String>,
+}
+
+impl SessionOrigin {
+    /// The origin of a request from `address`.
+    pub fn of(address: IpAddr, headers: &HeaderMap) -> Self {
+        let user_agent = headers.get(header::USER_AGENT).map(|value| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            text.chars().filter(|character| !character.is_control()).take(MAX_USER_AGENT_CHARS).collect()
+        });
+        Self { address, user_agent }
+    }
+}
+
 /// An unexpired session whose application has not changed since.
 #[derive(Clone, Debug)]
 pub struct LiveSession {
@@ -98,6 +123,10 @@ pub struct LiveSession {
     pub used_at: i64,
     /// End without further use, epoch milliseconds.
     pub expires_at: i64,
+    /// The client's address at sign-in.
+    pub address: Option<String>,
+    /// The browser's `User-Agent` at sign-in.
+    pub user_agent: Option<String>,
 }
 
 impl LiveSession {
@@ -113,6 +142,7 @@ pub struct Sessions {
     idle: Duration,
     life: Duration,
     operators: HashSet<String>,
+    require_second_factor: bool,
     usage: Usage,
 }
 
@@ -123,6 +153,7 @@ impl Sessions {
             idle: Duration::from_mins(web.session_idle_minutes.into()),
             life: Duration::from_hours(web.session_hours.into()),
             operators: console.operators.iter().cloned().collect(),
+            require_second_factor: console.require_second_factor,
             usage: Usage::for_sessions(),
         }
     }
@@ -135,6 +166,11 @@ impl Sessions {
     /// Whether this login of this tenant operates the server.
     pub fn is_operator(&self, login_id: &str, tenant: &Tenant) -> bool {
         self.operators.contains(&format!("{login_id}@{}", tenant.code))
+    }
+
+    /// Whether operators who sign in by password need a second factor.
+    pub fn require_second_factor(&self) -> bool {
+        self.require_second_factor
     }
 
     pub(super) fn last_use(&self, id: SessionId) -> Arc<LastUse> {
@@ -163,6 +199,8 @@ impl Sessions {
                 created_at: row.created_at,
                 used_at,
                 expires_at,
+                address: row.address,
+                user_agent: row.user_agent,
             })
         });
         Ok(live.collect())

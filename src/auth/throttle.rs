@@ -1,7 +1,7 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address, join codes by person. Full caches evict the longest unused. Over PostgreSQL,
+//! successes. Clients count by address, join codes and codes of second factors by person. Full caches evict the longest unused. Over PostgreSQL,
 //! accounts and persons count over all replicas.
 
 mod limit;
@@ -52,6 +52,11 @@ impl ThrottledAccount {
     /// A person who tries join codes of groups.
     pub fn join_codes_of(tenant_id: i64, user_id: &str) -> Self {
         Self::of(&format!("join-codes\0{tenant_id}\0{user_id}"))
+    }
+
+    /// A person who tries passwords or codes of their second factor.
+    pub fn second_factor_of(tenant_id: i64, user_id: &str) -> Self {
+        Self::of(&format!("second-factor\0{tenant_id}\0{user_id}"))
     }
 
     fn clients_at(address: IpAddr) -> Self {

@@ -22,6 +22,8 @@ pub struct Web {
 pub struct Console {
     /// People as `loginId@eCode`; the tenant follows the last `@`.
     pub operators: Vec<String>,
+    /// Whether operators who sign in by password need a second factor before the console opens.
+    pub require_second_factor: bool,
 }
 
 impl Default for Web {
@@ -65,7 +67,8 @@ mod tests {
 
     #[test]
     fn operator_is_a_login_and_a_tenant_code() {
-        let check = |operator: &str| Console { operators: vec![operator.to_owned()] }.check();
+        let check =
+            |operator: &str| Console { operators: vec![operator.to_owned()], ..Console::default() }.check();
         for right in ["mei@acme", "mei@acme.example@acme"] {
             assert_eq!(check(right), Ok(()), "{right}");
         }

@@ -5,6 +5,7 @@
 pub mod callback;
 mod pending;
 mod place;
+pub mod second_factor;
 pub mod start;
 
 use std::net::IpAddr;
@@ -55,6 +56,8 @@ pub struct SessionHere {
     tenant: SessionTenant,
     /// Whether the session may use operations of the scopes `admin` and `tenants`.
     operator: bool,
+    /// Whether the operator has to set up a second factor first (`console.require_second_factor`).
+    needs_second_factor: bool,
 }
 
 /// The signed-in person.
@@ -183,7 +186,9 @@ async fn describe(auth: &AuthState, caller: &Caller) -> Result<SessionHere> {
             name: caller.tenant.name.clone(),
             search_insights: caller.tenant.search_insights,
         },
-        operator: auth.authenticator.sessions().is_operator(&person.login_id, &caller.tenant),
+        operator: !caller.needs_second_factor()
+            && auth.authenticator.sessions().is_operator(&person.login_id, &caller.tenant),
+        needs_second_factor: caller.needs_second_factor(),
     })
 }
 

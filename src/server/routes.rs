@@ -28,7 +28,7 @@ use super::{
 use crate::{
     admin,
     app::App,
-    auth::oauth::routes as oauth,
+    auth::{oauth::routes as oauth, sessions},
     http::{
         badge_envelope::{self, DatedFailure},
         envelope::FailureEnvelope,
@@ -70,6 +70,14 @@ static OPERATIONS: &[Route] = table! {
     GET "/session/start" anyone().writes() => session::start::begin_sign_in;
     GET "/session/callback" anyone().writes() => session::callback::handle_callback;
     POST "/session/end" anyone().writes() => session::end_session;
+
+    GET "/session/second_factor" anyone() => session::second_factor::show_second_factor;
+    POST "/session/second_factor" anyone().writes() => session::second_factor::offer_second_factor;
+    POST "/session/second_factor/confirm" anyone().writes() => session::second_factor::confirm_second_factor;
+    POST "/session/second_factor/remove" anyone().writes() => session::second_factor::remove_second_factor;
+    GET "/v1/sessions" person(ContentsRead) => sessions::routes::list_own_sessions;
+    DELETE "/v1/sessions" person(ContentsRead).writes() => sessions::routes::end_other_sessions;
+    DELETE "/v1/sessions/{id}" person(ContentsRead).writes() => sessions::routes::end_own_session;
 
     // Directory
     PUT "/v1/users/sync" application(DirectoryWrite).synchronizes() => users::routes::sync_users;
@@ -220,6 +228,7 @@ static OPERATIONS: &[Route] = table! {
     GET "/admin/v1/people" application(Admin) => admin::people::list_people;
     GET "/admin/v1/people/{userId}" application(Admin) => admin::people::find_person;
     POST "/admin/v1/people/{userId}/sign_out" application(Admin).writes() => admin::people::sign_out;
+    DELETE "/admin/v1/people/{userId}/second_factor" application(Admin).writes() => admin::people::reset_second_factor;
     DELETE "/admin/v1/people/{userId}/sessions/{id}" application(Admin).writes() => admin::people::end_session_of_person;
     GET "/admin/v1/applications" application(Admin).for_operators() => admin::applications::list_applications;
     POST "/admin/v1/applications" application(Admin).writes().for_operators() => admin::applications::create_application;
@@ -252,6 +261,7 @@ static PAGES: &[Rule] = &[
     anyone().at("GET", "/docs/{*rest}"),
     anyone().at("GET", "/"),
     anyone().at("GET", "/console"),
+    anyone().at("GET", "/account"),
     anyone().at("GET", "/assets/{hash}/{*path}"),
     anyone().at("GET", "/opensearch.xml"),
 ];

@@ -23,7 +23,7 @@ macro_rules! migrations {
     };
 }
 
-static SQLITE: [Migration; 28] = migrations!("sqlite":
+static SQLITE: [Migration; 29] = migrations!("sqlite":
     "0001_foundation",
     "0002_module_ids",
     "0003_weights_and_duplicates",
@@ -52,9 +52,10 @@ static SQLITE: [Migration; 28] = migrations!("sqlite":
     "0026_source_limits",
     "0027_folded_logins",
     "0028_keyed_secrets",
+    "0029_personal_sign_in",
 );
 
-static POSTGRES: [Migration; 19] = migrations!("postgres":
+static POSTGRES: [Migration; 20] = migrations!("postgres":
     "0010_base",
     "0011_replicas",
     "0012_sign_in",
@@ -74,6 +75,7 @@ static POSTGRES: [Migration; 19] = migrations!("postgres":
     "0026_source_limits",
     "0027_folded_logins",
     "0028_keyed_secrets",
+    "0029_personal_sign_in",
 );
 
 fn of(dialect: Dialect) -> &'static [Migration] {

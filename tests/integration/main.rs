@@ -27,6 +27,7 @@ mod badges;
 #[cfg(test)]
 mod browser {
     mod accessibility;
+    mod account;
     mod file_transfer;
     mod reduce;
     mod screenshots;
@@ -293,6 +294,8 @@ mod sessions {
     mod expiry;
     mod issuer;
     mod operators;
+    mod own;
+    mod second_factor;
     mod sign_in;
 }
 #[cfg(test)]

@@ -1,6 +1,7 @@
 pub(crate) mod all_modules;
 pub(crate) mod answer;
 pub(crate) mod app;
+pub(crate) mod authenticator;
 pub(crate) mod browser;
 pub(crate) mod callback;
 pub(crate) mod caller;

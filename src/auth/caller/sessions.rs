@@ -10,8 +10,9 @@ use crate::{
     auth::{
         applications::{self, Application, Kind},
         directory::{Person, PersonDirectory, SubjectKind},
+        second_factor::{self, FactorOwner},
         secrets,
-        sessions::{self, SessionId, SessionRow, Sessions, SignedIn},
+        sessions::{self, SessionId, SessionOrigin, SessionRow, Sessions, SignedIn},
         tenants::{self, Tenant},
         usage::LastUse,
     },
@@ -44,6 +45,7 @@ pub(super) struct Session {
     sessions: Arc<Sessions>,
     directory: Arc<dyn PersonDirectory>,
     pub(super) last_use: Arc<LastUse>,
+    needs_second_factor: bool,
 }
 
 impl Session {
@@ -62,6 +64,13 @@ impl Session {
             return Err(ended());
         }
         refuse_frozen(application.is_frozen)
+    }
+}
+
+impl Caller {
+    /// Whether an operator's session needs a second factor before it may operate.
+    pub fn needs_second_factor(&self) -> bool {
+        self.session.as_ref().is_some_and(|session| session.needs_second_factor)
     }
 }
 
@@ -108,6 +117,7 @@ impl Authenticator {
     pub async fn begin_session(
         &self,
         signed_in: SignedIn,
+        origin: SessionOrigin,
         replaced: Option<SessionId>,
     ) -> Result<SecretString> {
         let secret = secrets::generate()?;
@@ -118,7 +128,7 @@ impl Authenticator {
         }
         let job = self.store.write(move |transaction| {
             Box::pin(async move {
-                sessions::insert(transaction, id, &signed_in, now_millis()).await?;
+                sessions::insert(transaction, id, &signed_in, &origin, now_millis()).await?;
                 let (tenant_id, user_id) = (signed_in.tenant_id, &signed_in.user_id);
                 if sessions::remove_above(transaction, tenant_id, user_id, MAX_OF_ONE_PERSON).await? {
                     transaction.invalidate(Cached::Identities(tenant_id));
@@ -183,9 +193,12 @@ impl Authenticator {
         let home = Arc::new(tenants::find_by_id(reader, row.tenant_id).await?.ok_or_else(ended)?);
         let trusted = self.trusted(row, &home)?;
         let last_use = self.usage.of(&application.client_id);
+        let is_operator = self.sessions.is_operator(&person.login_id, &home);
+        let needs_second_factor = is_operator && self.needs_second_factor(reader, row).await?;
         let session = Session {
             id,
             role,
+            needs_second_factor,
             user_id: person.user_id.clone(),
             client_id: application.client_id.clone(),
             sessions: Arc::clone(&self.sessions),
@@ -200,7 +213,12 @@ impl Authenticator {
                 let scopes = trusted.map_or_else(|| scopes.clone(), |trusted| scopes.intersection(trusted));
                 (Kind::Application, application.client_id, scopes, user)
             }
-            SessionRole::Operator if self.sessions.is_operator(&person.login_id, &home) => {
+            SessionRole::Operator if needs_second_factor => {
+                let refusal =
+                    "operators need a second factor (console.require_second_factor): set it up at /account";
+                return Err(Error::forbidden(refusal));
+            }
+            SessionRole::Operator if is_operator => {
                 let client_id = format!("operator:{}@{}", person.login_id, home.code);
                 (Kind::Admin, client_id, [TokenScope::Admin, TokenScope::Tenants].into_iter().collect(), None)
             }
@@ -223,6 +241,16 @@ impl Authenticator {
             expires_at,
             last_use,
         })
+    }
+
+    /// Whether the settings ask for a second factor that the session's person lacks.
+    async fn needs_second_factor(&self, reader: &Connection, row: &SessionRow) -> Result<bool> {
+        // Issuers have factors of their own.
+        if !self.sessions.require_second_factor() || row.issuer.is_some() {
+            return Ok(false);
+        }
+        let owner = FactorOwner { tenant_id: row.tenant_id, user_id: row.user_id.clone() };
+        Ok(second_factor::find(reader, &owner).await?.is_none())
     }
 
     /// The scopes of the sign-in's issuer.

@@ -1,6 +1,6 @@
 //! Session rows.
 
-use super::{SessionId, SignedIn};
+use super::{SessionId, SessionOrigin, SignedIn};
 use crate::{
     error::Result,
     store::{self, Connection, FromRow, Store, Transaction, find_in, sql},
@@ -20,12 +20,14 @@ pub(crate) struct SessionRow {
     pub(crate) created_at: i64,
     /// The last use that was written; later ones may be in memory.
     pub(crate) used_at: i64,
+    pub(crate) address: Option<String>,
+    pub(crate) user_agent: Option<String>,
 }
 
 pub(crate) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<SessionRow>> {
     sql(
-        "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at \
-         FROM sessions WHERE id = ?",
+        "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at, address, \
+           user_agent FROM sessions WHERE id = ?",
         [id.bytes().into()],
     ).fetch_optional::<SessionRow>(connection)
     .await
@@ -59,11 +61,12 @@ pub(crate) async fn insert(
     transaction: &Transaction,
     id: SessionId,
     signed_in: &SignedIn,
+    origin: &SessionOrigin,
     now: i64,
 ) -> store::Result<()> {
     let statement = sql(
         "INSERT INTO sessions (id, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, \
-         created_at, used_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+         created_at, used_at, address, user_agent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
             id.bytes().into(),
             signed_in.tenant_id.into(),
@@ -75,6 +78,8 @@ pub(crate) async fn insert(
             signed_in.issuer.clone().into(),
             now.into(),
             now.into(),
+            origin.address.to_string().into(),
+            origin.user_agent.clone().into(),
         ],
     );
     statement.execute(transaction).await.map(drop)
@@ -85,10 +90,16 @@ pub(crate) async fn remove(transaction: &Transaction, id: SessionId) -> store::R
     statement.execute(transaction).await.map(drop)
 }
 
-/// Ends all sessions of a person.
-pub async fn end_all(transaction: &Transaction, tenant_id: i64, user_id: &str) -> store::Result<()> {
-    let text = "DELETE FROM sessions WHERE tenant_id = ? AND user_id = ?";
-    sql(text, [tenant_id.into(), user_id.into()]).execute(transaction).await.map(drop)
+/// Ends all sessions of a person but `kept`; returns their number.
+pub async fn end_all_but(
+    transaction: &Transaction,
+    tenant_id: i64,
+    user_id: &str,
+    kept: Option<SessionId>,
+) -> store::Result<u64> {
+    let text = "DELETE FROM sessions WHERE tenant_id = ? AND user_id = ? AND id <> ?";
+    let kept = kept.map(|kept| kept.bytes().to_vec()).unwrap_or_default();
+    sql(text, [tenant_id.into(), user_id.into(), kept.into()]).execute(transaction).await
 }
 
 /// Ends one session of a person; tells whether they have it.
@@ -139,6 +150,11 @@ mod tests {
                 "SELECT id FROM sessions WHERE created_at < ? OR used_at < ? LIMIT ?",
                 3,
                 vec!["sessions_by_age", "sessions_by_use"],
+            ),
+            (
+                "DELETE FROM sessions WHERE tenant_id = ? AND user_id = ? AND id <> ?",
+                3,
+                vec!["sessions_by_person (tenant_id=? AND user_id=?)"],
             ),
             (&*of_people, 2, vec!["sessions_by_person (tenant_id=? AND user_id=?)"]),
             (

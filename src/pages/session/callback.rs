@@ -16,7 +16,7 @@ use crate::{
         issuers::{SignIn, SignInAnswer},
         oauth::grants::{GrantError, Grants, Redemption},
         secrets::SecretCheckFor,
-        sessions::{self, SignedIn, cookies},
+        sessions::{self, SessionOrigin, SignedIn, cookies},
         throttle::{Throttled, ThrottledAccount},
     },
     error::Result,
@@ -90,8 +90,9 @@ async fn sign_in(
     };
     let (tenant_id, user_id) = (signed_in.tenant_id, signed_in.user_id.clone());
     let before = cookies::session_of(auth, &visit.headers);
-    let secret = auth.authenticator.begin_session(signed_in, before).await?;
     let address = visit.address;
+    let origin = SessionOrigin::of(address, &visit.headers);
+    let secret = auth.authenticator.begin_session(signed_in, origin, before).await?;
     tracing::info!(target: "trawl::audit", %address, tenant_id, user_id, "a session began");
     Ok(cookies::keep_session(auth, &secret)?)
 }

@@ -1,7 +1,7 @@
 //! Every view under axe-core, in narrow windows, with large text, by keyboard.
 
 use crate::{
-    browser::views::{Judge, walk_console, walk_search},
+    browser::views::{Judge, walk_account, walk_console, walk_search},
     util::{devtools::Look, stage::Stage},
 };
 
@@ -52,6 +52,7 @@ fn note(all: &mut Vec<String>, view: &str, found: Vec<String>) {
 async fn judge_every_view(look: Look, judge: &mut impl Judge) {
     let stage = Stage::start(look).await;
     walk_search(&stage, judge).await;
+    walk_account(&stage, judge).await;
     walk_console(&stage, judge).await;
     stage.end().await;
 }

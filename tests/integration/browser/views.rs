@@ -1,7 +1,9 @@
+mod account;
 mod console;
 mod search;
 
 pub(crate) use self::{
+    account::walk as walk_account,
     console::walk as walk_console,
     search::{show_many, walk as walk_search},
 };

@@ -278,6 +278,6 @@ fn operations(description: &Value) -> impl Iterator<Item = (String, &Value)> {
 }
 
 fn is_page(path: &str) -> bool {
-    ["/", "/console", "/openapi.json", "/opensearch.xml"].contains(&path)
+    ["/", "/console", "/account", "/openapi.json", "/opensearch.xml"].contains(&path)
         || ["/docs", "/assets/"].iter().any(|prefix| path.starts_with(prefix))
 }

@@ -48,7 +48,7 @@ async fn assets_of(app: &TestApp, page: &str) -> BTreeSet<String> {
 async fn page_policy_permits_own_assets_only() {
     let app = TestApp::start().await;
     let inline = Regex::new(r"(?i)<script(?: [^>]*)?>[^<]|<style| style=| on[a-z]+=").unwrap();
-    for path in ["/", "/console"] {
+    for path in ["/", "/console", "/account"] {
         let page = load(&app, path, "br", "").await;
         assert_eq!(page.status(), 200, "{path}");
         assert_eq!(header(&page, "content-type"), "text/html; charset=utf-8");
@@ -114,7 +114,7 @@ async fn assets_are_immutable_and_named_by_content() {
 async fn page_has_one_script_and_one_style_sheet_without_imports() {
     let app = TestApp::start().await;
     let import = Regex::new(r#"@import|(?:^|[;}=(,])import\s*(?:[({*"']|\w+\s*(?:,|from\b))"#).unwrap();
-    for path in ["/", "/console"] {
+    for path in ["/", "/console", "/account"] {
         let assets = assets_of(&app, path).await;
         for kind in [".js", ".css"] {
             let [name] = assets.iter().filter(|name| name.ends_with(kind)).collect::<Vec<_>>()[..] else {

@@ -139,6 +139,8 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/v1/favorite/label/update",
         "/v1/favorite/label/delete",
         "/v1/favorite/labels",
+        "/v1/sessions",
+        "/v1/sessions/{id}",
     ];
     let are_files = |path: &str| path.starts_with("/v1/stream/") || path.starts_with("/v1/files/");
     let are_groups = |path: &str| path.starts_with("/v1/groups");
@@ -167,6 +169,9 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/session/start",
         "/session/callback",
         "/session/end",
+        "/session/second_factor",
+        "/session/second_factor/confirm",
+        "/session/second_factor/remove",
         "/storage/pictures/{id}",
         "/storage/uploads/{uploadId}/{partNumber}",
         "/storage/files/{fileId}/{version}",
@@ -180,6 +185,7 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/docs/{*rest}",
         "/",
         "/console",
+        "/account",
         "/assets/{hash}/{*path}",
         "/opensearch.xml",
     ];

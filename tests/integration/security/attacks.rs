@@ -97,6 +97,10 @@ impl Operation {
 
 fn good_body(path: &str) -> Option<Value> {
     Some(match path {
+        "/session/second_factor" | "/session/second_factor/remove" => {
+            json!({"password": "x", "code": "123456"})
+        }
+        "/session/second_factor/confirm" => json!({"code": "123456"}),
         "/v1/users/sync" => json!([user("newcomer", "")]),
         "/v1/organizations/sync" => json!([department("new", "")]),
         "/v1/users/status/update" => json!([{"userId": "acme-person", "code": "01"}]),

@@ -33,6 +33,7 @@ async fn sign_in_sets_a_cookie_hidden_from_scripts() {
         session.info().await,
         json!({
             "signedIn": true, "tenant": {"code": "acme", "name": "acme", "searchInsights": false}, "operator": false,
+            "needsSecondFactor": false,
             "person": {"userId": "mei", "loginId": "mei", "name": "User mei", "picture": null},
         })
     );

@@ -56,6 +56,7 @@ async fn logins_of_an_earlier_schema_are_folded() {
     query(
         &url,
         "ALTER TABLE users DROP COLUMN login_folded; ALTER TABLE tasks DROP COLUMN assignee_login_folded; \
+         ALTER TABLE sessions DROP COLUMN address, DROP COLUMN user_agent; DROP TABLE second_factors; \
          DELETE FROM seaql_migrations WHERE version >= '0027_folded_logins'; \
          INSERT INTO tenants (id, code, name, created_at) VALUES (1, 'acme', 'acme', 0); \
          INSERT INTO users (tenant_id, user_id, platform_user_id, login_id, name, sex, status, is_hidden, is_deleted, \

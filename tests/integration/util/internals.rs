@@ -5,6 +5,7 @@ pub(crate) use trawl::{
     auth::{
         applications::{Kind, find_callback_key},
         caller::{Caller, SessionRole},
+        second_factor::TotpSecret,
         sessions::SessionId,
         tokens::{Claims, Subject, Tokens, epoch_seconds},
     },

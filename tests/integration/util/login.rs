@@ -130,6 +130,7 @@ impl Browser {
             cookie: None,
             language: "en",
             forwarded_for: None,
+            user_agent: None,
         }
     }
 }
@@ -141,6 +142,7 @@ pub(crate) struct Browser {
     pub(crate) cookie: Option<String>,
     pub(crate) language: &'static str,
     pub(crate) forwarded_for: Option<String>,
+    pub(crate) user_agent: Option<String>,
 }
 
 impl Browser {
@@ -172,6 +174,13 @@ impl Browser {
         self.send(request).await
     }
 
+    /// Sends the code for which the login page asks.
+    pub(crate) async fn submit_code(&mut self, page: &Answer, code: &str) -> Answer {
+        let form = sealed_form(page);
+        let request = self.http.post(&self.address).form(&[("form", form.as_str()), ("code", code)]);
+        self.send(request).await
+    }
+
     async fn send(&mut self, request: RequestBuilder) -> Answer {
         let request = request.header(ACCEPT_LANGUAGE, self.language);
         let request = match &self.cookie {
@@ -180,6 +189,10 @@ impl Browser {
         };
         let request = match &self.forwarded_for {
             Some(address) => request.header("x-forwarded-for", address),
+            None => request,
+        };
+        let request = match &self.user_agent {
+            Some(user_agent) => request.header("user-agent", user_agent.as_bytes()),
             None => request,
         };
         let answer = Answer::read(request.send().await.unwrap()).await;

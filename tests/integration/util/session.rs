@@ -1,6 +1,7 @@
 //! A browser session of the pages.
 
 use serde_json::{Value, json};
+use url::{Position, Url};
 
 use super::{answer::Answer, app::TestApp, browser::Browser, caller::Caller, login};
 
@@ -40,6 +41,19 @@ impl TestApp {
         assert!(cookie.contains("trawl-session="), "no session: {:?}", answer.headers);
         Caller { cookie: cookie.to_owned(), ..self.caller("") }
     }
+}
+
+/// A session at one of several servers, whose public address is another.
+pub(crate) async fn web_session_at(base: &str, tenant: &str, login: &str, password: &str) -> Caller {
+    let mut browser = login::Browser::new(base);
+    let here = |url: Url| format!("{base}{}", &url[Position::BeforePath..]);
+    let start = format!("{base}/session/start?tenant={tenant}&to=/&moved=1");
+    let page = here(login::location(&browser.follow(&start).await));
+    let page = browser.follow(&page).await;
+    let back = here(login::location(&browser.submit(&page, login, password).await));
+    let answer = browser.follow(&back).await;
+    let (cookie, _) = answer.header("set-cookie").split_once(';').unwrap();
+    Caller { cookie: cookie.to_owned(), ..Caller::new(&reqwest::Client::new(), base, "") }
 }
 
 impl Caller {

@@ -78,8 +78,13 @@ impl Stage {
         let mut start = url::Url::parse(&format!("{}/session/start", self.app.base)).unwrap();
         start.query_pairs_mut().append_pair("tenant", TENANT).append_pair("to", path);
         self.browser.client.goto(start.as_str()).await.unwrap();
-        self.browser.fill_in_login(login, self.demo.password().expose_secret()).await;
+        self.browser.fill_in_login(login, self.password()).await;
         self.wait_until(is_there).await;
+    }
+
+    /// The password of the demo's people.
+    pub(crate) fn password(&self) -> &str {
+        self.demo.password().expose_secret()
     }
 
     /// Clears cookies and storage.

@@ -5,6 +5,8 @@
 //! The form holds the request, sealed with the browser's cookie against changes and login forgery. Each login serves
 //! one application once.
 
+mod second_factor;
+
 use std::{net::IpAddr, time::Duration};
 
 use axum::{
@@ -17,6 +19,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use trawl_macros::operation;
 
+use self::second_factor::SentCode;
 use super::page::{Form, Language, LoginMessage, render};
 use crate::{
     auth::{
@@ -54,11 +57,16 @@ struct Sealed {
 struct LoginForm {
     /// The hidden field of the page.
     form: String,
-    /// Login account.
+    /// Login account; absent with `code`.
+    #[serde(default)]
     login: String,
-    /// Password.
+    /// Password; absent with `code`.
+    #[serde(default)]
     #[schema(value_type = String)]
     password: SecretString,
+    /// The code of the second factor, where the page asks for it.
+    #[schema(value_type = Option<String>)]
+    code: Option<SecretString>,
 }
 
 /// Shows the login page.
@@ -94,12 +102,15 @@ pub async fn show_login(State(auth): State<AuthState>, request: Request) -> Resp
 }
 
 /// Checks the login and redirects to the application with a code.
+///
+/// The page asks people with a second factor for its code, in a second form.
 #[operation(
     identity, security(()),
     request_body(content_type = "application/x-www-form-urlencoded", content = LoginForm, description = "The login page's form"),
     303 = "Back to the application with `code`, or with `error`; with `state` and `iss`",
+    (status = 200, description = "The login page: it asks for the code of the second factor", content_type = "text/html", body = String),
     (status = 400, description = "The login page: the form has expired, or is of another browser", content_type = "text/html"),
-    (status = 403, description = "The login page: login account or password is wrong", content_type = "text/html"),
+    (status = 403, description = "The login page: login account or password is wrong, or the code", content_type = "text/html"),
     (status = 429, description = "The login page: too many attempts; `Retry-After` says when to come back",
         content_type = "text/html"),
     (status = 408, description = "The login page: the form did not arrive in time", content_type = "text/html"),
@@ -118,6 +129,10 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     check_content_type(request.headers(), "application/x-www-form-urlencoded")?;
     let browser = browser_of(auth, request.headers());
     let filled: LoginForm = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
+    if let Some(code) = filled.code {
+        let sent = SentCode { browser, form: &filled.form, code, address };
+        return second_factor::check(auth, language, sent).await;
+    }
     let opened = browser.as_deref().and_then(|browser| unseal(auth, browser, &filled.form));
     let (Some(sealed), Some(browser)) = (opened, browser) else {
         return render(language, Some(LoginMessage::Foreign), None);
@@ -138,7 +153,11 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     }
     let shown = |message| {
         let (request, login) = (&sealed.request, filled.login.as_str());
-        render(language, Some(message), Some(&Form { sealed: &filled.form, request, asking: &asking, login }))
+        render(
+            language,
+            Some(message),
+            Some(&Form { sealed: &filled.form, request, asking: &asking, login, asks_code: false }),
+        )
     };
     let account = ThrottledAccount::login(asking.tenant.id, &filled.login);
     let attempt = match auth.throttle.begin_login(address, account).await? {
@@ -154,13 +173,19 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     let checks = (&auth.secret_checker, SecretCheckFor::address(address));
     let login =
         login::check(&auth.store, directory, checks, tenant_id, &filled.login, &filled.password).await?;
-    log(address, &asking, &login);
-    let Some(person) = login.person else {
+    let Some(person) = &login.person else {
+        log(address, &asking, &login);
         attempt.failed().await?;
         return shown(LoginMessage::Wrong);
     };
+    let (request, proved) = ((&sealed.request, &asking), (person, filled.login.as_str()));
+    if let Some(page) = second_factor::ask(auth, language, &browser, request, proved).await? {
+        // Dropped, the attempt does not count: a password alone makes no address known.
+        return Ok(page);
+    }
+    log(address, &asking, &login);
     attempt.succeeded().await?;
-    send_back(auth, &sealed.request, tenant_id, person).await
+    send_back(auth, &sealed.request, tenant_id, person.clone()).await
 }
 
 async fn send_back(
@@ -214,7 +239,7 @@ fn open_form(
     let bytes = auth.keys.logins.seal(browser.as_bytes(), &plain).map_err(Error::internal)?;
     let text = BASE64_URL_SAFE_NO_PAD.encode(bytes);
     let login = sealed.request.login_hint.as_deref().unwrap_or_default();
-    let form = Form { sealed: &text, request: &sealed.request, asking, login };
+    let form = Form { sealed: &text, request: &sealed.request, asking, login, asks_code: false };
     let mut response = render(language, message, Some(&form))?;
     response.headers_mut().insert(header::SET_COOKIE, keep_browser(auth, browser)?);
     Ok(response)

@@ -57,6 +57,9 @@ impl Language {
                 login: "Login account",
                 password: "Password",
                 submit: "Sign in",
+                code: "Code",
+                code_hint: "Six digits of your authenticator app, or one of your recovery codes.",
+                proceed: "Go on",
             },
             Self::Chinese => LoginTexts {
                 title: "登录",
@@ -64,6 +67,9 @@ impl Language {
                 login: "登录账号",
                 password: "密码",
                 submit: "登录",
+                code: "验证码",
+                code_hint: "请输入身份验证器应用中的六位数字，或一个恢复码。",
+                proceed: "继续",
             },
         }
     }
@@ -76,6 +82,9 @@ struct LoginTexts {
     login: &'static str,
     password: &'static str,
     submit: &'static str,
+    code: &'static str,
+    code_hint: &'static str,
+    proceed: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +92,8 @@ pub(super) enum LoginMessage {
     Refused(Shown),
     /// Wrong login or password, or the person may not sign in.
     Wrong,
+    CodeWrong,
+    CodeLocked,
     Expired,
     Foreign,
     Wait(u64),
@@ -105,6 +116,11 @@ impl LoginMessage {
             Self::Wrong => (
                 "Login account and password do not belong together, or may not sign in.",
                 "登录账号与密码不匹配，或该账号不允许登录。",
+            ),
+            Self::CodeWrong => ("The code is wrong, or was used before.", "验证码错误，或已被使用过。"),
+            Self::CodeLocked => (
+                "Too many codes were wrong. Give a recovery code, or have an operator reset your second factor.",
+                "验证码错误次数过多。请使用恢复码，或请管理员重置您的第二验证因素。",
             ),
             Self::Expired => {
                 ("The page was open for too long. Please sign in again.", "页面停留时间过长，请重新登录。")
@@ -137,7 +153,7 @@ impl LoginMessage {
     fn status(self) -> StatusCode {
         match self {
             Self::Refused(_) | Self::Expired | Self::Foreign => StatusCode::BAD_REQUEST,
-            Self::Wrong => StatusCode::FORBIDDEN,
+            Self::Wrong | Self::CodeWrong | Self::CodeLocked => StatusCode::FORBIDDEN,
             Self::Wait(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Busy(_) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Failed => StatusCode::INTERNAL_SERVER_ERROR,
@@ -150,6 +166,8 @@ pub(super) struct Form<'a> {
     pub(super) request: &'a AuthorizationRequest,
     pub(super) asking: &'a RequestingApplication,
     pub(super) login: &'a str,
+    /// Whether it asks for the code of the second factor.
+    pub(super) asks_code: bool,
 }
 
 #[derive(Serialize)]
@@ -167,6 +185,7 @@ struct FormFields<'a> {
     application: &'a str,
     goes_to: String,
     login: &'a str,
+    asks_code: bool,
 }
 
 pub(super) fn render(
@@ -178,7 +197,8 @@ pub(super) fn render(
     let fields = form.zip(goes_to).map(|(form, goes_to)| {
         let name = form.asking.application.name.as_str();
         let application = if name.is_empty() { form.asking.tenant.name.as_str() } else { name };
-        FormFields { sealed: form.sealed, application, goes_to, login: form.login }
+        let Form { sealed, login, asks_code, .. } = *form;
+        FormFields { sealed, application, goes_to, login, asks_code }
     });
     let page = LoginPage {
         language: language.tag(),

@@ -55,6 +55,7 @@ export class Frame {
                     "div", { class: "person" },
                     element("span", { class: "name" }, icon("people"), isolate(person.name || person.loginId)),
                     element("a", { href: "./" }, t("gate.search")),
+                    element("a", { href: "account" }, t("common.account")),
                     element("button", { type: "button", class: "link", click: () => this.#signOut() }, t("common.sign-out")),
                 ),
             ),

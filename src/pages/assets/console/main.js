@@ -14,7 +14,7 @@ import { ask } from "./dialog.js";
 import { clearDrafts } from "./drafts.js";
 import { explain } from "./failure.js";
 import { Frame } from "./frame.js";
-import { showSignedIn, showSignInPage, signInAgain } from "./sign-in.js";
+import { showSecondFactorNeeded, showSignedIn, showSignInPage, signInAgain } from "./sign-in.js";
 
 addTexts(common);
 
@@ -94,6 +94,9 @@ export class Console extends HTMLElement {
             fill(this, showSignedIn());
         } else if (!this.session.signedIn) {
             fill(this, showSignInPage(this.session, `/console${writePlace(this.place)}`));
+            document.title = t("console.title");
+        } else if (this.session.needsSecondFactor) {
+            fill(this, showSecondFactorNeeded());
             document.title = t("console.title");
         } else if (!this.session.operator) {
             fill(this, this.#showForbidden());

@@ -30,6 +30,15 @@ export function showSignedIn() {
     );
 }
 
+/** The page of an operator who has to set up a second factor first. */
+export function showSecondFactorNeeded() {
+    return element(
+        "main", { class: "gate" },
+        element("h1", {}, t("gate.second-factor")), element("p", {}, t("gate.second-factor-text")),
+        element("p", {}, element("a", { class: "button main", href: "account" }, t("gate.second-factor-set-up"))),
+    );
+}
+
 let asking = null;
 
 /**

@@ -16,7 +16,8 @@ export function personMenu(session, { forget, leave }) {
     const menu = element("div", { id: "person-menu", popover: "auto", class: "menu" },
         element("p", { class: "who" }, element("bdi", {}, name),
             element("span", { class: "faint" }, element("bdi", {}, session.tenant?.name || session.tenant?.code || ""))),
-        session.operator ? element("a", { href: "console" }, t("menu.console")) : null,
+        element("a", { href: "account" }, t("common.account")),
+        session.operator || session.needsSecondFactor ? element("a", { href: "console" }, t("menu.console")) : null,
         element("button", { type: "button", click: forget }, t("menu.forget")),
         element("button", { type: "button", click: leave }, t("common.sign-out")));
     return element("div", { class: "person" },

@@ -4,6 +4,7 @@ export default {
     "common.retry": ["Try again", "重试"],
     "common.sign-in": ["Sign in", "登录"],
     "common.sign-out": ["Sign out", "退出登录"],
+    "common.account": ["Sign-in and sessions", "登录与会话"],
     "common.enterprise": ["Enterprise code", "企业编码"],
     "common.offline": ["You are offline.", "当前处于离线状态。"],
     "common.failed": ["Something failed on the server.", "服务器出现故障。"],

@@ -56,6 +56,9 @@ export default {
         "The console is for those who operate this server. Whoever looks after its settings can make you one by these lines, and a restart:",
         "控制台仅供本服务器的管理员使用。负责服务器配置的人可以通过以下设置将您设为管理员（需重启服务器）：",
     ],
+    "gate.second-factor": ["A second factor is needed", "需要第二验证因素"],
+    "gate.second-factor-text": ["Operators of this server need a second factor before the console opens.", "本服务器的管理员须先设置第二验证因素，才能打开控制台。"],
+    "gate.second-factor-set-up": ["Set it up", "前往设置"],
     "gate.arrived": ["You are signed in", "登录成功"],
     "gate.arrived-text": ["You can close this tab and go on where you were.", "您可以关闭此标签页，回到原来的页面继续操作。"],
 

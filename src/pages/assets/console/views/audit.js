@@ -13,9 +13,9 @@ const PATH = "/admin/v1/audit";
 const FILTERS = ["userId", "clientId", "action", "objectKind", "objectId", "fromDay", "toDay"];
 
 /** The common values of two filters; others can be typed. */
-const ACTIONS = ["bind", "change", "create", "delete", "disable", "enable", "end", "freeze", "import", "register", "revoke", "rotate", "sign-out", "unbind", "unfreeze"];
+const ACTIONS = ["bind", "change", "create", "delete", "disable", "enable", "end", "freeze", "import", "register", "reset", "revoke", "rotate", "sign-out", "sign-out-elsewhere", "unbind", "unfreeze"];
 const KINDS = [
-    "application", "content", "department", "device", "module", "secret", "signing-key", "source", "tenant", "token", "user", "vocabulary",
+    "application", "content", "department", "device", "module", "second-factor", "secret", "signing-key", "source", "tenant", "token", "user", "vocabulary",
 ];
 
 class Audit extends View {

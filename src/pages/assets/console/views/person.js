@@ -1,4 +1,5 @@
 import { serverNow } from "../../shared/api.js";
+import { browserName } from "../../shared/browser-name.js";
 import { element, isolate } from "../../shared/dom.js";
 import { t } from "../../shared/language.js";
 import { clearAllRecent } from "../../shared/recent.js";
@@ -27,6 +28,7 @@ class Person extends View {
         const link = (place, text) => element("a", { class: "button", href: this.console.href(place) }, text);
         const actions = [
             isActive(person) && link({ view: "try", userId }, t("person.search-as")), link({ view: "audit", userId }, t("person.deeds")),
+            person.secondFactorSince !== null && element("button", { type: "button", click: () => this.#resetFactor(person) }, t("person.reset-factor")),
             element("button", { type: "button", class: "grave", click: () => this.#signOut(person) }, t("person.sign-out")),
         ];
         const facts = [
@@ -34,6 +36,7 @@ class Person extends View {
             [t("people.department"), departmentOf(person)], [t("sources.state"), personState(person)],
             [t("person.mail"), person.email ? isolate(person.email) : "–"], [t("person.mobile"), person.mobile ? isolate(person.mobile) : "–"],
             [t("person.password"), t(person.hasPassword ? "console.yes" : "person.no-password")],
+            [t("person.second-factor"), person.secondFactorSince === null ? t("person.no-second-factor") : timeElement(person.secondFactorSince)],
             person.isOperator && [t("person.operator"), t("console.yes")],
             [t("person.changed"), timeElement(person.updatedAt)],
         ].filter(Boolean);
@@ -46,16 +49,16 @@ class Person extends View {
     }
 
     #sessions(sessions) {
-        const columns = ["application", "by", "began", "used", "ends"].map((key) => t(`session.${key}`));
+        const columns = ["application", "by", "from", "began", "used", "ends"].map((key) => t(`session.${key}`));
         return table({ caption: t("people.sessions"), columns: [...columns, ""], empty: t("person.no-sessions"), rows: sessions.map((session) => {
-            const { id, clientId, application, issuer, createdAt, usedAt, expiresAt, isCurrent } = session;
+            const { id, clientId, application, issuer, address, userAgent, createdAt, usedAt, expiresAt, isCurrent } = session;
             const name = application || clientId;
             return { key: id, cells: [
                 [
                     isolate(name), application && element("div", { class: "faint" }, element("code", { class: "address" }, isolate(clientId))),
                     isCurrent && element("div", {}, badge("good", "ok", t("session.current"))),
                 ],
-                issuer === null ? t("session.login-page") : isolate(issuer), timeElement(createdAt), timeElement(usedAt), timeElement(expiresAt),
+                issuer === null ? t("session.login-page") : isolate(issuer), origin(address, userAgent), timeElement(createdAt), timeElement(usedAt), timeElement(expiresAt),
                 element("button", { type: "button", class: "small", "aria-label": t("session.end-it", { name }), click: () => this.#end(session) }, t("session.end")),
             ] };
         }) });
@@ -68,6 +71,16 @@ class Person extends View {
         await this.doing(go, async () => {
             await this.call("DELETE", `${this.#path}/sessions/${encodeURIComponent(id)}`);
             await this.#ended(isCurrent, t("session.ended"));
+        });
+    }
+
+    async #resetFactor({ userId, name, loginId }) {
+        const go = await this.ask({
+            title: t("person.reset-factor-title", { name: name || loginId || userId }), text: t("person.reset-factor-text"), action: t("person.reset-factor"), grave: true,
+        });
+        await this.doing(go, async () => {
+            await this.call("DELETE", `${this.#path}/second_factor`);
+            await this.go(this.place, { said: t("person.factor-reset"), replace: true });
         });
     }
 
@@ -92,6 +105,10 @@ class Person extends View {
             await this.go(this.place, { said, replace: true });
         }
     }
+}
+
+function origin(address, userAgent) {
+    return [isolate(browserName(userAgent) || "–"), address && element("div", { class: "faint" }, isolate(address))];
 }
 
 function throttled(milliseconds) {

@@ -1,0 +1,19 @@
+-- Where a session began, and by which browser; NULL for earlier ones.
+ALTER TABLE sessions ADD COLUMN address TEXT;
+ALTER TABLE sessions ADD COLUMN user_agent TEXT;
+
+-- Second factors of people who sign in by password: the secret that holds, and one that is offered until a code confirms it.
+CREATE TABLE second_factors (
+    tenant_id       INTEGER NOT NULL REFERENCES tenants (id) ON DELETE CASCADE,
+    user_id         TEXT    NOT NULL,
+    sealed_secret   BLOB,
+    sealed_offer    BLOB,
+    confirmed_at    INTEGER,
+    -- The time step of the last code used; no code of it or of an earlier one is good.
+    last_step       INTEGER NOT NULL,
+    -- Since the last right one.
+    wrong_codes     INTEGER NOT NULL,
+    -- Hashes of the unused recovery codes, a JSON list.
+    recovery_hashes TEXT    NOT NULL,
+    PRIMARY KEY (tenant_id, user_id)
+) WITHOUT ROWID;
