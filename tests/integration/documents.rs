@@ -11,6 +11,7 @@ mod gallery;
 mod http;
 mod links;
 mod metrics;
+mod security;
 mod terms;
 mod tutorials;
 
@@ -36,6 +37,7 @@ fn documents() -> Vec<PathBuf> {
         "README.zh.md",
         "ARCHITECTURE.md",
         "CONTRIBUTING.md",
+        "SECURITY.md",
         "CHANGELOG.md",
         "benches/README.md",
         "connectors/README.md",

@@ -16,6 +16,7 @@ use crate::util::{
     caller::{Caller, send},
     feed_server::{FeedReply, FeedServer},
     program::{Server, create_application, create_operator},
+    sizes::size,
     subscriptions::{SUBSCRIPTIONS, feed},
 };
 
@@ -46,7 +47,7 @@ async fn feed_of_many_empty_items_is_read_in_bounded_memory() {
     let (server, operator) =
         start(directory.path(), "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\n").await;
     let feeds = FeedServer::start().await;
-    let count = 300_000;
+    let count = size(100_000, 300_000);
     let document = format!("<rss><channel>{}</channel></rss>", "<item/>".repeat(count));
     feeds.reply_once("/a", FeedReply::Body(document.clone()));
     let form = feed("a", &feeds.url("127.0.0.1", "/a"));
