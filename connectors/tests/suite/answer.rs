@@ -285,7 +285,7 @@ prop_compose! {
         author in option::of(any_text(bounds::AUTHOR)),
         // Fifty days of 1970 are read as seconds.
         display_time in any::<i32>().prop_filter("no seconds", |time| !(100_000..4_294_968).contains(time)),
-        action in option::of(any_text(20)),
+        action in option::of(any_text(20).prop_map(|text| text.replace(['\\', '/'], "-"))),
     ) -> ContentItem {
         ContentItem {
             id: String::new(), title, sub_title, brief, image: None, author,

@@ -59,6 +59,9 @@ async fn start() -> Server {
     .await
 }
 
+/// Tells nothing of the network.
+const UNREACHED: &str = "the callback cannot be reached, or does not answer in HTTP";
+
 #[tokio::test]
 async fn callback_succeeds_only_with_2xx() {
     let server = start().await;
@@ -147,12 +150,7 @@ async fn broken_connection_is_not_retried() {
         }
     });
     let broken = post(&url).await.unwrap_err().to_string();
-    assert!(
-        ["closed the connection before its answer was complete", "the connection to the callback broke off"]
-            .iter()
-            .any(|words| broken.contains(words)),
-        "{broken}"
-    );
+    assert_eq!(broken, UNREACHED);
     // The next accepted connection is this one.
     drop(tokio::net::TcpStream::connect(url.socket_addrs(|| None).unwrap()[0]).await.unwrap());
     assert_eq!(counting.await.unwrap(), 2);
@@ -179,9 +177,9 @@ async fn callback_is_refused_by_the_address_rules() {
         assert!(refused.starts_with("the address of the callback "), "{url}: {refused}");
         assert!(refused.contains(reason) && !refused.contains("secret"), "{url}: {refused}");
     }
-    let unknown = to("https://callback.invalid/", &[]).await;
-    assert_eq!(unknown, "the callback cannot be reached: its name is not known");
-    let refused = to("http://127.0.0.1:1/", &["127.0.0.1"]).await;
-    assert_eq!(refused, "the callback cannot be reached: connection refused");
+    for url in ["https://callback.invalid/", "http://127.0.0.1:1/"] {
+        let failed = to(url, &["127.0.0.1"]).await;
+        assert_eq!(failed, UNREACHED, "{url}");
+    }
     assert_eq!(server.connections(), 0);
 }
