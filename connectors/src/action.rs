@@ -60,7 +60,7 @@ pub fn check_picture(address: &str) -> Result<(), &'static str> {
 
 /// Checks the addresses of an action that need not have the documented form.
 ///
-/// Each text counts: as the documented lines where it begins with a tag, else as an address. What is no JSON holds none.
+/// Each text counts: as the documented lines where it begins with a tag, else as an address. A text that is no JSON holds none.
 ///
 /// # Errors
 /// Like [`check_address`].

@@ -37,7 +37,7 @@ pub enum CallbackError {
 }
 
 impl CallbackError {
-    /// What happened, for operators alone.
+    /// The cause of the failure, for operators alone.
     pub fn cause(&self) -> String {
         match self {
             Self::Unreachable(cause) => cause.clone(),

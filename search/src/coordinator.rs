@@ -93,7 +93,7 @@ impl Coordinator {
         Ok(AllModules::start(modules.list(), context, unknown, facets, top, permit))
     }
 
-    /// Waits for a place among the concurrent searches, which go first to those who used them least lately.
+    /// Waits for a place among the concurrent searches.
     ///
     /// `most` is the time of the whole search.
     async fn admit(&self, viewer: &Viewer, most: Duration) -> Result<(Arc<TenantModules>, SearchPermit)> {

@@ -16,7 +16,9 @@ const MIN_FORGOTTEN: usize = 1_024;
 /// Seconds of use that are forgotten.
 const NEGLIGIBLE_USE: f64 = 0.01;
 
-/// Permits that go to the waiting group that used them least lately, and to its member that did. Clones share them.
+/// Permits for groups and their members, by least recent use. Clones share them.
+///
+/// A permit goes to the waiting group that used them least lately, and to the member of it that did.
 ///
 /// The use is the time for which permits are held. Equal ones take turns. Where too many wait, the last request of the member with most of
 /// them gives way, in the group with most.
@@ -120,7 +122,7 @@ impl<G: FairKey, K: FairKey> Clone for FairSemaphore<G, K> {
 }
 
 impl<G: FairKey, K: FairKey> FairSemaphore<G, K> {
-    /// So many permits, how many of them one member may hold, and so many requests that may wait.
+    /// Limits the permits, those of one member, and the waiting requests.
     pub fn new(permits: usize, max_each: usize, max_waiting: usize) -> Self {
         let state = FairState {
             free: permits,

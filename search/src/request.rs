@@ -135,7 +135,7 @@ pub struct Viewer {
     pub principals: Arc<[String]>,
 }
 
-/// Who has a share of a tenant's searches.
+/// A person or application that has a share of a tenant's searches.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum SearcherKey {
     Person(String),

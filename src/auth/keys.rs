@@ -78,7 +78,7 @@ impl Keys {
         let master = if let Some(key) = configured {
             decode(key.expose_secret(), "TRAWL_MASTER_KEY")?
         } else {
-            // Whoever makes a database has made its key before.
+            // A database is made after its key.
             let is_new = !DatabaseAddress::in_directory(data).exists();
             read_or_make(&data.join(FILE_NAME), is_new)?
         };

@@ -45,7 +45,7 @@ pub struct ConfirmedFactor {
     pub recovery_codes: usize,
 }
 
-/// What a code turned out to be.
+/// The result of checking a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeOutcome {
     /// A code of the app.

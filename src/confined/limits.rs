@@ -44,7 +44,7 @@ pub(crate) enum ReaderMemory {
 }
 
 impl ReaderMemory {
-    /// The memory for a content of so many bytes.
+    /// The memory that a content of this size needs.
     pub(crate) fn of_content(bytes: u64) -> Self {
         if bytes <= MAX_SMALL_CONTENT { Self::Small } else { Self::Large }
     }

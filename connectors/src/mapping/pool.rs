@@ -22,7 +22,7 @@ const MAX_PROCESSES: usize = 3;
 const MAX_IDLE: usize = 8;
 /// Jobs of a process. One that was taken over does not stay.
 const MAX_JOBS: usize = 1_000;
-/// Bytes of a job and its outcome after which a process ends, as it keeps much memory.
+/// Bytes of a body and its outcome above which a process ends, as it keeps much memory.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 /// Time of one job by the clock. Its processor time ends long before.
 const JOB_TIMEOUT: Duration = Duration::from_secs(10);

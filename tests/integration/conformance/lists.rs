@@ -39,7 +39,7 @@ impl List {
         format!("{} {} {}", self.method, self.path, self.place.join("."))
     }
 
-    /// A body with so many items in this list, and nothing else.
+    /// A body that holds only this list, with `length` items.
     fn body(&self, length: usize) -> Value {
         let item = match self.schema["items"]["type"].as_str() {
             Some("string") => json!("x"),

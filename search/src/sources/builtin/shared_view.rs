@@ -16,7 +16,7 @@ use crate::{
 /// Permits of work on the index, for persons and applications of each tenant.
 pub(super) type WorkPermits = FairSemaphore<i64, SearcherKey>;
 
-/// Work that runs at once on each processor: that of one searcher, and as much of others.
+/// Permits for each processor: one searcher has half, others have the rest.
 const FOR_EACH_PROCESSOR: usize = 2;
 
 /// Permits for this machine.

@@ -166,7 +166,7 @@ pub(super) fn open(root: &OwnedFd, path: &Path) -> io::Result<File> {
     if !status.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // Whoever may write to a folder can link a file into it that he may not read.
+    // A user who may write to a folder can link a file into it without the right to read it.
     if status.nlink() > 1 && status.uid() != fstat(&directory)?.st_uid {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, LINKED_OF_ANOTHER));
     }
