@@ -123,7 +123,7 @@ pub(crate) type ReaderPlace = FairPermit<i64, ReadingTask>;
 
 impl Default for ReaderPlaces {
     fn default() -> Self {
-        Self(FairSemaphore::new(MAX_READER_UNITS, MAX_UNITS_OF_TASK, usize::MAX))
+        Self(FairSemaphore::new(MAX_READER_UNITS, MAX_UNITS_OF_TASK, 0))
     }
 }
 
@@ -137,11 +137,8 @@ impl ReaderPlaces {
             ReadingTask::Import => MAX_IMPORT_WAIT,
             ReadingTask::Subscription | ReadingTask::Text => MAX_BACKGROUND_WAIT,
         };
-        let place = timeout(max_wait, self.0.acquire_many(asker, memory.units()))
-            .await
-            .ok()
-            .and_then(std::result::Result::ok);
-        place.ok_or_else(|| Error::unavailable("too many others are being read", BUSY_FOR))
+        let place = timeout(max_wait, self.0.acquire_patiently(asker, memory.units())).await;
+        place.map_err(|_| Error::unavailable("too many others are being read", BUSY_FOR))
     }
 }
 

@@ -9,7 +9,7 @@ use trawl_engine::{
 };
 
 use crate::{
-    fair::{FairPermit, FairSemaphore, TooManyWait},
+    fair::{FairPermit, FairSemaphore},
     request::{Searcher, SearcherKey},
 };
 
@@ -22,7 +22,7 @@ const FOR_EACH_PROCESSOR: usize = 2;
 /// Permits for this machine.
 pub(super) fn work_permits() -> WorkPermits {
     let processors = available_parallelism().map_or(1, NonZero::get);
-    FairSemaphore::new(FOR_EACH_PROCESSOR * processors, processors, usize::MAX)
+    FairSemaphore::new(FOR_EACH_PROCESSOR * processors, processors, 0)
 }
 
 /// An index as one searcher sees it.
@@ -33,11 +33,11 @@ pub(super) struct SharedView {
 }
 
 impl SharedView {
-    async fn permit(&self) -> Result<FairPermit<i64, SearcherKey>, Failure> {
+    async fn permit(&self) -> FairPermit<i64, SearcherKey> {
         let begun = Instant::now();
-        let permit = self.permits.acquire(self.searcher.clone()).await;
+        let permit = self.permits.acquire_patiently(self.searcher.clone(), 1).await;
         metrics::histogram!("trawl_search_work_wait_seconds").record(begun.elapsed().as_secs_f64());
-        permit.map_err(|TooManyWait| Failure::Unavailable("too many searches wait for the index".to_owned()))
+        permit
     }
 }
 
@@ -48,12 +48,12 @@ impl View for SharedView {
     }
 
     async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure> {
-        let _permit = self.permit().await?;
+        let _permit = self.permit().await;
         self.view.search(request).await
     }
 
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure> {
-        let _permit = self.permit().await?;
+        let _permit = self.permit().await;
         self.view.newest(requests).await
     }
 
@@ -62,7 +62,7 @@ impl View for SharedView {
         requests: &Arc<[Request]>,
         fields: FacetFields,
     ) -> Result<FieldCounts, Failure> {
-        let _permit = self.permit().await?;
+        let _permit = self.permit().await;
         self.view.count_fields(requests, fields).await
     }
 
@@ -72,7 +72,7 @@ impl View for SharedView {
         principals: &Arc<[String]>,
         keyword: &str,
     ) -> Result<UnknownWords, Failure> {
-        let _permit = self.permit().await?;
+        let _permit = self.permit().await;
         self.view.unknown_words(scopes, principals, keyword).await
     }
 
