@@ -4,7 +4,8 @@ use crate::util::{
     stage::{PERSON, Stage, TENANT, seen},
 };
 
-const INPUT: &str = "form.step input";
+/// The login, which password managers read, has no name.
+const INPUT: &str = "form.step input[name]";
 
 pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     stage.sign_out().await;

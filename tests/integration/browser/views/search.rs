@@ -11,16 +11,9 @@ use crate::util::{
 const BOX: &str = "#box";
 const ROWS: &str = "li.row";
 
-/// Scrolls to the note of a source that failed.
-///
-/// Texts above it depend on the day, and move it. The sticky head leaves no link covered in part, as that would be too small.
-const SHOW_TROUBLE: &str = "
-    document.querySelector('.note.trouble').scrollIntoView({ block: 'center', behavior: 'instant' });
-    const edge = document.querySelector('.modules').getBoundingClientRect().bottom;
-    const links = [...document.querySelectorAll('main a')].map((link) => link.getBoundingClientRect());
-    const covered = links.filter(({ top, bottom }) => top < edge && edge < bottom);
-    scrollBy(0, Math.min(0, ...covered.map(({ top }) => top - edge)));
-";
+/// Texts above the note of a source that failed depend on the day, and move it.
+const SHOW_TROUBLE: &str =
+    "document.querySelector('.note.trouble').scrollIntoView({ block: 'center', behavior: 'instant' })";
 
 pub(crate) async fn walk(stage: &Stage, judge: &mut impl Judge) {
     signed_out(stage, judge).await;
