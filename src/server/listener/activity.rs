@@ -91,10 +91,10 @@ impl Activity {
         }
     }
 
-    /// The time since which there is no request; `None` during one.
+    /// The time since which there is no request; `None` during one, and until its answer is sent.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.lock();
-        (state.requests_in_flight == 0).then_some(state.since)
+        (state.requests_in_flight == 0 && state.blocked_since.is_none()).then_some(state.since)
     }
 
     /// None during a request, which has its own limits; `stopped` is when the server began to stop.

@@ -4,13 +4,17 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::Activity;
 use crate::http::client_address::network_of;
+
+/// Time between two looks for an idle connection at the limit.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The open connections, up to a limit.
 #[derive(Debug)]
@@ -49,19 +53,21 @@ impl OpenConnections {
         Arc::new(Self { most, state: Mutex::default(), ended: Notify::new() })
     }
 
-    /// Waits for a place. While there is none, the longest idle connection of the network with most is closed.
+    /// Gives a place, if need be that of an idle connection.
+    ///
+    /// Waits while all are taken and none is idle.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, activity: &Arc<Activity>) -> ConnectionPlace {
         let network = network_of(peer);
         loop {
             let ended = self.ended.notified();
             {
                 let mut state = self.lock();
-                if state.count < self.most {
+                if state.count < self.most || state.close_idle() {
                     return self.place(&mut state, network, activity);
                 }
-                state.close_idle();
             }
-            ended.await;
+            // A connection becomes idle without a word.
+            _ = timeout(LOOK_INTERVAL, ended).await;
         }
     }
 
@@ -85,38 +91,46 @@ impl OpenConnections {
 }
 
 impl ConnectionState {
-    /// Asks the longest idle connection to end, in the largest network that has one.
-    fn close_idle(&self) {
-        let idle = self.by_network.values().filter_map(|connections| {
-            let idle = connections.values().filter_map(|check| Some((check.activity.idle_since()?, check)));
-            Some((connections.len(), idle.min_by_key(|(since, _)| *since)?.1))
+    /// Ends the longest idle connection of the largest network that has one.
+    ///
+    /// Its place is free at once; returns whether there was one.
+    fn close_idle(&mut self) -> bool {
+        let idle = self.by_network.iter().filter_map(|(network, connections)| {
+            let idle =
+                connections.iter().filter_map(|(number, check)| Some((check.activity.idle_since()?, number)));
+            let (_, number) = idle.min_by_key(|(since, _)| *since)?;
+            Some((connections.len(), *network, *number))
         });
-        if let Some((_, check)) = idle.max_by_key(|(connections, _)| *connections) {
-            metrics::counter!("trawl_connections_closed_for_others_total").increment(1);
-            check.closing.cancel();
+        let Some((_, network, number)) = idle.max_by_key(|(connections, ..)| *connections) else {
+            return false;
+        };
+        let Some(check) = self.remove(network, number) else { return false };
+        metrics::counter!("trawl_connections_closed_for_others_total").increment(1);
+        check.closing.cancel();
+        true
+    }
+
+    /// Frees a place, if it was not taken before.
+    fn remove(&mut self, network: IpAddr, number: u64) -> Option<IdleCheck> {
+        let connections = self.by_network.get_mut(&network)?;
+        let check = connections.remove(&number)?;
+        if connections.is_empty() {
+            self.by_network.remove(&network);
         }
+        self.count -= 1;
+        Some(check)
     }
 }
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        let mut state = self.connections.lock();
-        state.count -= 1;
-        if let Some(connections) = state.by_network.get_mut(&self.network) {
-            connections.remove(&self.number);
-            if connections.is_empty() {
-                state.by_network.remove(&self.network);
-            }
-        }
-        drop(state);
+        self.connections.lock().remove(self.network, self.number);
         self.connections.ended.notify_one();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use futures::FutureExt;
     use tokio::time::{Instant, advance};
 
@@ -138,18 +152,15 @@ mod tests {
             advance(Duration::from_secs(1)).await;
             places.push(connections.admit(large, &active()).await);
         }
-        let activity = active();
-        let mut waiting = connections.admit(small, &activity).boxed();
-        assert!((&mut waiting).now_or_never().is_none());
+        let _admitted = connections.admit(small, &active()).await;
         let asked: Vec<bool> = places.iter().map(|place| place.closing.is_cancelled()).collect();
         assert_eq!((asked, first_of_small.closing.is_cancelled()), (vec![false, true, false], false));
         places.remove(1);
-        let _admitted = waiting.await;
         assert_eq!(connections.lock().count, 4);
     }
 
-    #[tokio::test]
-    async fn new_connection_waits_while_all_have_requests() {
+    #[tokio::test(start_paused = true)]
+    async fn new_connection_waits_until_one_has_no_request() {
         let connections = OpenConnections::new(1);
         let address: IpAddr = "192.0.2.1".parse().unwrap();
         let busy = active();
@@ -158,7 +169,8 @@ mod tests {
         let activity = active();
         let mut waiting = connections.admit(address, &activity).boxed();
         assert!((&mut waiting).now_or_never().is_none() && !place.closing.is_cancelled());
-        drop((request, place));
+        drop(request);
         waiting.await;
+        assert!(place.closing.is_cancelled());
     }
 }
