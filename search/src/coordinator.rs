@@ -29,7 +29,7 @@ pub use self::{
     suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
 };
 
-/// Most time that a search waits for a place. Searches with less time wait for half of it.
+/// Most time that a search waits for a place; half of its own time where that is less.
 const MAX_PLACE_WAIT: Duration = Duration::from_secs(1);
 
 /// A place among the concurrent searches.
@@ -63,10 +63,10 @@ impl Coordinator {
     /// [`SearchFailure::NoSource`] when no source answered, else [`SearchFailure::Refused`].
     pub async fn search(&self, viewer: Viewer, search: ModuleSearch) -> Result<SearchPage, SearchFailure> {
         let ModuleSearch { module, page, parameters } = search;
-        let deadline = Instant::now() + parameters.timeout;
+        let started = Instant::now();
         let (modules, _permit) = self.admit(&viewer, parameters.timeout).await?;
         let module = modules.find(&module).ok_or(Error::NoSuchModule)?;
-        let context = self.context(&modules, viewer, parameters, deadline);
+        let context = self.context(&modules, viewer, parameters, started);
         let result = context.answer(module, &page).await.map(SearchPage::with_pinned_first);
         context.record(&module.module, &result);
         result
@@ -86,18 +86,21 @@ impl Coordinator {
     ) -> Result<AllModules> {
         // Counted once for all modules.
         let facets = std::mem::take(&mut parameters.facets);
-        let deadline = Instant::now() + parameters.timeout;
+        let started = Instant::now();
         let (modules, permit) = self.admit(&viewer, parameters.timeout).await?;
-        let context = self.context(&modules, viewer, parameters, deadline);
+        let context = self.context(&modules, viewer, parameters, started);
         let unknown = context.unknown_words().await;
         Ok(AllModules::start(modules.list(), context, unknown, facets, top, permit))
     }
 
     /// Waits for a place among the concurrent searches.
-    ///
-    /// `most` is the time of the whole search.
-    async fn admit(&self, viewer: &Viewer, most: Duration) -> Result<(Arc<TenantModules>, SearchPermit)> {
-        let place = timeout(MAX_PLACE_WAIT.min(most / 2), self.places.acquire(viewer.searcher())).await;
+    async fn admit(
+        &self,
+        viewer: &Viewer,
+        search_time: Duration,
+    ) -> Result<(Arc<TenantModules>, SearchPermit)> {
+        let max_wait = MAX_PLACE_WAIT.min(search_time / 2);
+        let place = timeout(max_wait, self.places.acquire(viewer.searcher())).await;
         let Ok(Ok(permit)) = place else {
             metrics::counter!("trawl_searches_refused_total").increment(1);
             return Err(Error::TooManySearches);
@@ -111,15 +114,16 @@ impl Coordinator {
         modules: &TenantModules,
         viewer: Viewer,
         parameters: SearchParameters,
-        deadline: Instant,
+        started: Instant,
     ) -> PageContext {
         let vocabulary = Arc::clone(modules.vocabulary());
+        let deadline = started + parameters.timeout;
         PageContext {
             cursor_key: Arc::clone(&self.cursor_key),
             spelling: Arc::clone(modules.spelling()),
             source_pages: self.source_pages,
             figures: Arc::clone(&self.figures),
-            started: Instant::now(),
+            started,
             search: Arc::new(SearchContext::new(viewer, parameters, vocabulary, deadline)),
         }
     }
