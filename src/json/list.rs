@@ -86,14 +86,15 @@ impl<'de, T: Deserialize<'de>, const MAX: usize> Deserialize<'de> for BoundedLis
     }
 }
 
-impl<T: ComposeSchema, const MAX: usize> ComposeSchema for BoundedList<T, MAX> {
+/// utoipa has no public trait for the schema of a generic type; what it derives names this one.
+impl<T: ToSchema, const MAX: usize> ComposeSchema for BoundedList<T, MAX> {
     fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
         let items = generics.into_iter().next().unwrap_or_else(T::schema);
         ArrayBuilder::new().items(items).max_items(Some(MAX)).into()
     }
 }
 
-impl<T: ToSchema + ComposeSchema, const MAX: usize> ToSchema for BoundedList<T, MAX> {
+impl<T: ToSchema, const MAX: usize> ToSchema for BoundedList<T, MAX> {
     fn name() -> std::borrow::Cow<'static, str> {
         format!("{LIST_SCHEMA}{MAX}").into()
     }
@@ -125,13 +126,14 @@ impl<'de, T> Deserialize<'de> for Batch<T> {
     }
 }
 
-impl<T: ComposeSchema> ComposeSchema for Batch<T> {
+impl<T: ToSchema> ComposeSchema for Batch<T> {
     fn compose(generics: Vec<RefOr<Schema>>) -> RefOr<Schema> {
-        Vec::<T>::compose(generics)
+        let items = generics.into_iter().next().unwrap_or_else(T::schema);
+        ArrayBuilder::new().items(items).into()
     }
 }
 
-impl<T: ToSchema + ComposeSchema> ToSchema for Batch<T> {
+impl<T: ToSchema> ToSchema for Batch<T> {
     fn name() -> std::borrow::Cow<'static, str> {
         BATCH_SCHEMA.into()
     }
