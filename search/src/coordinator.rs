@@ -11,12 +11,12 @@ mod top;
 use std::{sync::Arc, time::Duration};
 
 use tokio::time::{Instant, timeout};
+use trawl_fair::{FairPermit, FairSemaphore};
 
 use crate::{
     answer::{SearchFailure, SearchPage},
     cursor::{CursorKey, Rewrite},
     error::{Error, Result},
-    fair::{FairPermit, FairSemaphore},
     figures::Figures,
     module::{Module, ModuleDirectory, TenantModules},
     request::{ModuleSearch, SearchContext, SearchParameters, SearcherKey, Viewer},

@@ -14,7 +14,6 @@ mod duplicates;
 mod error;
 mod explanation;
 mod facets;
-pub mod fair;
 mod fan_out;
 pub mod figures;
 #[cfg(any(test, fuzzing))]

@@ -3,8 +3,9 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 use trawl_connectors::TraceContext;
 use trawl_engine::{FacetFields, Query, TimeZone};
+use trawl_fair::Asker;
 
-use crate::{fair::Asker, vocabulary::Vocabulary};
+use crate::vocabulary::Vocabulary;
 
 /// Items of one time that a page keeps together (book: explanation/cursors.md).
 pub(crate) const LARGEST_TIE: usize = 10_000;

@@ -13,7 +13,7 @@ use aws_lc_rs::{hmac, rand};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures::{StreamExt, TryStreamExt};
 use secrecy::{ExposeSecret, SecretString};
-use trawl_search::fair::{Asker, FairPermit, FairSemaphore, TooManyWait};
+use trawl_fair::{Asker, FairPermit, FairSemaphore, TooManyWait};
 
 use crate::{
     error::{Error, Result},

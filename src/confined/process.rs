@@ -15,7 +15,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use trawl_connectors::CONFINED_ENVIRONMENT;
-use trawl_search::fair::{Asker, FairPermit, FairSemaphore};
+use trawl_fair::{Asker, FairPermit, FairSemaphore};
 
 use super::limits::{MAX_READER_UNITS, MAX_UNITS_OF_TASK, ReaderMemory};
 use crate::error::{Error, Result};

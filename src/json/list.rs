@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use trawl_connectors::grouped;
 use utoipa::{
     __dev::ComposeSchema,
-    PartialSchema as _, ToSchema,
+    ToSchema,
     openapi::{
         RefOr,
         schema::{ArrayBuilder, Schema},

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
-use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
+use trawl_fair::{Asker, FairSemaphore};
 
 use super::Mapping;
 use super::message::{InterpreterJob, JobOfMapping, JobOutcome, MappingError};
@@ -48,7 +48,8 @@ pub struct InterpreterPool {
 #[derive(Debug)]
 struct PoolState {
     program: PathBuf,
-    permits: Semaphore,
+    /// Tenants that used them least lately go first.
+    permits: FairSemaphore<i64, ()>,
     idle: Mutex<Vec<Process>>,
 }
 
@@ -64,8 +65,8 @@ struct Process {
 impl InterpreterPool {
     /// `program` is trawl's own; its command `interpret-mappings` calls [`serve_interpreter`](super::serve_interpreter).
     pub fn new(program: PathBuf) -> Self {
-        let state =
-            PoolState { program, permits: Semaphore::new(MAX_PROCESSES), idle: Mutex::new(Vec::new()) };
+        let permits = FairSemaphore::new(MAX_PROCESSES, MAX_PROCESSES, 0);
+        let state = PoolState { program, permits, idle: Mutex::new(Vec::new()) };
         Self { tenant_id: 0, state: Arc::new(state) }
     }
 
@@ -96,8 +97,8 @@ impl InterpreterPool {
         let failed = |message: String| MappingError::new("mapping", message);
         let message = JobOfMapping { mapping: mapping.clone(), job };
         let message = serde_json::to_vec(&message).map_err(|error| failed(error.to_string()))?;
-        let _permit =
-            self.state.permits.acquire().await.map_err(|_| failed("the pool is closed".to_owned()))?;
+        let asker = Asker { group: self.tenant_id, member: () };
+        let _permit = self.state.permits.acquire_patiently(asker, 1).await;
         let idle = self.take_idle();
         let process = match idle {
             Some(process) => Ok(process),

@@ -7,11 +7,9 @@ use tokio::time::Instant;
 use trawl_engine::{
     FacetFields, Failure, FieldCounts, Hit, HitPage, Request, Scope, View, correction::UnknownWords,
 };
+use trawl_fair::{FairPermit, FairSemaphore};
 
-use crate::{
-    fair::{FairPermit, FairSemaphore},
-    request::{Searcher, SearcherKey},
-};
+use crate::request::{Searcher, SearcherKey};
 
 /// Permits of work on the index, for persons and applications of each tenant.
 pub(super) type WorkPermits = FairSemaphore<i64, SearcherKey>;

@@ -16,11 +16,11 @@ const NEGLIGIBLE_USE: f64 = 0.01;
 
 #[derive(Debug)]
 pub(super) struct FairState<G: FairKey, K: FairKey> {
-    free: usize,
+    pub(super) free: usize,
     max_each: usize,
     max_waiting: usize,
     groups: HashMap<G, Usage>,
-    members: HashMap<Asker<G, K>, Usage>,
+    pub(super) members: HashMap<Asker<G, K>, Usage>,
     /// Number of members when idle ones were forgotten last.
     remembered: usize,
     waiting: HashMap<Asker<G, K>, VecDeque<WaitingRequest<G, K>>>,

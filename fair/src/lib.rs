@@ -77,7 +77,9 @@ impl<G: FairKey, K: FairKey> FairSemaphore<G, K> {
         self.wait(asker, 1, false).await
     }
 
-    /// Waits for so many permits, which one member may hold, however many others wait. The caller bounds the number of its requests.
+    /// Waits for so many permits, however many others wait.
+    ///
+    /// One member may hold as many. The caller bounds the number of its requests.
     pub async fn acquire_patiently(&self, asker: Asker<G, K>, count: usize) -> FairPermit<G, K> {
         loop {
             // A patient request is never refused.

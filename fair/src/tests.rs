@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 use proptest::prelude::*;
@@ -123,7 +125,7 @@ async fn askers_without_a_recent_use_are_forgotten() {
 proptest! {
     #![proptest_config(trawl_seeds::cases(256))]
 
-    /// Steps take a permit or wait for one, give one back, or stop waiting.
+    /// Steps take permits or wait for them, give some back, or stop waiting.
     #[test]
     fn no_permit_is_lost_and_none_is_given_twice(
         permits in 1_usize..4, max_each in 1_usize..4,
@@ -135,28 +137,40 @@ proptest! {
             let asker = of(key / 2, key % 2);
             match step {
                 0 => {
-                    let mut asked = semaphore.acquire(asker.clone()).boxed();
+                    let count = 1 + place.index(permits.min(max_each));
+                    let mut asked = semaphore.wait(asker.clone(), count, false).boxed();
                     match (&mut asked).now_or_never() {
                         Some(answer) => held.extend(answer),
-                        None => waiting.push((asker, asked)),
+                        None => waiting.push((asker, count, asked)),
                     }
                 }
                 1 if !held.is_empty() => drop(held.swap_remove(place.index(held.len()))),
-                2 if !waiting.is_empty() => drop(waiting.swap_remove(place.index(waiting.len()))),
+                2 if !waiting.is_empty() => drop(waiting.remove(place.index(waiting.len()))),
                 _ => {}
             }
-            waiting.retain_mut(|(_, asked)| match asked.now_or_never() {
+            waiting.retain_mut(|(_, _, asked)| match asked.now_or_never() {
                 Some(answer) => {
                     held.extend(answer);
                     false
                 }
                 None => true,
             });
-            let of_one = |asker: &Asker<u8, u8>| held.iter().filter(|permit| permit.asker == *asker).count();
-            prop_assert!(held.len() <= permits && held.iter().all(|permit| of_one(&permit.asker) <= max_each));
+            let count_of = |held: &[FairPermit<u8, u8>]| held.iter().map(|permit| permit.count).sum::<usize>();
+            let of_one = |asker: &Asker<u8, u8>| {
+                held.iter().filter(|permit| permit.asker == *asker).map(|permit| permit.count).sum::<usize>()
+            };
+            prop_assert!(held.iter().all(|permit| of_one(&permit.asker) <= max_each));
+            let free = permits - count_of(&held);
+            let mut firsts: Vec<(&Asker<u8, u8>, usize)> = Vec::new();
+            for (asker, count, _) in &waiting {
+                if firsts.iter().all(|(first, _)| *first != asker) {
+                    firsts.push((asker, *count));
+                }
+            }
+            firsts.retain(|(asker, count)| of_one(asker) + count <= max_each);
             prop_assert!(
-                held.len() == permits || waiting.iter().all(|(asker, _)| of_one(asker) == max_each),
-                "one waits beside a permit that it may have"
+                firsts.is_empty() || firsts.iter().any(|(_, count)| *count > free),
+                "one waits beside permits that it may have, and for nobody"
             );
         }
         drop(waiting);
