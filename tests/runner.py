@@ -95,7 +95,7 @@ def run(suite, options):
     names = [name for name in suite.tests() if name.startswith(tuple(options.names or [""]))]
     if not names:
         return
-    arguments = ["--exact", f"--test-threads={options.threads}", "-Zunstable-options", "--format=json", "--report-time", *names]
+    arguments = ["--exact", f"--test-threads={options.threads}", "-Zunstable-options", "--format=json", "--report-time", *["--include-ignored"] * options.ignored, *names]
     started, ended = time.monotonic(), False
     with suite.command(*arguments) as process:
         for line in process.stdout:
@@ -194,6 +194,7 @@ def suites(options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--all", action="store_true", help="whole suites on both stores and engines, and the sizes that take long")
+    parser.add_argument("--ignored", action="store_true", help="tests that another script runs, too")
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("names", nargs="*", help="beginnings of tests' names")
     options = parser.parse_args()

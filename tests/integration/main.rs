@@ -299,6 +299,24 @@ mod sessions {
     mod sign_in;
 }
 #[cfg(test)]
+mod soak {
+    mod curves;
+    mod faults;
+    mod foreign;
+    mod gauges;
+    mod hold;
+    mod inputs;
+    mod journal;
+    mod levers;
+    mod one_server;
+    mod people;
+    mod strangers;
+    #[path = "../../../benches/http/texts.rs"]
+    mod texts;
+    mod three_replicas;
+    mod workplace;
+}
+#[cfg(test)]
 mod store {
     mod check;
     mod copy;

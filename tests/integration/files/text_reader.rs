@@ -1,19 +1,15 @@
 //! The text reader under hostile files.
 
-use std::{
-    io::{Cursor, Write as _},
-    process::Stdio,
-};
+use std::{io::Write as _, process::Stdio};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
-use zip::{ZipWriter, write::SimpleFileOptions};
 
 use crate::util::{
     TIMEOUT,
     app::TestApp,
     eventually,
-    files::put_file,
+    files::{bomb, put_file},
     groups::people,
     internals::{
         Error, ExtractionOutcome, Limits, Pieces, ReaderAsker, ReaderPlaces, ReadingTask, Storage,
@@ -57,18 +53,6 @@ async fn read_by(reader: &TextReader, read_as: TextFormat, content: Vec<u8>) -> 
 
 async fn read(content: Vec<u8>) -> String {
     read_by(&reader(), TextFormat::Plain, content).await
-}
-
-fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
-    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-    let options = SimpleFileOptions::default().large_file(true);
-    for (name, content) in entries {
-        archive.start_file(*name, options).unwrap();
-        archive.write_all(content.as_bytes()).unwrap();
-    }
-    archive.start_file(zeros.0, options).unwrap();
-    std::io::copy(&mut std::io::Read::take(std::io::repeat(b' '), zeros.1), &mut archive).unwrap();
-    archive.finish().unwrap().into_inner()
 }
 
 fn pdf(objects: &[&str]) -> Vec<u8> {

@@ -141,7 +141,7 @@ impl World {
 
     /// `None`: the replica died.
     async fn try_ask(&self, request: RequestBuilder) -> Option<Answer> {
-        let answer = read(request).await;
+        let answer = Answer::receive(request).await;
         // The balancer's own answers have no replica.
         let answer =
             answer.filter(|answer| answer.status < 500 || !answer.header("x-trawl-replica").is_empty());
@@ -287,15 +287,6 @@ async fn upload(world: Arc<World>, person: Caller, client: usize) {
             world.files.lock().unwrap().insert(id, (client, content));
         }
     }
-}
-
-/// `None` where the connection is cut.
-async fn read(request: RequestBuilder) -> Option<Answer> {
-    let response = request.send().await.ok()?;
-    let (status, headers) = (response.status().as_u16(), response.headers().clone());
-    let text = response.text().await.ok()?;
-    let body = serde_json::from_str(&text).unwrap_or_default();
-    Some(Answer { status, headers, text, body })
 }
 
 async fn start(cluster: &mut Cluster) -> Vec<Option<Server>> {

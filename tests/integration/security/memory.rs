@@ -1,15 +1,9 @@
 //! Memory of the server while it takes what others sent.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{fs, path::Path, time::Duration};
 
 use reqwest::Method;
-use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
-use sqlx_sqlite::SqliteConnectOptions;
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::util::{
@@ -17,7 +11,7 @@ use crate::util::{
     feed_server::{FeedReply, FeedServer},
     program::{Server, create_application, create_operator},
     sizes::size,
-    subscriptions::{SUBSCRIPTIONS, feed},
+    subscriptions::{SUBSCRIPTIONS, feed, form_of_view, write_views},
 };
 
 /// Growth of the server, beyond what it holds idle.
@@ -60,27 +54,6 @@ async fn feed_of_many_empty_items_is_read_in_bounded_memory() {
     let sent = send(request.header("content-type", "application/octet-stream").body(document));
     let report = within_memory(&server, "an import", sent).await.ok().data().clone();
     assert_eq!(report["rejected"], json!(count));
-}
-
-/// A file of SQLite that somebody else wrote, with these views of an id, a title and a version.
-async fn write_views(folder: &Path, views: &[(&str, &str)]) -> PathBuf {
-    fs::create_dir(folder).unwrap();
-    let file = folder.join("notes.db");
-    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
-    let mut database = options.connect().await.unwrap();
-    for (name, columns) in views {
-        let view = format!("CREATE VIEW {name} (id, title, version) AS {columns}");
-        database.execute(AssertSqlSafe(view)).await.unwrap();
-    }
-    file
-}
-
-fn form_of_view(file: &Path, view: &str) -> Value {
-    let sql = json!({
-        "address": format!("sqlite:{}", file.display()), "cursorColumn": "version",
-        "query": format!("SELECT id, title, version FROM {view}"),
-    });
-    json!({"id": view, "name": view, "module": "article", "sql": sql})
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! An answer of the server; the rules of envelopes (book: reference/errors.md).
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap};
+use reqwest::{
+    RequestBuilder,
+    header::{CONTENT_TYPE, HeaderMap},
+};
 use serde_json::Value;
 
 #[derive(Clone, Debug)]
@@ -17,6 +20,15 @@ impl Answer {
         let text = response.text().await.unwrap();
         let body = serde_json::from_str(&text).unwrap_or_default();
         Self { status, headers, text, body }
+    }
+
+    /// Sends a request; none where the connection is cut.
+    pub(crate) async fn receive(request: RequestBuilder) -> Option<Self> {
+        let response = request.send().await.ok()?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let text = response.text().await.ok()?;
+        let body = serde_json::from_str(&text).unwrap_or_default();
+        Some(Self { status, headers, text, body })
     }
 
     pub(crate) fn header(&self, name: &str) -> &str {

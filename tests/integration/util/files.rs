@@ -1,6 +1,9 @@
+use std::io::{Cursor, Write as _};
+
 use aws_lc_rs::digest::{SHA256, digest};
 use reqwest::Method;
 use serde_json::{Value, json};
+use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{answer::Answer, app::TestApp, caller::Caller, eventually};
 
@@ -12,6 +15,19 @@ pub(crate) fn sha256(content: &[u8]) -> String {
 pub(crate) fn bytes(seed: u64, size: usize) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..size).map(|_| random.u8(..)).collect()
+}
+
+/// An archive whose last entry has so many spaces.
+pub(crate) fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().large_file(true);
+    for (name, content) in entries {
+        archive.start_file(*name, options).unwrap();
+        archive.write_all(content.as_bytes()).unwrap();
+    }
+    archive.start_file(zeros.0, options).unwrap();
+    std::io::copy(&mut std::io::Read::take(std::io::repeat(b' '), zeros.1), &mut archive).unwrap();
+    archive.finish().unwrap().into_inner()
 }
 
 pub(crate) async fn sign(caller: &Caller, said: &Value) -> Value {

@@ -205,9 +205,12 @@ impl Browser {
 
 #[track_caller]
 pub(crate) fn sealed_form(page: &Answer) -> String {
-    let field = r#"name="form" value=""#;
-    let (_, rest) = page.text.split_once(field).unwrap_or_else(|| panic!("no form: {}", page.text));
-    rest.split('"').next().unwrap().to_owned()
+    sealed_form_in(&page.text).unwrap_or_else(|| panic!("no form: {}", page.text))
+}
+
+pub(crate) fn sealed_form_in(page: &str) -> Option<String> {
+    let (_, rest) = page.split_once(r#"name="form" value=""#)?;
+    rest.split('"').next().map(str::to_owned)
 }
 
 #[track_caller]

@@ -18,9 +18,10 @@ use super::{
     eventually, opensearch, postgres,
 };
 
-/// Ignores the environment's settings.
+/// Ignores the environment's settings. `TRAWL_TEST_PROGRAM` names another build of the program.
 pub(crate) fn trawl(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_trawl"));
+    let built = || env!("CARGO_BIN_EXE_trawl").into();
+    let mut command = Command::new(std::env::var_os("TRAWL_TEST_PROGRAM").unwrap_or_else(built));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRAWL_")) {
         command.env_remove(name);
     }
@@ -93,6 +94,16 @@ pub(crate) fn spawn_helper(
     (child, stdin, line)
 }
 
+/// The processes that a process started.
+pub(crate) fn children_of(process: u32) -> Vec<u32> {
+    let parent = format!("PPid:\t{process}\n");
+    let processes = fs::read_dir("/proc").unwrap();
+    let numbers = processes.filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
+    // One may end meanwhile.
+    let status = |process: &u32| fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    numbers.filter(|process| status(process).contains(&parent)).collect()
+}
+
 pub(crate) struct Server {
     child: Process,
     pub(crate) base: String,
@@ -134,11 +145,11 @@ impl Server {
         let log = data.join("test.log");
         let mut command = trawl(&["serve", "--listen", listen]);
         command.arg("--data").arg(data).current_dir(data).args(arguments);
-        command.envs(opensearch::environment(data)).envs(environment);
         // A busy machine must not cut searches short.
         command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
         // Any free space is enough.
         command.env("TRAWL_STORE__RESERVE_BYTES", "0");
+        command.envs(opensearch::environment(data)).envs(environment);
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let address = eventually("the server's address", async || {
@@ -183,7 +194,7 @@ impl Server {
     }
 
     pub(crate) fn sockets(&self) -> usize {
-        let open = fs::read_dir(format!("/proc/{}/fd", self.child.0.id())).unwrap();
+        let open = fs::read_dir(format!("/proc/{}/fd", self.id())).unwrap();
         // A descriptor may be closed between listing and reading.
         let leads_to = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
@@ -191,27 +202,29 @@ impl Server {
 
     /// Begins to measure the peak of its memory; returns the present bytes.
     pub(crate) fn begin_peak(&self) -> u64 {
-        fs::write(format!("/proc/{}/clear_refs", self.child.0.id()), "5").unwrap();
+        fs::write(format!("/proc/{}/clear_refs", self.id()), "5").unwrap();
         self.peak()
     }
 
     /// Most bytes of memory that it held since [`Self::begin_peak`].
     pub(crate) fn peak(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.0.id())).unwrap();
+        let status = fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
         line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
     }
 
     /// Its processes that run this command.
     pub(crate) fn processes_of(&self, command: &str) -> usize {
-        let parent = format!("PPid:\t{}\n", self.child.0.id());
-        let processes = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
-        let is_own = |process: &PathBuf| {
+        let runs_it = |child: &u32| {
             // It may end meanwhile.
-            let read = |file| fs::read_to_string(process.join(file)).unwrap_or_default();
-            read("status").contains(&parent) && read("cmdline").split('\0').any(|part| part == command)
+            let line = fs::read_to_string(format!("/proc/{child}/cmdline")).unwrap_or_default();
+            line.split('\0').any(|part| part == command)
         };
-        processes.filter(is_own).count()
+        children_of(self.id()).iter().filter(|child| runs_it(child)).count()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.0.id()
     }
 
     /// Leaves no connection open.
@@ -243,7 +256,7 @@ impl Server {
     }
 
     fn signal(&self, signal: &str) {
-        let process = self.child.0.id().to_string();
+        let process = self.id().to_string();
         assert!(Command::new("kill").args([signal, &process]).status().unwrap().success());
     }
 

@@ -1,6 +1,13 @@
 //! Subscriptions as operators make and run them.
 
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
 use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor};
+use sqlx_sqlite::SqliteConnectOptions;
 
 use super::{app::TestApp, caller::Caller, eventually};
 
@@ -8,6 +15,27 @@ pub(crate) const SUBSCRIPTIONS: &str = "/admin/v1/subscriptions";
 
 pub(crate) fn feed(id: &str, url: &str) -> Value {
     json!({"id": id, "name": id, "module": "article", "feed": {"url": url}})
+}
+
+/// A file of SQLite that somebody else wrote, with these views of an id, a title and a version.
+pub(crate) async fn write_views(folder: &Path, views: &[(&str, &str)]) -> PathBuf {
+    fs::create_dir(folder).unwrap();
+    let file = folder.join("notes.db");
+    let options = SqliteConnectOptions::new().filename(&file).create_if_missing(true);
+    let mut database = options.connect().await.unwrap();
+    for (name, columns) in views {
+        let view = format!("CREATE VIEW {name} (id, title, version) AS {columns}");
+        database.execute(AssertSqlSafe(view)).await.unwrap();
+    }
+    file
+}
+
+pub(crate) fn form_of_view(file: &Path, view: &str) -> Value {
+    let sql = json!({
+        "address": format!("sqlite:{}", file.display()), "cursorColumn": "version",
+        "query": format!("SELECT id, title, version FROM {view}"),
+    });
+    json!({"id": view, "name": view, "module": "article", "sql": sql})
 }
 
 /// Counts of the last run.
