@@ -132,3 +132,75 @@ impl EmbeddedView {
         searched.map_err(|error| self.reports.failure(&error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use trawl_engine::{Change, Checkpoint, Query, Start};
+
+    use super::*;
+    use crate::Options;
+    use crate::testing::sample_document;
+
+    fn snapshot() -> Snapshot {
+        let (index, mut writer) = Index::in_memory(&Options::default()).unwrap();
+        let document = |id| Change::Put(sample_document(id, Some("harbour crane")));
+        writer.apply(["1", "2"].map(document).into()).unwrap();
+        writer.commit(&Checkpoint { store: "a".to_owned(), position: 1, complete: true }).unwrap();
+        index.snapshot()
+    }
+
+    fn request(start: Start) -> Request {
+        let query = Arc::new(Query::parse("harbour crane"));
+        let scope = Arc::new(Scope::new(1, "news"));
+        Request { start, limit: 10, ..Request::total_of(&scope, &Arc::default(), query) }
+    }
+
+    #[test]
+    fn work_of_a_cancelled_search_fails_at_its_begin() {
+        let newest = Start::Time { after: None, whole_ties: None };
+        for start in [newest, Start::relevance(0, 0)] {
+            let snapshot = snapshot();
+            let requests = [request(start)];
+            let scopes = [Arc::clone(&requests[0].scope)];
+            let ends = |snapshot: &Snapshot| {
+                [
+                    ("search", snapshot.search(&requests[0]).err()),
+                    ("newest", snapshot.newest(&requests).err()),
+                    ("count_fields", snapshot.count_fields(&requests, FacetFields::default()).err()),
+                    ("unknown_words", snapshot.unknown_words(&scopes, &Arc::default(), "harbuor").err()),
+                ]
+            };
+            let cancelled = CancellationToken::new();
+            let mine = snapshot.until(cancelled.clone());
+            cancelled.cancel();
+            for (work, error) in ends(&mine) {
+                assert!(matches!(error, Some(Error::Cancelled)), "{work}: {error:?}");
+            }
+            for (work, error) in ends(&snapshot) {
+                assert!(error.is_none(), "{work}: {error:?}");
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn thread_of_a_search_stops_once_its_caller_leaves() {
+        const SEARCHES: usize = 100_000;
+        let reports = FailureReports { number: 0, failed: watch::Sender::new(0) };
+        let view = EmbeddedView { snapshot: snapshot(), reports };
+        let request = request(Start::relevance(0, 0));
+        let ((start, begun), (finish, ended)) = (oneshot::channel(), oneshot::channel());
+        let searching = view.on_thread(move |snapshot| {
+            start.send(()).unwrap();
+            let error = (0..SEARCHES).find_map(|_| snapshot.search(&request).err());
+            finish.send(error).unwrap();
+            Ok(())
+        });
+        tokio::select! {
+            _ = searching => panic!("its caller waits no longer"),
+            begun = begun => begun.unwrap(),
+        }
+        let error = ended.await.unwrap();
+        assert!(matches!(error, Some(Error::Cancelled)), "{error:?}");
+    }
+}

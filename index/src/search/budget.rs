@@ -64,3 +64,20 @@ impl<E: Into<Error>> From<E> for SearchError {
         Self::Failed(error.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn budget_of_a_running_search_ends_once_it_is_cancelled() {
+        let cancelled = CancellationToken::new();
+        let mut budget = StepBudget::until(cancelled.clone());
+        for _ in 0..5 {
+            budget.take(STEPS_OF_LOOK).unwrap();
+        }
+        cancelled.cancel();
+        let _unseen = budget.take(STEPS_OF_LOOK);
+        assert!(matches!(budget.take(1), Err(SearchError::OverBudget)));
+    }
+}

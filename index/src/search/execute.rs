@@ -51,6 +51,10 @@ pub(super) fn until<T>(
     cancelled: &CancellationToken,
     work: impl FnOnce(&mut StepBudget) -> Result<T, SearchError>,
 ) -> Result<T, Error> {
+    // A caller may have many searches of few steps.
+    if cancelled.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
     work(&mut StepBudget::until(cancelled.clone())).map_err(|error| match error {
         SearchError::Failed(error) => error,
         SearchError::OverBudget => Error::Cancelled,
