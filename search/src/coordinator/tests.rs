@@ -6,6 +6,7 @@ mod faults;
 mod lossless;
 mod overlap;
 mod paging;
+mod places;
 mod ranked;
 mod read_ahead;
 mod sources;

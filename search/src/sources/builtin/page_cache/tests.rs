@@ -117,6 +117,30 @@ fn identical_concurrent_requests_share_one_search() {
     });
 }
 
+#[test]
+fn search_ends_once_the_last_of_its_callers_leaves() {
+    let runtime = Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+    let (index, mut writer) = index();
+    put(&mut writer, 1, "a", 10);
+    let (cache, key) = (IndexPageCache::new(SETTINGS), request("harbour quay"));
+    runtime.block_on(async {
+        // It keeps the only thread of searches busy.
+        let (let_go, held) = mpsc::channel();
+        let busy = tokio::task::spawn_blocking(move || held.recv());
+        let mut callers = [(); 2].map(|()| Box::pin(get(&cache, &index, &key)));
+        for caller in &mut callers {
+            assert!(futures::poll!(caller).is_pending());
+        }
+        let [first, last] = callers;
+        drop(first);
+        assert!(!cache.in_flight.is_empty());
+        drop(last);
+        assert!(cache.in_flight.is_empty());
+        let_go.send(()).unwrap();
+        busy.await.unwrap().unwrap();
+    });
+}
+
 #[tokio::test]
 async fn cached_pages_are_bounded_and_large_ones_left_out() {
     let (index, mut writer) = index();
