@@ -263,3 +263,32 @@ pub(crate) fn answer(output: &mut impl Write, message: &impl Serialize) -> io::R
     output.write_all(b"\n")?;
     output.flush()
 }
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// Places that contents of so many bytes get at once, each of another tenant.
+    fn taken(contents: &[u64]) -> usize {
+        let places = ReaderPlaces::default();
+        let take = |(tenant, bytes): (i64, &u64)| {
+            let asker = ReaderAsker { group: tenant, member: ReadingTask::Text };
+            places.take(asker, ReaderMemory::of_content(*bytes)).now_or_never()
+        };
+        let taken: Vec<_> = (0..).zip(contents).filter_map(take).collect();
+        assert!(taken.iter().all(Result::is_ok));
+        taken.len()
+    }
+
+    #[tokio::test]
+    async fn contents_above_one_mebibyte_take_three_of_six_units() {
+        const SMALL: u64 = 1 << 20;
+        const LARGE: u64 = SMALL + 1;
+        assert_eq!(taken(&[SMALL; 7]), 6);
+        assert_eq!(taken(&[LARGE; 3]), 2);
+        assert_eq!(taken(&[LARGE, SMALL, SMALL, SMALL, SMALL]), 4);
+        assert_eq!([SMALL, LARGE].map(|bytes| ReaderMemory::of_content(bytes).mib()), [128, 384]);
+    }
+}

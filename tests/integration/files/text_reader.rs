@@ -1,6 +1,10 @@
 //! The text reader under hostile files.
 
-use std::{io::Write as _, process::Stdio};
+use std::{
+    io::Write as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
@@ -146,15 +150,16 @@ async fn broken_or_cyclic_pdf_ends() {
     assert_eq!(read(circle).await.trim(), "");
 }
 
+fn script(directory: &Path, name: &str, lines: &str) -> PathBuf {
+    let path = directory.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    path
+}
+
 #[tokio::test]
 async fn killed_reader_leaves_its_partial_text() {
     let directory = tempfile::tempdir().unwrap();
-    let script = |name: &str, lines: &str| {
-        let path = directory.path().join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-        path
-    };
     let of =
         |program, text_seconds| Storage { text_program: Some(program), text_seconds, ..Storage::default() };
     for (lines, expected) in [
@@ -166,7 +171,7 @@ async fn killed_reader_leaves_its_partial_text() {
         (r"exec yes", &"y\n".repeat(10)),
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
     ] {
-        let program = script("reader", lines);
+        let program = script(directory.path(), "reader", lines);
         let reader = TextReader::new(
             &of(program, 20),
             &Limits { file_text_bytes: 20, ..Limits::default() },
@@ -187,7 +192,7 @@ async fn killed_reader_leaves_its_partial_text() {
         let read = reader().read(ASKER, TextFormat::Plain, 1, failing).await.unwrap();
         assert!(matches!(read, ExtractionOutcome::Cut { why, .. } if why.contains("gone")), "{begins}");
     }
-    let program = script("reader", "printf harbour; exec sleep 1000");
+    let program = script(directory.path(), "reader", "printf harbour; exec sleep 1000");
     let reader = TextReader::new(&of(program, 1), &Limits::default(), ReaderPlaces::default()).unwrap();
     let (whole, pending) = tokio::join!(
         reader.read(ASKER, TextFormat::Plain, 1, pieces(b"tide".to_vec())),
@@ -195,6 +200,19 @@ async fn killed_reader_leaves_its_partial_text() {
     );
     for (read, text) in [(whole, "harbour"), (pending, "")] {
         assert!(matches!(read.unwrap(), ExtractionOutcome::Cut { text: came, .. } if came == text));
+    }
+}
+
+#[tokio::test]
+async fn reader_of_more_than_one_mebibyte_gets_more_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = script(directory.path(), "reader", "cat > /dev/null; echo \"$@\"");
+    let storage = Storage { text_program: Some(program), ..Storage::default() };
+    let reader = TextReader::new(&storage, &Limits::default(), ReaderPlaces::default()).unwrap();
+    for (bytes, mebibytes) in [(1 << 20, 128), ((1 << 20) + 1, 384)] {
+        let arguments = read_by(&reader, TextFormat::Plain, vec![b'x'; bytes]).await;
+        let memory = format!("--memory-mib={mebibytes}");
+        assert!(arguments.split_whitespace().any(|argument| argument == memory), "{bytes}: {arguments}");
     }
 }
 
