@@ -1,6 +1,6 @@
 //! Keywords, cursors, mappings and answers that reach for more than a search.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, path::Path};
 
 use axum::response::IntoResponse;
 use serde_json::{Value, json};
@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::util::{
     app::TestApp,
     caller::Caller,
+    eventually,
     external::with,
     own_search::{OwnSearch, ReceivedRequest},
     program::{Server, create_application, create_operator},
@@ -176,13 +177,41 @@ async fn credentials_and_environment_are_out_of_reach_of_filters() {
     }
 }
 
+async fn start_server(data: &Path) -> (Server, Caller) {
+    let settings = "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\nallow_auth_none = true\n";
+    fs::write(data.join("trawl.toml"), settings).unwrap();
+    let server = Server::start(data).await;
+    let operator = server.caller(&create_operator(data, "acme").await).await;
+    (server, operator)
+}
+
+#[tokio::test]
+async fn process_of_filters_ends_after_an_answer_of_more_than_one_mebibyte() {
+    let directory = tempfile::tempdir().unwrap();
+    let (server, operator) = start_server(directory.path()).await;
+    let operator = operator.on("acme");
+    // The outcome of the filters is small.
+    let system = OwnSearch::start(|request| {
+        let bytes = request.parameter("q").parse().unwrap_or_default();
+        json!({"rows": [], "more": "x".repeat(bytes)}).to_string().into_response()
+    })
+    .await;
+    let answer = json!({"rows": ".rows[]", "id": ".id", "displayTime": "0"});
+    let mapping = json!({"request": {"query": "{ q: $keyword }"}, "answer": answer});
+    let source = system.registration("tried", &mapping);
+    let processes = || server.processes_of("interpret-mappings");
+    for _ in 0..2 {
+        try_keyword(&operator, &source, "1000000").await;
+        assert_eq!(processes(), 1);
+        try_keyword(&operator, &source, "1050000").await;
+        eventually("the end of the process", async || (processes() == 0).then_some(())).await;
+    }
+}
+
 #[tokio::test]
 async fn process_of_filters_works_for_one_tenant() {
     let directory = tempfile::tempdir().unwrap();
-    let settings = "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\nallow_auth_none = true\n";
-    fs::write(directory.path().join("trawl.toml"), settings).unwrap();
-    let server = Server::start(directory.path()).await;
-    let operator = server.caller(&create_operator(directory.path(), "acme").await).await;
+    let (server, operator) = start_server(directory.path()).await;
     create_application(directory.path(), "umbrella").await;
     let system = OwnSearch::always("{\"rows\": []}").await;
     let mapping = json!({"request": {}, "answer": {"rows": ".rows[]", "id": ".id", "displayTime": "0"}});
