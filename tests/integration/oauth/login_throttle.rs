@@ -115,7 +115,7 @@ async fn only_failed_client_authentication_is_throttled() {
 /// Wrong logins of accounts with slow hashes, from changing networks of one customer.
 ///
 /// Tells once one of them was turned away, as too many wait.
-async fn flood(setup: &LoginSetup, accounts: usize, is_full: &Notify) {
+async fn flood(setup: &LoginSetup, accounts: usize, at_once: usize, is_full: &Notify) {
     let next = AtomicUsize::new(0);
     let attempts = stream::repeat(()).map(async |()| {
         let number = next.fetch_add(1, Ordering::Relaxed);
@@ -125,7 +125,7 @@ async fn flood(setup: &LoginSetup, accounts: usize, is_full: &Notify) {
             is_full.notify_one();
         }
     });
-    attempts.buffer_unordered(100).for_each(async |()| {}).await;
+    attempts.buffer_unordered(at_once).for_each(async |()| {}).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -153,6 +153,34 @@ async fn flood_of_logins_from_one_network_turns_nobody_else_away() {
     };
     tokio::select! {
         () = people => {}
-        () = flood(&setup, ACCOUNTS, &is_full) => unreachable!("it never ends"),
+        () = flood(&setup, ACCOUNTS, 100, &is_full) => unreachable!("it never ends"),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn flood_of_one_login_turns_away_no_other_login_of_its_network() {
+    let setup = LoginSetup::start_with(|config| {
+        behind_a_proxy(config);
+        // The throttle would turn the flood away before its passwords are checked.
+        config.limits.logins_per_minute = 1_000_000;
+        config.auth.secret_checks_at_once = 1;
+    })
+    .await;
+    setup.app.sync(&setup.acme.caller, "users", &json!([user("user0", "")])).await;
+    let slow = Argon2::default().hash_password(b"another").unwrap().to_string();
+    setup
+        .app
+        .execute_with("UPDATE users SET password_hash = ? WHERE user_id <> 'mei'", vec![slow.into()])
+        .await;
+    let is_full = Notify::new();
+    let mei = async {
+        is_full.notified().await;
+        for number in 0..3 {
+            location(&log_in(&setup, &format!("2001:db8:1:ffff::{number}"), "mei", "correct horse").await);
+        }
+    };
+    tokio::select! {
+        () = mei => {}
+        () = flood(&setup, 1, 50, &is_full) => unreachable!("it never ends"),
     }
 }
