@@ -40,7 +40,11 @@ impl Resolve for ScriptedResolver {
 }
 
 async fn guard(answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> {
-    let names = GuardedResolver::new(ScriptedResolver::new(&[answer]), &AddressRules::default(), is_listed);
+    guard_by(&AddressRules::default(), answer, is_listed).await
+}
+
+async fn guard_by(rules: &AddressRules, answer: &[&str], is_listed: bool) -> Result<Vec<String>, String> {
+    let names = GuardedResolver::new(ScriptedResolver::new(&[answer]), rules, is_listed);
     match names.resolve("wiki.example".parse().unwrap()).await {
         Ok(addresses) => Ok(addresses.map(|address| address.ip().to_string()).collect()),
         Err(error) => Err(error.to_string()),
@@ -61,6 +65,15 @@ async fn resolver_drops_addresses_that_may_not_be_called() {
         }
     }
     assert_eq!(guard(&[], true).await, Err("the name has no address".to_owned()));
+}
+
+#[tokio::test]
+async fn resolver_drops_addresses_out_of_the_listed_networks() {
+    let rules = AddressRules::default().within(&["203.0.113.0/24".parse().unwrap()]);
+    let [within, outside] = ["203.0.113.5", "203.0.114.5"];
+    assert_eq!(guard_by(&rules, &[outside, within], false).await, Ok(vec![within.to_owned()]));
+    assert_eq!(guard_by(&rules, &[outside], false).await, Err(AddressRefusal::Network.to_string()));
+    assert_eq!(guard_by(&rules, &[outside], true).await, Ok(vec![outside.to_owned()]));
 }
 
 #[tokio::test]
