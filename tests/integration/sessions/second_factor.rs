@@ -164,6 +164,7 @@ async fn wrong_codes_count_as_failed_logins() {
     let right = enrolled.authenticator.code(0);
     let throttled = from(4, &right).await;
     assert_eq!(throttled.status, 429, "{}", throttled.text);
+    assert!(!throttled.text.contains(ASKS), "the password is still taken: {}", throttled.text);
     assert!(!throttled.header("retry-after").is_empty());
 }
 
