@@ -284,6 +284,7 @@ mod security {
 #[cfg(test)]
 mod server {
     mod connections;
+    mod descriptors;
     mod headers;
     mod health;
     mod middleware;

@@ -1,6 +1,7 @@
 //! The program in its own process.
 
 use std::{
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::{BufRead, BufReader, Read, Seek, Write},
     path::{Path, PathBuf},
@@ -18,10 +19,22 @@ use super::{
     eventually, opensearch, postgres,
 };
 
-/// Ignores the environment's settings. `TRAWL_TEST_PROGRAM` names another build of the program.
+/// Settings of servers unless a test chooses others: a busy machine must not cut searches short, and any free space is enough.
+const SETTINGS: [(&str, &str); 2] =
+    [("TRAWL_SEARCH__TIMEOUT_MS", "10000"), ("TRAWL_STORE__RESERVE_BYTES", "0")];
+
 pub(crate) fn trawl(arguments: &[&str]) -> Command {
-    let built = || env!("CARGO_BIN_EXE_trawl").into();
-    let mut command = Command::new(std::env::var_os("TRAWL_TEST_PROGRAM").unwrap_or_else(built));
+    started_by(program(), arguments)
+}
+
+/// The program under test; `TRAWL_TEST_PROGRAM` names another build of it.
+fn program() -> OsString {
+    std::env::var_os("TRAWL_TEST_PROGRAM").unwrap_or_else(|| env!("CARGO_BIN_EXE_trawl").into())
+}
+
+/// Ignores the environment's settings.
+fn started_by(program: impl AsRef<OsStr>, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("TRAWL_")) {
         command.env_remove(name);
     }
@@ -138,18 +151,33 @@ impl Server {
         environment: Vec<(&'static str, String)>,
         arguments: &[&str],
     ) -> Self {
+        let mut command = trawl(&["serve", "--listen", listen]);
+        command.args(arguments).envs(opensearch::environment(data)).envs(environment);
+        Self::launch_command(data, command).await
+    }
+
+    /// Like [`Self::start`], with a soft and a hard limit of open files.
+    pub(crate) async fn start_within(data: &Path, [soft, hard]: [u64; 2]) -> Self {
+        let limited = format!("ulimit -Sn {soft} && ulimit -Hn {hard} && exec \"$0\" \"$@\"");
+        let mut command = started_by("sh", &["-c", &limited]);
+        command.arg(program()).args(["serve", "--listen", "127.0.0.1:0"]);
+        let server = Self::launch_command(data, command).await;
+        server.wait_until_ready().await;
+        server
+    }
+
+    async fn launch_command(data: &Path, mut command: Command) -> Self {
         let address_file = data.join("listen.addr");
         if address_file.exists() {
             fs::remove_file(&address_file).unwrap();
         }
         let log = data.join("test.log");
-        let mut command = trawl(&["serve", "--listen", listen]);
-        command.arg("--data").arg(data).current_dir(data).args(arguments);
-        // A busy machine must not cut searches short.
-        command.env("TRAWL_SEARCH__TIMEOUT_MS", "10000");
-        // Any free space is enough.
-        command.env("TRAWL_STORE__RESERVE_BYTES", "0");
-        command.envs(opensearch::environment(data)).envs(environment);
+        command.arg("--data").arg(data).current_dir(data);
+        for (name, value) in SETTINGS {
+            if command.get_envs().all(|(set, value)| set != name || value.is_none()) {
+                command.env(name, value);
+            }
+        }
         command.stdout(Stdio::null()).stderr(File::create(&log).unwrap());
         let mut child = command.spawn().unwrap();
         let address = eventually("the server's address", async || {
@@ -198,6 +226,11 @@ impl Server {
         // A descriptor may be closed between listing and reading.
         let leads_to = open.filter_map(|entry| fs::read_link(entry.unwrap().path()).ok());
         leads_to.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
+    }
+
+    /// Its limits, as the system tells them.
+    pub(crate) fn limits(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/limits", self.id())).unwrap()
     }
 
     /// Begins to measure the peak of its memory; returns the present bytes.
