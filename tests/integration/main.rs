@@ -251,6 +251,7 @@ mod search {
     mod explanation;
     mod external_sources;
     mod facets;
+    mod fair_shares;
     mod hedging;
     mod highlight;
     mod item_sources;
