@@ -117,15 +117,19 @@ impl TestApp {
     }
 
     pub(crate) fn browser(&self) -> Browser {
-        Browser::new(&self.base)
+        Browser::of(self.http.clone(), &self.base)
     }
 }
 
 impl Browser {
     pub(crate) fn new(base: &str) -> Self {
         let http = reqwest::Client::builder().no_proxy().timeout(TIMEOUT);
+        Self::of(http.redirect(redirect::Policy::none()).build().unwrap(), base)
+    }
+
+    fn of(http: reqwest::Client, base: &str) -> Self {
         Self {
-            http: http.redirect(redirect::Policy::none()).build().unwrap(),
+            http,
             address: format!("{base}/oauth2/authorize"),
             cookie: None,
             language: "en",
