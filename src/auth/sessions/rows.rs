@@ -25,12 +25,9 @@ pub(crate) struct SessionRow {
 }
 
 pub(crate) async fn find(connection: &Connection, id: SessionId) -> store::Result<Option<SessionRow>> {
-    sql(
-        "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at, address, \
-           user_agent FROM sessions WHERE id = ?",
-        [id.bytes().into()],
-    ).fetch_optional::<SessionRow>(connection)
-    .await
+    let text = "SELECT tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, issuer, created_at, used_at, \
+                address, user_agent FROM sessions WHERE id = ?";
+    sql(text, [id.bytes().into()]).fetch_optional::<SessionRow>(connection).await
 }
 
 #[derive(FromRow)]
@@ -52,7 +49,9 @@ pub(super) async fn find_of_people(
     Ok(rows.into_iter().filter_map(|found| Some((SessionId(found.id.try_into().ok()?), found.row))).collect())
 }
 
-const OF_PEOPLE: &str = "SELECT sessions.* FROM sessions JOIN applications \
+const OF_PEOPLE: &str = "SELECT sessions.id, sessions.tenant_id, sessions.user_id, sessions.user_epoch, sessions.login_id, \
+      sessions.client_id, sessions.client_epoch, sessions.issuer, sessions.created_at, sessions.used_at, sessions.address, \
+      sessions.user_agent FROM sessions JOIN applications \
     ON applications.client_id = sessions.client_id AND applications.epoch = sessions.client_epoch \
       AND NOT applications.is_disabled \
     WHERE sessions.tenant_id = ? AND sessions.user_id";

@@ -21,6 +21,8 @@ pub(super) struct ContentRow {
     pub(super) item: String,
 }
 
+const COLUMNS: &str = "tenant_id, module, id, display_time, created_at, visibility, item";
+
 /// Inserts or replaces; the creation time stays.
 pub(super) async fn upsert(
     transaction: &Transaction,
@@ -31,7 +33,7 @@ pub(super) async fn upsert(
     let created_at = now_millis();
     for chunk in items.chunks(ROWS_PER_STATEMENT) {
         let text = format!(
-            "INSERT INTO contents (tenant_id, module, id, display_time, created_at, visibility, item) VALUES {} \
+            "INSERT INTO contents ({COLUMNS}) VALUES {} \
              ON CONFLICT (tenant_id, module, id) DO UPDATE SET \
              display_time = excluded.display_time, visibility = excluded.visibility, item = excluded.item",
             vec!["(?, ?, ?, ?, ?, ?, ?)"; chunk.len()].join(", ")
@@ -98,8 +100,8 @@ pub(super) async fn find(
     module: &str,
     ids: &[String],
 ) -> store::Result<Vec<ContentRow>> {
-    let text = "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id";
-    find_in(reader, text, &[tenant_id.into(), module.into()], ids).await
+    let text = format!("SELECT {COLUMNS} FROM contents WHERE tenant_id = ? AND module = ? AND id");
+    find_in(reader, &text, &[tenant_id.into(), module.into()], ids).await
 }
 
 /// Up to `limit` items of a module after `id`, by id.
@@ -110,10 +112,9 @@ pub(super) async fn list(
     after: &str,
     limit: u64,
 ) -> store::Result<Vec<ContentRow>> {
-    sql(
-        "SELECT * FROM contents WHERE tenant_id = ? AND module = ? AND id > ? ORDER BY id LIMIT ?",
-        [tenant_id.into(), module.into(), after.into(), limit.into()],
-    )
-    .fetch_all::<ContentRow>(reader)
-    .await
+    let text = format!(
+        "SELECT {COLUMNS} FROM contents WHERE tenant_id = ? AND module = ? AND id > ? ORDER BY id LIMIT ?"
+    );
+    let values = [tenant_id.into(), module.into(), after.into(), limit.into()];
+    sql(text, values).fetch_all::<ContentRow>(reader).await
 }

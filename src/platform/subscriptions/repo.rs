@@ -45,6 +45,10 @@ pub(super) struct SubscriptionRow {
     pub(super) run_requests: i64,
 }
 
+const SELECT: &str = "SELECT tenant_id, id, name, module, origin, secret_sealed, interval_minutes, keep_days, \
+    enabled, visibility, revision, audience, audience_is_new, host, position, items, runs, failures, last_run, next_run_at, \
+    run_requests FROM subscriptions";
+
 /// The end of a run, for its row.
 #[derive(Clone, Debug)]
 pub(super) struct RunEnd {
@@ -64,7 +68,7 @@ pub(super) struct RunEnd {
 
 /// Lists subscriptions by name.
 pub(super) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SubscriptionRow>> {
-    let text = "SELECT * FROM subscriptions WHERE tenant_id = ? AND removed_at IS NULL ORDER BY name, id";
+    let text = format!("{SELECT} WHERE tenant_id = ? AND removed_at IS NULL ORDER BY name, id");
     sql(text, [tenant_id.into()]).fetch_all(connection).await
 }
 
@@ -74,7 +78,7 @@ pub(super) async fn find(
     tenant_id: i64,
     id: &str,
 ) -> Result<Option<SubscriptionRow>> {
-    let text = "SELECT * FROM subscriptions WHERE tenant_id = ? AND id = ? AND removed_at IS NULL";
+    let text = format!("{SELECT} WHERE tenant_id = ? AND id = ? AND removed_at IS NULL");
     sql(text, [tenant_id.into(), id.into()]).fetch_optional(connection).await
 }
 
@@ -239,9 +243,11 @@ pub(super) async fn due(
     without_hosts: &[String],
     limit: u64,
 ) -> Result<Vec<SubscriptionRow>> {
-    let text = "SELECT subscriptions.* FROM subscriptions JOIN tenants ON tenants.id = subscriptions.tenant_id \
-                WHERE next_run_at <= ? AND tenants.removed_at IS NULL \
-                AND host NOT IN (SELECT value FROM json_each(?)) ORDER BY next_run_at LIMIT ?";
+    let text = format!(
+        "{SELECT} WHERE next_run_at <= ? AND host NOT IN (SELECT value FROM json_each(?)) \
+         AND EXISTS (SELECT 1 FROM tenants WHERE tenants.id = subscriptions.tenant_id AND tenants.removed_at IS NULL) \
+         ORDER BY next_run_at LIMIT ?"
+    );
     let values = [now.into(), Value::list(without_hosts), limit.into()];
     sql(text, values).fetch_all(connection).await
 }

@@ -54,6 +54,10 @@ pub(in crate::registry) struct SourceRow {
     pub(in crate::registry) site: Option<String>,
 }
 
+const SELECT: &str = "SELECT id, name, url, method, auth_type, token_url, client_id, client_secret_sealed, scope, audience, \
+    api_key_header, api_key_parameter, username, mapping, identity, result_order, timeout_ms, page_size, max_concurrency, \
+    enabled, weight, hedging, requests_per_minute, while_typing, site FROM search_sources";
+
 impl SourceRow {
     /// Whether calls are alike: a check of one holds for both.
     pub(in crate::registry) fn is_called_like(&self, other: &Self) -> bool {
@@ -75,8 +79,7 @@ impl SourceRow {
 
 /// Lists sources by name. An unreadable row keeps its id alone.
 pub(in crate::registry) async fn list(connection: &Connection, tenant_id: i64) -> Result<Vec<SourceRow>> {
-    let statement =
-        sql("SELECT * FROM search_sources WHERE tenant_id = ? ORDER BY name, id", [tenant_id.into()]);
+    let statement = sql(format!("{SELECT} WHERE tenant_id = ? ORDER BY name, id"), [tenant_id.into()]);
     let rows: Vec<FoundRow> = statement.fetch_all(connection).await?;
     Ok(rows.into_iter().map(FoundRow::into_source).collect())
 }
@@ -102,8 +105,7 @@ pub(in crate::registry) async fn find(
     tenant_id: i64,
     id: &str,
 ) -> Result<Option<SourceRow>> {
-    let statement =
-        sql("SELECT * FROM search_sources WHERE tenant_id = ? AND id = ?", [tenant_id.into(), id.into()]);
+    let statement = sql(format!("{SELECT} WHERE tenant_id = ? AND id = ?"), [tenant_id.into(), id.into()]);
     Ok(statement.fetch_optional(connection).await?.map(FoundRow::into_source))
 }
 

@@ -1,9 +1,14 @@
 //! The schemas of SQLite and PostgreSQL.
 
-use crate::util::{
-    database::read,
-    internals::{Store, Table, fold_logins, tables},
-    postgres::{database, open, query, value},
+use std::{fs, path::Path};
+
+use crate::{
+    layers::rust_files,
+    util::{
+        database::read,
+        internals::{Store, Table, fold_logins, tables},
+        postgres::{database, open, query, value},
+    },
 };
 
 /// Sorts columns and drops their flags.
@@ -72,4 +77,29 @@ async fn logins_of_an_earlier_schema_are_folded() {
         fold_logins(&store).await.unwrap();
         assert_eq!(value(&url, folded).await.trim(), "irmak ünal strasse");
     }
+}
+
+/// PostgreSQL refuses a prepared statement once a migration has changed what `*` stands for.
+#[test]
+fn statements_name_the_columns_that_they_read() {
+    let mut found = Vec::new();
+    for file in rust_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")) {
+        let text = fs::read_to_string(&file).unwrap();
+        for (at, _) in text.match_indices('*') {
+            let (before, after) = (&text[..at], &text[at + 1..]);
+            // A subscribed database is asked once, and a common table names its columns itself.
+            let is_all = before.ends_with("SELECT ") && !after.starts_with(" FROM (");
+            let table = before.strip_suffix('.').and_then(|before| before.split([' ', '(', '"']).next_back());
+            let is_tables =
+                table.is_some_and(|table| table != "above" && table.ends_with(char::is_alphabetic));
+            if is_all || is_tables {
+                found.push(format!(
+                    "{}: {}*",
+                    file.display(),
+                    before.lines().next_back().unwrap_or_default()
+                ));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
