@@ -47,7 +47,7 @@ pub struct ConfirmedFactor {
 
 /// The result of checking a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CodeOutcome {
+pub enum FactorOutcome {
     /// A code of the app.
     Right,
     /// A recovery code.
@@ -58,7 +58,7 @@ pub enum CodeOutcome {
     Locked,
 }
 
-impl CodeOutcome {
+impl FactorOutcome {
     /// Whether the code was right.
     pub fn is_right(self) -> bool {
         matches!(self, Self::Right | Self::RightRecovery)
@@ -80,30 +80,30 @@ pub async fn check_code(
     keys: &Keys,
     owner: &FactorOwner,
     code: &str,
-) -> Result<CodeOutcome> {
-    let Some(mut row) = rows::find(transaction, owner).await? else { return Ok(CodeOutcome::Wrong) };
+) -> Result<FactorOutcome> {
+    let Some(mut row) = rows::find(transaction, owner).await? else { return Ok(FactorOutcome::Wrong) };
     let Some(secret) = open(keys, owner, row.sealed_secret.as_deref())? else {
-        return Ok(CodeOutcome::Wrong);
+        return Ok(FactorOutcome::Wrong);
     };
     let outcome = match EnteredCode::read(code) {
-        Some(EnteredCode::Totp(_)) if row.wrong_codes >= MAX_WRONG_CODES => return Ok(CodeOutcome::Locked),
+        Some(EnteredCode::Totp(_)) if row.wrong_codes >= MAX_WRONG_CODES => return Ok(FactorOutcome::Locked),
         Some(EnteredCode::Totp(code)) => match secret.find_step(&code, now_seconds(), row.last_step) {
             Some(step) => {
                 row.last_step = step;
-                CodeOutcome::Right
+                FactorOutcome::Right
             }
-            None => CodeOutcome::Wrong,
+            None => FactorOutcome::Wrong,
         },
         Some(EnteredCode::Recovery(code)) => {
             match code.find(&keys.client_secrets, &owner.context(), &row.recovery_hashes) {
                 Some(place) => {
                     row.recovery_hashes.remove(place);
-                    CodeOutcome::RightRecovery
+                    FactorOutcome::RightRecovery
                 }
-                None => CodeOutcome::Wrong,
+                None => FactorOutcome::Wrong,
             }
         }
-        None => CodeOutcome::Wrong,
+        None => FactorOutcome::Wrong,
     };
     row.wrong_codes = if outcome.is_right() { 0 } else { row.wrong_codes + 1 };
     rows::put(transaction, owner, row).await?;

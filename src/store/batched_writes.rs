@@ -26,10 +26,10 @@ type Key = (i64, Arc<str>);
 pub struct BatchedWrites<T, R> {
     store: Store,
     write: WriteBatch<T, R>,
-    waiting: Mutex<HashMap<Key, Batch<T, R>>>,
+    waiting: Mutex<HashMap<Key, WaitingBatch<T, R>>>,
 }
 
-struct Batch<T, R> {
+struct WaitingBatch<T, R> {
     items: Vec<T>,
     requests: Vec<Waiting<R>>,
 }
@@ -40,7 +40,7 @@ struct Waiting<R> {
     _reservation: Option<BodyReservation>,
 }
 
-impl<T, R> Default for Batch<T, R> {
+impl<T, R> Default for WaitingBatch<T, R> {
     fn default() -> Self {
         Self { items: Vec::new(), requests: Vec::new() }
     }
@@ -123,7 +123,7 @@ impl<T: Send + Sync + 'static, R: Send + 'static> BatchedWrites<T, R> {
     }
 
     fn take(&self, key: &Key) -> (Arc<Vec<T>>, Vec<Waiting<R>>) {
-        let Batch { items, requests } = lock(&self.waiting).remove(key).unwrap_or_default();
+        let WaitingBatch { items, requests } = lock(&self.waiting).remove(key).unwrap_or_default();
         (Arc::new(items), requests)
     }
 }

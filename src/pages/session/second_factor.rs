@@ -22,7 +22,7 @@ use crate::{
         directory::{Account, Person},
         keys::Keys,
         login,
-        second_factor::{self, CodeOutcome, FactorOwner, TotpSecret},
+        second_factor::{self, FactorOutcome, FactorOwner, TotpSecret},
         secrets::SecretCheckFor,
         sessions::end_all_but,
         throttle::{PendingGuess, Throttled, ThrottledAccount},
@@ -308,9 +308,9 @@ async fn prove_factor(
     };
     let outcome = second_factor::check_code(transaction, keys, owner, code.expose_secret()).await?;
     Ok(match outcome {
-        CodeOutcome::Right | CodeOutcome::RightRecovery => Ok(()),
-        CodeOutcome::Wrong => Err(wrong_code()),
-        CodeOutcome::Locked => Err(Error::forbidden("code: too many were wrong; give a recovery code")),
+        FactorOutcome::Right | FactorOutcome::RightRecovery => Ok(()),
+        FactorOutcome::Wrong => Err(wrong_code()),
+        FactorOutcome::Locked => Err(Error::forbidden("code: too many were wrong; give a recovery code")),
     })
 }
 

@@ -16,14 +16,14 @@ use crate::{
         AuthState,
         directory::{Person, SubjectKind},
         oauth::authorization::{self, AuthorizationRequest, RequestingApplication},
-        second_factor::{self, CodeOutcome, FactorOwner},
+        second_factor::{self, FactorOutcome, FactorOwner},
         throttle::{LoginAttempt, PendingGuess, Throttled, ThrottledAccount},
         tokens::epoch_seconds,
     },
     error::{Error, Result},
 };
 
-const FORM_LIFE: Duration = Duration::from_mins(5);
+const CODE_FORM_LIFE: Duration = Duration::from_mins(5);
 
 /// A sign-in whose password was right and whose code is asked.
 #[derive(Serialize, Deserialize)]
@@ -62,7 +62,7 @@ pub(super) async fn ask(
         user_id: owner.user_id,
         user_epoch: person.epoch,
         login: login.to_owned(),
-        expires_at: epoch_seconds() + FORM_LIFE.as_secs(),
+        expires_at: epoch_seconds() + CODE_FORM_LIFE.as_secs(),
     };
     let (user_id, tenant) = (pending.user_id.as_str(), asking.tenant.code.as_str());
     tracing::info!(target: "trawl::audit", tenant, user_id, "the password was right, a code is asked");
@@ -98,7 +98,7 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
     if !outcome.is_right() {
         attempt.failed().await?;
         return shown(match outcome {
-            CodeOutcome::Locked => LoginMessage::CodeLocked,
+            FactorOutcome::Locked => LoginMessage::CodeLocked,
             _ => LoginMessage::CodeWrong,
         });
     }
@@ -140,7 +140,7 @@ impl<'a> CodeAttempt<'a> {
     }
 }
 
-async fn spend(auth: &AuthState, tenant_id: i64, user_id: &str, code: SecretString) -> Result<CodeOutcome> {
+async fn spend(auth: &AuthState, tenant_id: i64, user_id: &str, code: SecretString) -> Result<FactorOutcome> {
     let owner = FactorOwner { tenant_id, user_id: user_id.to_owned() };
     let keys = Arc::clone(&auth.keys);
     let job = auth.store.write(move |transaction| {
@@ -151,17 +151,17 @@ async fn spend(auth: &AuthState, tenant_id: i64, user_id: &str, code: SecretStri
     job.await
 }
 
-fn log(address: IpAddr, pending: &PendingCode, asking: &RequestingApplication, outcome: CodeOutcome) {
+fn log(address: IpAddr, pending: &PendingCode, asking: &RequestingApplication, outcome: FactorOutcome) {
     let client_id = asking.application.client_id.as_str();
     let (tenant, user_id) = (asking.tenant.code.as_str(), pending.user_id.as_str());
     match outcome {
-        CodeOutcome::Right => {
+        FactorOutcome::Right => {
             tracing::info!(target: "trawl::audit", %address, client_id, tenant, user_id, "signed in with a code");
         }
-        CodeOutcome::RightRecovery => {
+        FactorOutcome::RightRecovery => {
             tracing::warn!(target: "trawl::audit", %address, client_id, tenant, user_id, "signed in with a recovery code");
         }
-        CodeOutcome::Wrong | CodeOutcome::Locked => {
+        FactorOutcome::Wrong | FactorOutcome::Locked => {
             tracing::warn!(target: "trawl::audit", %address, client_id, tenant, user_id, "a code was refused");
         }
     }
