@@ -1,9 +1,10 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address, join codes and codes of second factors by person. Full caches evict the longest unused. Over PostgreSQL,
-//! accounts and persons count over all replicas.
+//! successes. Clients count by address; join codes, codes of second factors and changes of these by person. Full caches
+//! evict the longest unused. Over PostgreSQL, accounts and persons count over all replicas.
 
+mod account;
 mod limit;
 mod shared;
 
@@ -14,7 +15,6 @@ use std::{
     time::Duration,
 };
 
-use aws_lc_rs::digest::{SHA256, digest};
 use governor::{
     DefaultDirectRateLimiter, Quota, RateLimiter,
     clock::{Clock, DefaultClock},
@@ -22,58 +22,21 @@ use governor::{
 use moka::{policy::EvictionPolicy, sync::Cache};
 use tokio::runtime::Handle;
 
+pub use self::account::ThrottledAccount;
 use self::{
     limit::{AttemptEnding, FailureLimit, Failures},
     shared::{SharedAttempt, SharedAttempts},
 };
-use crate::{error::Result, identity::logins, store::Store};
+use crate::{
+    error::{ErrorKind, Result},
+    store::Store,
+};
 
 const COUNTED: u64 = 100_000;
 
 const COUNTED_FOR: Duration = Duration::from_mins(3);
 
 const KNOWN_FOR: Duration = Duration::from_hours(24);
-
-/// The digest of an account that attempts count for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ThrottledAccount([u8; 32]);
-
-impl ThrottledAccount {
-    /// A login account, existing or not, whatever its case.
-    pub fn login(tenant_id: i64, login_id: &str) -> Self {
-        Self::of(&format!("login\0{tenant_id}\0{}", logins::fold(login_id)))
-    }
-
-    /// An application, existing or not.
-    pub fn client(client_id: &str) -> Self {
-        Self::of(&format!("client\0{client_id}"))
-    }
-
-    /// A person who tries join codes of groups.
-    pub fn join_codes_of(tenant_id: i64, user_id: &str) -> Self {
-        Self::of(&format!("join-codes\0{tenant_id}\0{user_id}"))
-    }
-
-    /// A person who tries passwords or codes of their second factor.
-    pub fn second_factor_of(tenant_id: i64, user_id: &str) -> Self {
-        Self::of(&format!("second-factor\0{tenant_id}\0{user_id}"))
-    }
-
-    fn clients_at(address: IpAddr) -> Self {
-        Self::of(&format!("clients-at\0{}", network(address)))
-    }
-
-    /// All issuer sign-ins at an address.
-    pub fn sign_ins_at(address: IpAddr) -> Self {
-        Self::of(&format!("sign-ins-at\0{}", network(address)))
-    }
-
-    fn of(text: &str) -> Self {
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
-        Self(hash)
-    }
-}
 
 /// Too many attempts; holds the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,9 +89,18 @@ impl LoginThrottle {
         address: IpAddr,
         account: ThrottledAccount,
     ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
-        if let Err(throttled) = self.count_login(address) {
-            return Ok(Err(throttled));
+        match self.count_login(address) {
+            Ok(()) => self.continue_login(address, account).await,
+            Err(throttled) => Ok(Err(throttled)),
         }
+    }
+
+    /// Begins a further step of a login that its address has counted.
+    pub async fn continue_login(
+        &self,
+        address: IpAddr,
+        account: ThrottledAccount,
+    ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
         let place = (network(address), account);
         let is_known = match &self.shared {
             Some(shared) => shared.is_known(place.0, account).await?,
@@ -237,6 +209,18 @@ impl PendingGuess {
     pub async fn withdrawn(self) -> Result<()> {
         self.0.end(AttemptEnding::Uncounted).await
     }
+
+    /// Counts a refusal (403 or 409) as wrong and nothing else, as other failures judge nothing.
+    ///
+    /// # Errors
+    /// That of the result; 503 as of [`Self::withdrawn`].
+    pub async fn judged<T>(self, result: Result<T>) -> Result<T> {
+        if !matches!(&result, Err(error) if matches!(error.kind, ErrorKind::Forbidden | ErrorKind::Conflict))
+        {
+            self.withdrawn().await?;
+        }
+        result
+    }
 }
 
 enum AttemptCounter {
@@ -292,6 +276,7 @@ fn network(address: IpAddr) -> IpAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     fn address(text: &str) -> IpAddr {
         text.parse().unwrap()
@@ -359,6 +344,28 @@ mod tests {
             begin(throttle, "192.0.2.7", mei).await.failed().await.unwrap();
             begin(throttle, "192.0.2.5", omar).await.failed().await.unwrap();
             begin(throttle, "192.0.2.5", ThrottledAccount::login(2, "mei")).await.failed().await.unwrap();
+        }
+        drop(throttles);
+        store.close().await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn only_a_refusal_counts_as_a_wrong_guess() {
+        let (_directory, store, throttles) = throttles().await;
+        for throttle in &throttles {
+            let guess = async || throttle.begin_guess(ThrottledAccount::factor_changes_of(1, "mei")).await;
+            for _ in 0..5 {
+                let busy =
+                    Err::<(), _>(Error::unavailable("too many secrets are being checked", COUNTED_FOR));
+                guess().await.unwrap().unwrap().judged(busy).await.unwrap_err();
+                guess().await.unwrap().unwrap().judged(Ok(())).await.unwrap();
+            }
+            for _ in 0..2 {
+                let wrong = Err::<(), _>(Error::forbidden("code: is wrong"));
+                guess().await.unwrap().unwrap().judged(wrong).await.unwrap_err();
+            }
+            settle(&store).await;
+            assert!(guess().await.unwrap().is_err());
         }
         drop(throttles);
         store.close().await.unwrap();

@@ -194,6 +194,15 @@ async fn wrong_codes_are_throttled_at_addresses_of_recent_sign_ins() {
 }
 
 #[tokio::test]
+async fn sign_in_with_a_code_counts_once_by_address() {
+    let enrolled = Enrolled::start_with(|config| config.limits.logins_per_minute = 4).await;
+    for _ in 0..3 {
+        enrolled.app().forget_used_codes().await;
+        assert_in(&enrolled.sign_in(&enrolled.authenticator.code(0)).await);
+    }
+}
+
+#[tokio::test]
 async fn hundred_wrong_codes_leave_recovery_codes_alone() {
     let enrolled = Enrolled::start().await;
     enrolled.app().execute("UPDATE second_factors SET last_step = 0, wrong_codes = 99").await;

@@ -93,7 +93,14 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
             return shown(LoginMessage::Wait(wait.as_secs() + 1));
         }
     };
-    let outcome = spend(auth, asking.tenant.id, &pending.user_id, code).await?;
+    let outcome = match spend(auth, asking.tenant.id, &pending.user_id, code).await {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            // It was not judged, and does not count.
+            attempt.guess.withdrawn().await?;
+            return Err(error);
+        }
+    };
     log(address, &pending, &asking, outcome);
     if !outcome.is_right() {
         attempt.failed().await?;
@@ -121,7 +128,7 @@ impl<'a> CodeAttempt<'a> {
     ) -> Result<Result<Self, Throttled>> {
         let tenant_id = asking.tenant.id;
         let account = ThrottledAccount::login(tenant_id, &pending.login);
-        let login = match auth.throttle.begin_login(address, account).await? {
+        let login = match auth.throttle.continue_login(address, account).await? {
             Ok(login) => login,
             Err(throttled) => return Ok(Err(throttled)),
         };
