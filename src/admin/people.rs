@@ -26,7 +26,7 @@ use crate::{
     },
     platform::{
         shared::keyword_filter::{fold_all, fold_keyword},
-        users::service::{PersonAccount, find_person_account, list_accounts, raise_epoch},
+        users::service::{PersonAccount, find_person_account, list_accounts},
     },
     store::{Cached, Connection},
 };
@@ -197,14 +197,12 @@ pub async fn sign_out(
     let (actor, tenant) = (Actor::caller(&caller), Arc::clone(&caller.tenant));
     let account = find_account(auth.store.reader(), tenant.id, &user_id).await?;
     let live = find_sessions(&auth, tenant.id, &[account]).await?.remove(&user_id).unwrap_or_default();
+    let authenticator = Arc::clone(&auth.authenticator);
     auth.store
         .write(move |transaction| {
             Box::pin(async move {
-                if !raise_epoch(transaction, tenant.id, &user_id).await? {
-                    return Err(no_person());
-                }
-                sessions::end_all_but(transaction, tenant.id, &user_id, None).await?;
-                transaction.invalidate(Cached::Identities(tenant.id));
+                let signed_out = authenticator.sign_out(transaction, (tenant.id, &user_id), None).await?;
+                signed_out.ok_or_else(no_person)?;
                 let event = AuditEvent::new("sign-out", "user", user_id);
                 Ok(audit::record(transaction, &actor, &tenant, vec![event]).await?)
             })

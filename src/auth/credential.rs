@@ -45,6 +45,17 @@ impl Credential {
         bearer_token(value).map(|token| Self::Token(token.to_owned()))
     }
 
+    /// The session of a page's request; a token does not count.
+    ///
+    /// # Errors
+    /// 401 without one, 403 in a cross-site request.
+    pub fn of_page(auth: &AuthState, headers: &HeaderMap) -> Result<Self> {
+        let session = session_of(auth, headers)?;
+        session
+            .map(Self::Session)
+            .ok_or_else(|| Error::unauthorized("a session of a page with x-trawl-session: 1 is needed"))
+    }
+
     /// Authenticates it; `role` applies to sessions.
     pub async fn authenticate(
         &self,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use crate::store::{self, Connection, FromRow};
+use crate::store::{self, Connection, FromRow, Transaction};
 
 /// How a token names its subject (`subject_token_type` of RFC 8693).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Account {
     pub may_sign_in: bool,
 }
 
-/// Reads of the directory; its areas answer them (`platform/directory`).
+/// The directory; its areas answer (`platform/directory`).
 #[async_trait]
 pub trait PersonDirectory: fmt::Debug + Send + Sync {
     /// The person of the tenant named by `subject`, if they may sign in.
@@ -63,6 +63,14 @@ pub trait PersonDirectory: fmt::Debug + Send + Sync {
         tenant_id: i64,
         login_id: &str,
     ) -> store::Result<Option<Account>>;
+
+    /// Invalidates the person's tokens, sessions and sign-ins in flight; returns the new epoch, if there is such a person.
+    async fn raise_epoch(
+        &self,
+        transaction: &Transaction,
+        tenant_id: i64,
+        user_id: &str,
+    ) -> store::Result<Option<i64>>;
 
     /// A person's principals, sorted.
     async fn principals(

@@ -2,19 +2,20 @@
 //!
 //! A code is checked in the write transaction that spends it, so it is good once over all replicas.
 
+mod offer;
 mod recovery;
 mod rows;
 mod totp;
 
 pub use self::totp::TotpSecret;
-use self::{recovery::RecoveryCode, rows::FactorRow, totp::DIGITS};
-use super::keys::Keys;
+use self::{offer::OfferedSecret, recovery::RecoveryCode, rows::FactorRow, totp::DIGITS};
+use super::{keys::Keys, sessions::SessionId};
 use crate::{
     error::{Error, Result},
     store::{self, Connection, Json, Transaction, Value, now_millis},
 };
 
-/// Wrong codes in a row after which recovery codes alone are taken (NIST SP 800-63B, 5.2.2).
+/// Wrong codes in a row after which recovery codes alone are taken, and an offer ends (NIST SP 800-63B, 5.2.2).
 const MAX_WRONG_CODES: i64 = 100;
 
 /// The person whose second factor it is.
@@ -110,33 +111,47 @@ pub async fn check_code(
     Ok(outcome)
 }
 
-/// Keeps a secret that a code has to confirm; one that holds goes on.
+/// Keeps a secret that a code of the same session has to confirm; one that holds goes on.
 pub async fn offer(
     transaction: &Transaction,
     keys: &Keys,
-    owner: &FactorOwner,
+    (owner, session): (&FactorOwner, SessionId),
     secret: &TotpSecret,
 ) -> Result<()> {
-    let sealed = keys.secrets.seal(owner.context().as_bytes(), secret.bytes()).map_err(Error::internal)?;
+    let sealed = OfferedSecret::new(secret).seal(keys, owner, session)?;
     let row = rows::find(transaction, owner).await?.unwrap_or_default();
     Ok(rows::put(transaction, owner, FactorRow { sealed_offer: Some(sealed), ..row }).await?)
 }
 
-/// Confirms the offered secret by a code; returns new recovery codes, or none if the code is wrong.
+/// Confirms the secret that the session was offered by a code, and counts a wrong one.
+///
+/// Returns new recovery codes, or none if the code is wrong.
 pub async fn confirm(
     transaction: &Transaction,
     keys: &Keys,
-    owner: &FactorOwner,
+    (owner, session): (&FactorOwner, SessionId),
     code: &str,
 ) -> Result<Option<Vec<String>>> {
     let Some(row) = rows::find(transaction, owner).await? else { return Ok(None) };
-    let Some(secret) = open(keys, owner, row.sealed_offer.as_deref())? else { return Ok(None) };
-    let Some(EnteredCode::Totp(code)) = EnteredCode::read(code) else { return Ok(None) };
-    let Some(last_step) = secret.find_step(&code, now_seconds(), 0) else { return Ok(None) };
+    let offered = row.sealed_offer.as_deref();
+    let offered = offered.and_then(|sealed| OfferedSecret::open(keys, owner, session, sealed));
+    let Some(offered) = offered else { return Ok(None) };
+    let secret = offered.secret()?;
+    let last_step = match EnteredCode::read(code) {
+        Some(EnteredCode::Totp(code)) => secret.find_step(&code, now_seconds(), 0),
+        _ => None,
+    };
+    let Some(last_step) = last_step else {
+        let offered = offered.after_wrong_code();
+        let sealed_offer = offered.map(|offered| offered.seal(keys, owner, session)).transpose()?;
+        rows::put(transaction, owner, FactorRow { sealed_offer, ..row }).await?;
+        return Ok(None);
+    };
+    let sealed = keys.secrets.seal(owner.context().as_bytes(), secret.bytes()).map_err(Error::internal)?;
     let codes = (0..recovery::COUNT).map(|_| RecoveryCode::generate()).collect::<Result<Vec<_>>>()?;
     let hashes = codes.iter().map(|code| code.hash(&keys.client_secrets, &owner.context())).collect();
     let confirmed = FactorRow {
-        sealed_secret: row.sealed_offer,
+        sealed_secret: Some(sealed),
         sealed_offer: None,
         confirmed_at: Some(now_millis()),
         last_step,

@@ -25,8 +25,8 @@ use crate::{
     store::{Connection, Store, now_millis},
 };
 
-pub(super) use self::rows::{SessionRow, find, insert, remove, remove_above};
-pub use self::rows::{end_all_but, end_one};
+pub use self::rows::end_one;
+pub(super) use self::rows::{SessionRow, end_all_but, find, insert, remove, remove_above, renew};
 
 const SECRET_BYTES: usize = 32;
 

@@ -9,7 +9,7 @@ use crate::{
         ENTERPRISE, department_principal, directory_principal, group_principal, login_principal,
         owner_principal, user_principal,
     },
-    store::{self, Connection},
+    store::{self, Connection, Transaction},
 };
 
 /// A person's principals: [`standing`] and [`folders::service::folders_given`]. A changed right changes no document.
@@ -97,6 +97,15 @@ impl PersonDirectory for AreaDirectory {
         login_id: &str,
     ) -> store::Result<Option<Account>> {
         users::service::find_account(connection, tenant_id, login_id).await
+    }
+
+    async fn raise_epoch(
+        &self,
+        transaction: &Transaction,
+        tenant_id: i64,
+        user_id: &str,
+    ) -> store::Result<Option<i64>> {
+        users::service::raise_epoch(transaction, tenant_id, user_id).await
     }
 
     async fn principals(

@@ -95,7 +95,10 @@ pub async fn enforce(
     })?;
     let (mut readmission, mut is_session) = (None, false);
     if rule.identity != RequiredIdentity::Anyone {
-        let credential = Credential::of(&app.auth, request.headers())?;
+        let credential = match rule.identity {
+            RequiredIdentity::PageSession => Credential::of_page(&app.auth, request.headers())?,
+            _ => Credential::of(&app.auth, request.headers())?,
+        };
         is_session = matches!(credential, Credential::Session(_));
         let indicated = indicated_code(request.headers())?.map(str::to_owned);
         let caller = authorize(&app, rule, &credential, indicated.as_deref()).await?;

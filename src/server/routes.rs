@@ -23,7 +23,7 @@ use utoipa_axum::{
 
 use super::{
     health, openapi,
-    rule::{BodyLimit, POSITION, Rule, anyone, application, either, person},
+    rule::{BodyLimit, POSITION, Rule, anyone, application, either, page_session, person},
 };
 use crate::{
     admin,
@@ -71,13 +71,13 @@ static OPERATIONS: &[Route] = table! {
     GET "/session/callback" anyone().writes() => session::callback::handle_callback;
     POST "/session/end" anyone().writes() => session::end_session;
 
-    GET "/session/second_factor" anyone() => session::second_factor::show_second_factor;
-    POST "/session/second_factor" anyone().writes() => session::second_factor::offer_second_factor;
-    POST "/session/second_factor/confirm" anyone().writes() => session::second_factor::confirm_second_factor;
-    POST "/session/second_factor/remove" anyone().writes() => session::second_factor::remove_second_factor;
-    GET "/v1/sessions" person(ContentsRead) => sessions::routes::list_own_sessions;
-    DELETE "/v1/sessions" person(ContentsRead).writes() => sessions::routes::end_other_sessions;
-    DELETE "/v1/sessions/{id}" person(ContentsRead).writes() => sessions::routes::end_own_session;
+    GET "/session/second_factor" page_session() => session::second_factor::show_second_factor;
+    POST "/session/second_factor" page_session().writes() => session::second_factor::offer_second_factor;
+    POST "/session/second_factor/confirm" page_session().writes() => session::second_factor::confirm_second_factor;
+    POST "/session/second_factor/remove" page_session().writes() => session::second_factor::remove_second_factor;
+    GET "/v1/sessions" page_session() => sessions::routes::list_own_sessions;
+    DELETE "/v1/sessions" page_session().writes() => sessions::routes::end_other_sessions;
+    DELETE "/v1/sessions/{id}" page_session().writes() => sessions::routes::end_own_session;
 
     // Directory
     PUT "/v1/users/sync" application(DirectoryWrite).synchronizes() => users::routes::sync_users;

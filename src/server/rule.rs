@@ -19,6 +19,8 @@ pub enum RequiredIdentity {
     User,
     /// Either token.
     Either,
+    /// A session of this server's pages; no token.
+    PageSession,
 }
 
 /// A body's limit.
@@ -61,7 +63,7 @@ pub struct Rule {
     pub path: &'static str,
     /// Required identity.
     pub identity: RequiredIdentity,
-    /// Required scope; `None` for public operations.
+    /// Required scope, if any.
     pub scope: Option<TokenScope>,
     /// Whether it counts towards `limits.writes_per_minute`.
     pub writes: bool,
@@ -93,6 +95,11 @@ pub(super) const fn application(scope: TokenScope) -> Rule {
 
 pub(super) const fn person(scope: TokenScope) -> Rule {
     known(RequiredIdentity::User, scope)
+}
+
+/// A page's session, whatever its scopes.
+pub(super) const fn page_session() -> Rule {
+    Rule { identity: RequiredIdentity::PageSession, ..anyone() }
 }
 
 pub(super) const fn either(scope: TokenScope) -> Rule {

@@ -294,6 +294,7 @@ mod server {
 #[cfg(test)]
 mod sessions {
     mod expiry;
+    mod factor_changes;
     mod issuer;
     mod operators;
     mod own;

@@ -154,6 +154,26 @@ impl Authenticator {
         Ok(Some((row.tenant_id, row.user_id)))
     }
 
+    /// Signs a person out but for the session `kept`: ends their sessions, sign-ins in flight and tokens of this server.
+    ///
+    /// Returns the number of sessions, if there is such a person.
+    pub async fn sign_out(
+        &self,
+        transaction: &Transaction,
+        (tenant_id, user_id): (i64, &str),
+        kept: Option<SessionId>,
+    ) -> Result<Option<u64>> {
+        let Some(epoch) = self.directory.raise_epoch(transaction, tenant_id, user_id).await? else {
+            return Ok(None);
+        };
+        let ended = sessions::end_all_but(transaction, tenant_id, user_id, kept).await?;
+        if let Some(kept) = kept {
+            sessions::renew(transaction, kept, epoch).await?;
+        }
+        transaction.invalidate(Cached::Identities(tenant_id));
+        Ok(Some(ended))
+    }
+
     /// Resolves a session; `indicated` is `indicated-e-code`, for operators.
     ///
     /// # Errors

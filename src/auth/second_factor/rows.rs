@@ -3,11 +3,11 @@
 use super::FactorOwner;
 use crate::store::{self, Connection, FromRow, Json, Transaction, Value, sql};
 
-#[derive(Debug, Default, FromRow)]
+#[derive(Default, FromRow)]
 pub(super) struct FactorRow {
     /// The secret that holds.
     pub(super) sealed_secret: Option<Vec<u8>>,
-    /// The secret that a code has to confirm.
+    /// The secret that a code has to confirm, sealed for its session.
     pub(super) sealed_offer: Option<Vec<u8>>,
     pub(super) confirmed_at: Option<i64>,
     pub(super) last_step: i64,

@@ -6,7 +6,7 @@ use axum::extract::State;
 use trawl_macros::operation;
 
 use super::{
-    SessionId, end_all_but, end_one,
+    SessionId, end_one,
     listing::{PersonSession, SignedOut, describe},
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Lists the person's own browser sessions, last used first.
-#[operation(identity, 200 = "The sessions, at most 50")]
+#[operation(identity, security(()), 200 = "The sessions, at most 50")]
 pub async fn list_own_sessions(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
@@ -32,7 +32,7 @@ pub async fn list_own_sessions(
 
 /// Ends one of the person's own sessions.
 #[operation(
-    identity, id = "The session's id", 200 = "It has ended",
+    identity, security(()), id = "The session's id", 200 = "It has ended",
     404 = "The person has no such session",
 )]
 pub async fn end_own_session(
@@ -60,27 +60,28 @@ pub async fn end_own_session(
     Ok(Envelope::of(()))
 }
 
-/// Ends the person's sessions but the one that calls; a token's call ends all.
-#[operation(identity, 200 = "They have ended")]
+/// Ends the person's sessions but the one that calls, and revokes the tokens that this server issued.
+#[operation(identity, security(()), 200 = "They have ended")]
 pub async fn end_other_sessions(
     State(auth): State<AuthState>,
     Identified(caller): Identified,
 ) -> Result<Envelope<SignedOut>> {
     let user_id = caller.require_user()?.person.user_id.clone();
-    let caller = Arc::clone(&caller);
+    let authenticator = Arc::clone(&auth.authenticator);
     let ended = auth
         .store
         .write(move |transaction| {
             Box::pin(async move {
                 caller.confirm(transaction).await?;
                 let tenant = &caller.tenant;
-                let ended = end_all_but(transaction, tenant.id, &user_id, caller.session_id()).await?;
-                transaction.invalidate(Cached::Identities(tenant.id));
+                let person = (tenant.id, user_id.as_str());
+                let ended = authenticator.sign_out(transaction, person, caller.session_id()).await?;
                 let event = AuditEvent::new("sign-out-elsewhere", "user", user_id);
                 audit::record(transaction, &Actor::caller(&caller), tenant, vec![event]).await?;
                 Ok(ended)
             })
         })
         .await?;
-    Ok(Envelope::of(SignedOut { sessions: usize::try_from(ended).unwrap_or(usize::MAX) }))
+    let sessions = usize::try_from(ended.unwrap_or_default()).unwrap_or(usize::MAX);
+    Ok(Envelope::of(SignedOut { sessions }))
 }

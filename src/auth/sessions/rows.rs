@@ -90,7 +90,7 @@ pub(crate) async fn remove(transaction: &Transaction, id: SessionId) -> store::R
 }
 
 /// Ends all sessions of a person but `kept`; returns their number.
-pub async fn end_all_but(
+pub(crate) async fn end_all_but(
     transaction: &Transaction,
     tenant_id: i64,
     user_id: &str,
@@ -99,6 +99,12 @@ pub async fn end_all_but(
     let text = "DELETE FROM sessions WHERE tenant_id = ? AND user_id = ? AND id <> ?";
     let kept = kept.map(|kept| kept.bytes().to_vec()).unwrap_or_default();
     sql(text, [tenant_id.into(), user_id.into(), kept.into()]).execute(transaction).await
+}
+
+/// Lets a session go on under a new epoch of its person.
+pub(crate) async fn renew(transaction: &Transaction, id: SessionId, user_epoch: i64) -> store::Result<()> {
+    let text = "UPDATE sessions SET user_epoch = ? WHERE id = ?";
+    sql(text, [user_epoch.into(), id.bytes().into()]).execute(transaction).await.map(drop)
 }
 
 /// Ends one session of a person; tells whether they have it.

@@ -17,19 +17,18 @@ use crate::{
     audit::{self, Actor, AuditEvent},
     auth::{
         AuthState,
-        caller::{Caller, SessionRole},
-        credential::session_of,
+        caller::Caller,
         directory::{Account, Person},
+        extract::Identified,
         keys::Keys,
         login,
         second_factor::{self, FactorOutcome, FactorOwner, TotpSecret},
         secrets::SecretCheckFor,
-        sessions::end_all_but,
-        throttle::{PendingGuess, Throttled, ThrottledAccount},
+        sessions::SessionId,
+        throttle::{Throttled, ThrottledAccount},
     },
-    error::{Error, Result},
+    error::{Error, ErrorKind, Result},
     http::{client_address::client_address, envelope::Envelope, extract::JsonObject},
-    identity::frozen::refuse_frozen,
     store::{Cached, Transaction},
 };
 
@@ -88,8 +87,10 @@ pub struct ConfirmedCodes {
 }
 
 /// The session of the page that calls.
+#[derive(Clone)]
 pub struct PageSession {
     caller: Arc<Caller>,
+    id: SessionId,
     address: IpAddr,
 }
 
@@ -101,14 +102,11 @@ where
     type Rejection = Error;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self> {
-        let auth = AuthState::from_ref(state);
+        let Identified(caller) = Identified::from_request_parts(parts, state).await?;
+        let id = caller.session_id().ok_or_else(|| Error::internal("the access table admits a token"))?;
         let request = Request::from_parts(parts.clone(), Body::empty());
-        let address = client_address(&request, &auth.trusted_proxies)?;
-        let id = session_of(&auth, &parts.headers)?
-            .ok_or_else(|| Error::unauthorized("a session of a page with x-trawl-session: 1 is needed"))?;
-        let caller = auth.authenticator.authenticate_session(id, SessionRole::Person, None).await?;
-        refuse_frozen(caller.is_frozen())?;
-        Ok(Self { caller, address })
+        let address = client_address(&request, &AuthState::from_ref(state).trusted_proxies)?;
+        Ok(Self { caller, id, address })
     }
 }
 
@@ -126,13 +124,22 @@ impl PageSession {
         Ok(auth.authenticator.directory().find_account(reader, self.caller.tenant.id, login_id).await?)
     }
 
+    /// Counts and logs refusals of what takes a password or code.
+    ///
     /// # Errors
-    /// 429 after too many wrong passwords and codes.
-    async fn begin_guess(&self, auth: &AuthState) -> Result<PendingGuess> {
-        let account = ThrottledAccount::second_factor_of(self.caller.tenant.id, &self.person()?.user_id);
-        auth.throttle.begin_guess(account).await?.map_err(|Throttled(wait)| {
+    /// 429 after too many refusals.
+    async fn guess<T>(&self, auth: &AuthState, work: impl Future<Output = Result<T>>) -> Result<T> {
+        let (tenant, user_id) = (&self.caller.tenant, self.person()?.user_id.as_str());
+        let account = ThrottledAccount::factor_changes_of(tenant.id, user_id);
+        let guess = auth.throttle.begin_guess(account).await?.map_err(|Throttled(wait)| {
             Error::too_many_requests("too many wrong passwords or codes; try again later", wait)
-        })
+        })?;
+        let result = work.await;
+        if let Err(error @ Error { kind: ErrorKind::Forbidden | ErrorKind::Conflict, .. }) = &result {
+            let (address, tenant, reason) = (self.address, tenant.code.as_str(), error.message.as_str());
+            tracing::warn!(target: "trawl::audit", %address, tenant, user_id, reason, "a change of a second factor was refused");
+        }
+        guess.judged(result).await
     }
 
     /// # Errors
@@ -143,6 +150,14 @@ impl PageSession {
         let (tenant_id, login_id) = (self.caller.tenant.id, self.person()?.login_id.as_str());
         let login = login::check(&auth.store, directory, checks, tenant_id, login_id, password).await?;
         login.person.map(drop).ok_or_else(|| Error::forbidden("password: is wrong"))
+    }
+
+    fn log_proof(&self, outcome: Option<FactorOutcome>) {
+        if outcome == Some(FactorOutcome::RightRecovery) {
+            let (address, tenant) = (self.address, self.caller.tenant.code.as_str());
+            let user_id = self.caller.user_id();
+            tracing::warn!(target: "trawl::audit", %address, tenant, user_id, "a recovery code was spent at the account page");
+        }
     }
 
     /// Records what was done to the second factor and ends what is cached of its person.
@@ -182,11 +197,12 @@ pub async fn show_second_factor(
     }))
 }
 
-/// Offers a new second factor, which a code has to confirm; one that holds goes on until then.
+/// Offers a new second factor, which a code of the same session has to confirm; one that holds goes on until then.
 #[operation(
     identity, security(()), 200 = "The secret, shown only here",
     401 = "No page's session calls",
     403 = "Password or code is wrong, or the request comes from another site's page, or the tenant is frozen",
+    409 = "Too many codes were wrong: a recovery code is needed",
     429 = "Too many wrong passwords or codes; `Retry-After` says when to come back",
     503 = "The server is unavailable; `Retry-After` says when to come back",
 )]
@@ -204,26 +220,28 @@ pub async fn offer_second_factor(
         secret: secret.base32().expose_secret().to_owned(),
         qr,
     };
-    let guess = session.begin_guess(&auth).await?;
-    session.check_password(&auth, &proof.password).await?;
-    let (owner, keys) = (session.owner()?, Arc::clone(&auth.keys));
-    auth.store
-        .write(move |transaction| {
+    let proving = async {
+        session.check_password(&auth, &proof.password).await?;
+        let (owner, keys, session) = (session.owner()?, Arc::clone(&auth.keys), session.clone());
+        let job = auth.store.write(move |transaction| {
             Box::pin(async move {
                 session.caller.confirm(transaction).await?;
                 let proved = prove_factor(transaction, &keys, &owner, proof.code.as_ref()).await?;
                 if proved.is_ok() {
-                    second_factor::offer(transaction, &keys, &owner, &secret).await?;
+                    second_factor::offer(transaction, &keys, (&owner, session.id), &secret).await?;
                 }
                 Ok(proved)
             })
-        })
-        .await??;
-    guess.withdrawn().await?;
+        });
+        job.await?
+    };
+    session.log_proof(session.guess(&auth, proving).await?);
     Ok(Envelope::of(offered))
 }
 
-/// Confirms the offered second factor by a code, and ends the person's other sessions.
+/// Confirms the second factor that the session was offered by a code, and signs the person out elsewhere.
+///
+/// Their other sessions and their tokens of this server end.
 #[operation(
     identity, security(()), 200 = "Sign-ins by password ask for a code from now on",
     401 = "No page's session calls",
@@ -236,26 +254,27 @@ pub async fn confirm_second_factor(
     session: PageSession,
     JsonObject(OfferedCode { code }): JsonObject<OfferedCode>,
 ) -> Result<Envelope<ConfirmedCodes>> {
-    let guess = session.begin_guess(&auth).await?;
-    let (owner, keys) = (session.owner()?, Arc::clone(&auth.keys));
-    let confirmed = auth
-        .store
-        .write(move |transaction| {
+    let confirming = async {
+        let (owner, keys, session) = (session.owner()?, Arc::clone(&auth.keys), session.clone());
+        let authenticator = Arc::clone(&auth.authenticator);
+        let job = auth.store.write(move |transaction| {
             Box::pin(async move {
                 session.caller.confirm(transaction).await?;
                 let held = second_factor::find(transaction, &owner).await?.is_some();
-                let codes = second_factor::confirm(transaction, &keys, &owner, code.expose_secret()).await?;
+                let offer = (&owner, session.id);
+                let codes = second_factor::confirm(transaction, &keys, offer, code.expose_secret()).await?;
                 if codes.is_some() {
-                    let FactorOwner { tenant_id, user_id } = &owner;
-                    end_all_but(transaction, *tenant_id, user_id, session.caller.session_id()).await?;
+                    let person = (owner.tenant_id, owner.user_id.as_str());
+                    authenticator.sign_out(transaction, person, Some(session.id)).await?;
                     session.record(transaction, if held { "change" } else { "enable" }, &owner).await?;
                 }
                 Ok(codes)
             })
-        })
-        .await?;
-    let recovery_codes = confirmed.ok_or_else(wrong_code)?;
-    guess.withdrawn().await?;
+        });
+        let refused = || Error::forbidden("code: is wrong, or this session was offered no second factor");
+        job.await?.ok_or_else(refused)
+    };
+    let recovery_codes = session.guess(&auth, confirming).await?;
     Ok(Envelope::of(ConfirmedCodes { recovery_codes }))
 }
 
@@ -264,6 +283,7 @@ pub async fn confirm_second_factor(
     identity, security(()), 200 = "Sign-ins by password ask for no code from now on",
     401 = "No page's session calls",
     403 = "Password or code is wrong, or the request comes from another site's page, or the tenant is frozen",
+    409 = "Too many codes were wrong: a recovery code is needed",
     429 = "Too many wrong passwords or codes; `Retry-After` says when to come back",
     503 = "The server is unavailable; `Retry-After` says when to come back",
 )]
@@ -272,11 +292,10 @@ pub async fn remove_second_factor(
     session: PageSession,
     JsonObject(proof): JsonObject<FactorProof>,
 ) -> Result<Envelope<()>> {
-    let guess = session.begin_guess(&auth).await?;
-    session.check_password(&auth, &proof.password).await?;
-    let (owner, keys) = (session.owner()?, Arc::clone(&auth.keys));
-    auth.store
-        .write(move |transaction| {
+    let removing = async {
+        session.check_password(&auth, &proof.password).await?;
+        let (owner, keys, session) = (session.owner()?, Arc::clone(&auth.keys), session.clone());
+        let job = auth.store.write(move |transaction| {
             Box::pin(async move {
                 session.caller.confirm(transaction).await?;
                 let proved = prove_factor(transaction, &keys, &owner, proof.code.as_ref()).await?;
@@ -285,9 +304,10 @@ pub async fn remove_second_factor(
                 }
                 Ok(proved)
             })
-        })
-        .await??;
-    guess.withdrawn().await?;
+        });
+        job.await?
+    };
+    session.log_proof(session.guess(&auth, removing).await?);
     Ok(Envelope::of(()))
 }
 
@@ -299,23 +319,19 @@ async fn prove_factor(
     keys: &Keys,
     owner: &FactorOwner,
     code: Option<&SecretString>,
-) -> Result<Result<()>> {
+) -> Result<Result<Option<FactorOutcome>>> {
     if second_factor::find(transaction, owner).await?.is_none() {
-        return Ok(Ok(()));
+        return Ok(Ok(None));
     }
     let Some(code) = code else {
         return Ok(Err(Error::forbidden("code: is missing; the second factor that holds has to prove it")));
     };
     let outcome = second_factor::check_code(transaction, keys, owner, code.expose_secret()).await?;
     Ok(match outcome {
-        FactorOutcome::Right | FactorOutcome::RightRecovery => Ok(()),
-        FactorOutcome::Wrong => Err(wrong_code()),
-        FactorOutcome::Locked => Err(Error::forbidden("code: too many were wrong; give a recovery code")),
+        FactorOutcome::Right | FactorOutcome::RightRecovery => Ok(Some(outcome)),
+        FactorOutcome::Wrong => Err(Error::forbidden("code: is wrong, or was used before")),
+        FactorOutcome::Locked => Err(Error::conflict("code: too many were wrong; give a recovery code")),
     })
-}
-
-fn wrong_code() -> Error {
-    Error::forbidden("code: is wrong, or was used before")
 }
 
 /// The host of this server, as apps show it.

@@ -63,6 +63,7 @@ fn caller(method: &str, path: &str) -> String {
         RequiredIdentity::Application => "application",
         RequiredIdentity::User => "user",
         RequiredIdentity::Either => "application or user",
+        RequiredIdentity::PageSession => "session of a page",
     };
     scope.map_or(identity.to_owned(), |scope| format!("{identity}, `{scope}`"))
 }

@@ -55,6 +55,9 @@ fn is_operation(rule: &Rule) -> bool {
 
 fn expected(rule: &Rule, who: Who) -> Expected {
     use Expected::{LetIn, Refused};
+    if rule.identity == RequiredIdentity::PageSession {
+        return Refused(401, "x-trawl-session");
+    }
     let Some(scope) = rule.scope else { return LetIn };
     let needs_application = Refused(403, "this operation needs an application token");
     let needs_user = Refused(403, "this operation needs a user token");
@@ -139,6 +142,11 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/v1/favorite/label/update",
         "/v1/favorite/label/delete",
         "/v1/favorite/labels",
+    ];
+    let of_pages = [
+        "/session/second_factor",
+        "/session/second_factor/confirm",
+        "/session/second_factor/remove",
         "/v1/sessions",
         "/v1/sessions/{id}",
     ];
@@ -169,9 +177,6 @@ fn access_table_matches_the_identities_of_the_decisions() {
         "/session/start",
         "/session/callback",
         "/session/end",
-        "/session/second_factor",
-        "/session/second_factor/confirm",
-        "/session/second_factor/remove",
         "/storage/pictures/{id}",
         "/storage/uploads/{uploadId}/{partNumber}",
         "/storage/files/{fileId}/{version}",
@@ -195,6 +200,8 @@ fn access_table_matches_the_identities_of_the_decisions() {
             RequiredIdentity::User
         } else if of_either.contains(path) || read_by_either.contains(path) && *method == "GET" {
             RequiredIdentity::Either
+        } else if of_pages.contains(path) {
+            RequiredIdentity::PageSession
         } else if of_anyone.contains(path) {
             RequiredIdentity::Anyone
         } else {

@@ -7,7 +7,7 @@ use crate::util::{
     caller::Caller,
     cluster::{Cluster, at},
     items::user,
-    login::{LoginSetup, set_password},
+    login::{LoginSetup, location, set_password},
     postgres,
     program::Server,
     session::web_session_at,
@@ -100,16 +100,33 @@ async fn all_other_sessions_end_at_once() {
 }
 
 #[tokio::test]
-async fn user_token_lists_and_ends_the_sessions_of_its_person() {
+async fn sign_ins_and_tokens_from_before_end_with_all_other_sessions() {
     let setup = LoginSetup::start().await;
-    let (first, second) = (setup.app.web_session("mei").await, setup.app.web_session("mei").await);
+    let (app, session, code) = (&setup.app, setup.app.web_session("mei").await, setup.sign_in().await);
+    let mut other = app.browser();
+    let start = format!("{}/session/start?to=/", app.base);
+    let back = other.sign_in_at(&start, "mei", "correct horse").await;
+    let token = app.user(&setup.acme, "mei").await;
+    token.post_empty("/modules").await.ok();
+    session.delete(SESSIONS).await.ok();
+    let answer = other.follow(back.as_str()).await;
+    assert_eq!(location(&answer).as_str(), format!("{}/?signin=failed", app.base));
+    assert_eq!(setup.use_code(&code).await.body["error"], "invalid_grant");
+    token.post_empty("/modules").await.fails(401, "revoked");
+    session.post_empty("/modules").await.ok();
+}
+
+#[tokio::test]
+async fn token_neither_sees_nor_ends_sessions() {
+    let setup = LoginSetup::start().await;
+    let session = setup.app.web_session("mei").await;
     let token = setup.app.user(&setup.acme, "mei").await;
-    let listed = token.get(SESSIONS).await.ok();
-    assert!(listed.items().len() == 2 && listed.items().iter().all(|session| session["isCurrent"] == false));
-    assert_eq!(token.delete(SESSIONS).await.ok().data()["sessions"], 2);
-    first.assert_ended().await;
-    second.assert_ended().await;
-    setup.acme.caller.get(SESSIONS).await.fails(403, "user token");
+    let own = format!("{SESSIONS}/{}", own_id(&session).await);
+    token.get(SESSIONS).await.fails(401, "x-trawl-session");
+    for path in [SESSIONS, &own] {
+        token.delete(path).await.fails(401, "x-trawl-session");
+    }
+    session.post_empty("/modules").await.ok();
 }
 
 #[tokio::test]

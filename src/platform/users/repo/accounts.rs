@@ -64,10 +64,10 @@ pub async fn find_person_account(
     sql(text, [tenant_id.into(), user_id.into()]).fetch_optional(connection).await
 }
 
-/// Invalidates all tokens and sessions of a person; tells whether they exist.
-pub async fn raise_epoch(transaction: &Transaction, tenant_id: i64, user_id: &str) -> Result<bool> {
-    let text = "UPDATE users SET epoch = epoch + 1 WHERE tenant_id = ? AND user_id = ?";
-    Ok(sql(text, [tenant_id.into(), user_id.into()]).execute(transaction).await? > 0)
+/// Invalidates all tokens and sessions of a person; returns the new epoch, if they exist.
+pub async fn raise_epoch(transaction: &Transaction, tenant_id: i64, user_id: &str) -> Result<Option<i64>> {
+    let text = "UPDATE users SET epoch = epoch + 1 WHERE tenant_id = ? AND user_id = ? RETURNING epoch";
+    sql(text, [tenant_id.into(), user_id.into()]).fetch_optional_value(transaction).await
 }
 
 #[cfg(test)]
