@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::util::{
     app::TestApp,
-    authenticator::AuthenticatorApp,
+    authenticator::{AuthenticatorApp, enrol, state},
     caller::Caller,
     console::Operated,
     login::{LoginSetup, location},
@@ -87,8 +87,28 @@ async fn console_opens_once_the_required_second_factor_is_set_up() {
     page.wait_for_text("The console opens once you have set up a second factor.").await;
     set_up(&page).await;
     page.click_text("I have kept them").await;
+    page.wait_until("!document.querySelector('p.alarm')?.checkVisibility()").await;
     page.click_text("Console").await;
     page.wait_until("document.querySelector('console-overview h1')").await;
+    page.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn locked_factor_and_missing_password_are_explained() {
+    let LoginSetup { app, .. } = LoginSetup::start().await;
+    let session = app.web_session("mei").await;
+    let (authenticator, _) = enrol(&session).await;
+    app.execute("UPDATE second_factors SET last_step = 0, wrong_codes = 100").await;
+    let page = Page::open(&session, "/account").await;
+    page.click_text("Turn off").await;
+    page.fill("password", "correct horse").await;
+    page.fill("code", &authenticator.code(0)).await;
+    page.click_text("Turn off").await;
+    page.wait_for_text("Too many codes were wrong: only a recovery code is taken.").await;
+    app.execute("UPDATE users SET password_hash = NULL").await;
+    page.go("/account").await;
+    page.wait_for_text("You have no password here any more").await;
+    assert!(!page.shows_text("Turn off").await);
     page.close().await;
 }
 
@@ -96,12 +116,12 @@ async fn console_opens_once_the_required_second_factor_is_set_up() {
 async fn operator_resets_a_second_factor_in_the_console() {
     let all = Operated::start().await;
     let tom = all.app.web_session("tom").await;
-    crate::util::authenticator::enrol(&tom).await;
+    enrol(&tom).await;
     let page = Page::open(&all.mei, "/console?view=people&id=tom").await;
     page.click_text("Reset second factor").await;
     page.wait_until("document.querySelector('dialog[open]')").await;
     page.click("dialog[open] button.grave").await;
     page.wait_for_text("The second factor is reset.").await;
-    assert_eq!(crate::util::authenticator::state(&tom).await["enabled"], false);
+    assert_eq!(state(&tom).await["enabled"], false);
     page.close().await;
 }

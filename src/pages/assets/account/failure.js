@@ -8,7 +8,10 @@ export function explain(failure) {
         case 401:
             return t("account.ended");
         case 403:
-            return t("factor.wrong");
+            // The message names the field that is wrong; others tell that the person may not.
+            return t(/^(password|code):/u.test(failure.message) ? "factor.wrong" : "account.refused");
+        case 409:
+            return t("factor.locked");
         case 429:
             return t("factor.wait", { count: failure.retryAfter ?? 60 });
         default:

@@ -37,14 +37,18 @@ class Account extends HTMLElement {
         const { person, operator, needsSecondFactor } = session;
         const sessions = new OwnSessions();
         const factor = Object.assign(new SecondFactor(), { login: person.loginId });
-        factor.addEventListener("change", () => sessions.load());
+        const needed = element("p", { class: "alarm", hidden: !needsSecondFactor }, t("account.needed"));
+        factor.addEventListener("change", () => {
+            sessions.load();
+            fetchSession().then((now) => (needed.hidden = !now.needsSecondFactor), () => {});
+        });
         fill(this,
             element("header", {},
                 element("p", {}, t("account.signed-in"), " ", element("strong", {}, isolate(person.name || person.loginId))),
                 element("nav", { "aria-label": t("account.pages") }, element("a", { href: "./" }, t("account.search")),
                     (operator || needsSecondFactor) && element("a", { href: "console" }, t("account.console")))),
             element("main", {}, element("h1", {}, t("common.account")),
-                needsSecondFactor && element("p", { class: "alarm" }, t("account.needed")), factor, sessions));
+                needed, factor, sessions));
     }
 }
 

@@ -9,7 +9,7 @@ import { stepForm } from "./step-form.js";
 
 const PATH = "/session/second_factor";
 
-/** Dispatches `change` after a code confirmed one. */
+/** Dispatches `change` after one was set up or turned off. */
 export class SecondFactor extends HTMLElement {
     #heading = element("h2", { tabindex: "-1", id: "factor-title" }, t("factor.title"));
     #said = element("p", { class: "said", role: "status" });
@@ -39,9 +39,9 @@ export class SecondFactor extends HTMLElement {
         }
         const button = (text, click, name = "") => element("button", { type: "button", class: name, click }, text);
         fill(this.#step,
-            element("p", {}, t(enabled ? "factor.on" : "factor.off")),
+            element("p", {}, t(!hasPassword ? "factor.no-password" : enabled ? "factor.on" : "factor.off")),
             enabled && element("p", { class: "faint" }, t("factor.since", { time: exactTime(confirmedAt) }), " ", t("factor.left", { count: recoveryCodes })),
-            element("div", { class: "actions" }, ...enabled
+            hasPassword && element("div", { class: "actions" }, ...enabled
                 ? [button(t("factor.renew"), () => this.#prove(factor)), button(t("factor.turn-off"), () => this.#turnOff(factor))]
                 : [button(t("factor.turn-on"), () => this.#prove(factor), "main")]));
     }
@@ -57,6 +57,7 @@ export class SecondFactor extends HTMLElement {
     #turnOff(factor) {
         this.#ask(factor, t("factor.turn-off"), async (proof) => {
             await call("POST", `${PATH}/remove`, { body: proof });
+            this.dispatchEvent(new Event("change"));
             this.#end(t("factor.turned-off"));
         });
     }
