@@ -1,4 +1,4 @@
-//! Who holds permits, and who waits for them.
+//! The holders of permits, and the requests that wait.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;

@@ -29,7 +29,9 @@ pub use self::{
     suggestions::{Suggestion, SuggestionKind, SuggestionRequest},
 };
 
-/// Most time that a search waits for a place; half of its own time where that is less.
+/// Most time that a search waits for a place.
+///
+/// It is half of the search's own time where that is less.
 const MAX_PLACE_WAIT: Duration = Duration::from_secs(1);
 
 /// A place among the concurrent searches.

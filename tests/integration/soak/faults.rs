@@ -54,7 +54,7 @@ pub(super) struct Failure {
     pub(super) to: Duration,
 }
 
-/// What a server takes while nobody calls.
+/// The memory, descriptors and tasks of a server while nobody calls.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
     at: Duration,

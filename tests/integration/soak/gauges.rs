@@ -1,4 +1,4 @@
-//! What a server and its processes take, looked at again and again.
+//! Samples of the memory and descriptors of a server and its processes.
 
 use std::{fs, path::Path, sync::Mutex, time::Duration};
 

@@ -1,4 +1,6 @@
-//! What strangers send, made once: a client that is busy making it would measure itself.
+//! The inputs of strangers, made once.
+//!
+//! A client that is busy making them would measure itself.
 
 use std::io::{Cursor, Write as _};
 
@@ -76,7 +78,7 @@ fn hostile_feed(kind: &str) -> String {
     )
 }
 
-/// What a document weighs on the wire.
+/// A document with gzip.
 pub(super) fn packed(document: &str) -> Bytes {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(document.as_bytes()).unwrap();

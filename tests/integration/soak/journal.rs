@@ -1,4 +1,4 @@
-//! What clients met, call by call.
+//! The calls of clients, with their times and statuses.
 
 use std::{
     collections::BTreeMap,

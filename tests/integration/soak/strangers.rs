@@ -31,7 +31,7 @@ const IDEOGRAPHS: usize = 250;
 
 type Visit = fn(Arc<Workplace>) -> futures::future::BoxFuture<'static, ()>;
 
-/// What they send, and how often.
+/// Visits with their intervals.
 const VISITS: &[(Duration, Visit)] = &[
     (Duration::from_secs(1), |workplace| Box::pin(run_subscription(workplace))),
     (Duration::from_secs(4), |workplace| Box::pin(import(workplace))),

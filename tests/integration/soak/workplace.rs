@@ -79,7 +79,7 @@ pub(super) fn logins() -> Vec<String> {
 pub(super) const SCOPES: [&str; 5] =
     ["directory:write", "contents:read", "contents:write", "files", "act-as-user"];
 
-/// One who calls: an application, or a person through it.
+/// An application, or a person through it.
 pub(super) struct Account {
     application: Value,
     login: Option<String>,
@@ -250,7 +250,7 @@ impl Workplace {
         application.put("/v1/users/sync", &Value::from(people)).await.ok();
     }
 
-    /// Writes so many items, half of them Chinese, and what the strangers need.
+    /// Writes `items` items, half of them Chinese, and registers the feeds and sources of strangers.
     pub(super) async fn fill(&self, items: usize, folder: &Path) {
         let writer = self.caller(&self.writer).await.unwrap();
         for (module, texts) in [("feed", texts::chinese()), ("article", texts::english())] {
