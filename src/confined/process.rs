@@ -30,7 +30,7 @@ const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
 const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
-/// Time that a process may take to end once it has closed its answers.
+/// Time that a process may take to end once it has closed its answers, or is killed.
 const MAX_ENDING: Duration = Duration::from_secs(10);
 /// Bytes that a failed process may say.
 const MAX_SAID_BYTES: u64 = 4 << 10;
@@ -238,6 +238,13 @@ impl AnsweringProcess {
             return Err(TOO_LONG.to_owned());
         }
         self.next().await
+    }
+
+    /// Ends the process, and waits until it is gone with all that it held.
+    pub(crate) async fn end(mut self) {
+        if !matches!(timeout(MAX_ENDING, self.child.kill()).await, Ok(Ok(()))) {
+            tracing::warn!("a process that reads what others sent does not end");
+        }
     }
 
     async fn failed(&mut self) -> String {

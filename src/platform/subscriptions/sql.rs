@@ -109,13 +109,24 @@ pub(super) async fn read(
     let state = &run.runner.state;
     check_address(&sql.address, &state.folders, &state.databases)
         .map_err(|error| RunStop::failed(error.message))?;
-    let mut position = QueryPosition::read(&run.begun.position);
-    let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
-    let is_whole = position.begin.is_none() && position.cut.is_none();
     let mut database =
         Database::connect(&sql.address, password, &state.folders, (&run.runner.readers, run.asker()))
             .await
             .map_err(RunStop::failed)?;
+    let read = read_pages(run, sql, &mut database).await;
+    database.close().await;
+    read
+}
+
+async fn read_pages(
+    run: &mut Run<'_>,
+    sql: &SqlQuery,
+    database: &mut Database,
+) -> Result<FinishedRun, RunStop> {
+    let state = &run.runner.state;
+    let mut position = QueryPosition::read(&run.begun.position);
+    let begun_at = position.cut.as_ref().map_or_else(|| state.clock.now(), |cut| cut.at);
+    let is_whole = position.begin.is_none() && position.cut.is_none();
     let columns = database.columns(&sql.query).await.map_err(RunStop::failed)?;
     let columns = Columns::find(sql.kind(), &columns, &sql.cursor_column).map_err(RunStop::failed)?;
     if database.is_superuser().await {
@@ -132,7 +143,7 @@ pub(super) async fn read(
         let statement = page::statement(sql.kind(), &sql.query, &columns, begin);
         let rows = match database.rows(statement).await {
             Err(reason) if reason == OUT_OF_MEMORY => {
-                Err(name_long_column(&mut database, sql, &columns).await)
+                Err(name_long_column(database, sql, &columns).await)
             }
             rows => rows,
         };

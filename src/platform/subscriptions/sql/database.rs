@@ -134,6 +134,13 @@ impl Database {
             },
         }
     }
+
+    /// Ends the reading; returns once no process holds a lock of the file.
+    pub(super) async fn close(self) {
+        if let Self::Confined(process) = self {
+            process.process.end().await;
+        }
+    }
 }
 
 impl SqliteProcess {
@@ -143,10 +150,13 @@ impl SqliteProcess {
             .await;
         let (process, input) = started.map_err(|error| error.message)?;
         let mut process = Self { process, input };
-        match process.ask(&SqliteRequest::Open(file)).await? {
-            SqliteAnswer::Opened => Ok(process),
-            _ => Err(another()),
-        }
+        let refusal = match process.ask(&SqliteRequest::Open(file)).await {
+            Ok(SqliteAnswer::Opened) => return Ok(process),
+            Ok(_) => another(),
+            Err(reason) => reason,
+        };
+        process.process.end().await;
+        Err(refusal)
     }
 
     async fn ask(&mut self, request: &SqliteRequest) -> Result<SqliteAnswer, String> {
