@@ -31,6 +31,8 @@ const SMOOTHING: f64 = 10.0;
 const SMOOTHING_SHARE: f64 = 0.02;
 /// Logarithm of how much rarer a wrong first letter is.
 const FIRST_LETTER: f64 = 1.5;
+/// Longer runs of ideographs are sentences, of which no edit makes a word.
+const MAX_EDITED_CHARS: usize = 64;
 /// One edit turns shorter words into others.
 const MIN_CHARS: usize = 4;
 /// Ideographs tell more.
@@ -137,6 +139,11 @@ impl CorrectableWord {
     pub fn reading(&self) -> Option<String> {
         let is_pinyin = self.word.bytes().all(|byte| byte.is_ascii_lowercase());
         is_pinyin.then(|| format!("{} ", self.word))
+    }
+
+    /// Whether words one edit away are looked for.
+    pub fn is_short_enough_to_edit(&self) -> bool {
+        self.word.chars().nth(MAX_EDITED_CHARS).is_none()
     }
 
     /// Whether it is found by parts, too: several words, or smaller ones.

@@ -51,10 +51,12 @@ impl Searched<'_> {
         if likeliest.is_some() {
             return Ok(likeliest);
         }
-        let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
-        let likeliest = self.likeliest(&word.word, candidates, context).await?;
-        if likeliest.is_some() {
-            return Ok(likeliest);
+        if word.is_short_enough_to_edit() {
+            let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
+            let likeliest = self.likeliest(&word.word, candidates, context).await?;
+            if likeliest.is_some() {
+                return Ok(likeliest);
+            }
         }
         self.likeliest(&word.word, self.spelled(word).await?, context).await
     }

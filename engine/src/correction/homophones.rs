@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{CorrectableWord, MAX_TRIED, by_likelihood};
 use crate::query::Piece;
-use crate::text::{are_homophones, dictionary_words, is_ideograph};
+use crate::text::{are_homophones, dictionary_words, is_ideograph, homophones_of};
 
 /// Parts of a word that are looked up.
 const MAX_PARTS: usize = 8;
@@ -27,6 +27,11 @@ impl WordPart {
     /// Whether the other word has as many characters and the same usual pinyin without tones.
     pub fn sounds_like(&self, other: &str) -> bool {
         are_homophones(&self.text, other)
+    }
+
+    /// Texts with one other character that sound like it.
+    pub fn homophones(&self) -> Vec<String> {
+        homophones_of(&self.text)
     }
 }
 

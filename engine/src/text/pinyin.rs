@@ -3,8 +3,9 @@
 //! Parts of titles have theirs in full, and by initials if long.
 
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use pinyin::ToPinyinMulti;
 
@@ -184,14 +185,38 @@ pub(crate) fn spoken_forms(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether two different words have the same usual readings without tones, character by character.
+/// Whether two words differ in one character, which has the same usual reading without tones.
 pub(crate) fn are_homophones(word: &str, other: &str) -> bool {
-    let sound_alike = |(left, right): (char, char)| {
-        left == right || readings(left).first().is_some_and(|usual| readings(right).first() == Some(usual))
+    let sound_alike = |(left, right): &(char, char)| {
+        readings(*left).first().is_some_and(|usual| readings(*right).first() == Some(usual))
     };
-    word != other
-        && word.chars().count() == other.chars().count()
-        && word.chars().zip(other.chars()).all(sound_alike)
+    let different: Vec<_> = word.chars().zip(other.chars()).filter(|(left, right)| left != right).collect();
+    word.chars().count() == other.chars().count() && different.len() == 1 && different.iter().all(sound_alike)
+}
+
+/// Ideographs by their usual readings without tones.
+static BY_USUAL_READING: LazyLock<HashMap<String, Vec<char>>> = LazyLock::new(|| {
+    let mut by_reading: HashMap<String, Vec<char>> = HashMap::new();
+    let blocks = ['〇'..='〇', '\u{3400}'..='\u{4dbf}', '\u{4e00}'..='\u{9fff}', '\u{20000}'..='\u{3134f}'];
+    for ideograph in blocks.into_iter().flatten() {
+        if let Some(usual) = readings(ideograph).into_iter().next() {
+            by_reading.entry(usual).or_default().push(ideograph);
+        }
+    }
+    by_reading
+});
+
+/// All words that are homophones of a word.
+pub(crate) fn homophones_of(word: &str) -> Vec<String> {
+    let mut homophones = Vec::new();
+    for (place, character) in word.char_indices() {
+        let (before, after) = (&word[..place], &word[place + character.len_utf8()..]);
+        let usual = readings(character).into_iter().next();
+        let alike = usual.and_then(|usual| BY_USUAL_READING.get(&usual)).map_or(&[][..], Vec::as_slice);
+        let others = alike.iter().filter(|other| **other != character);
+        homophones.extend(others.map(|other| format!("{before}{other}{after}")));
+    }
+    homophones
 }
 
 /// Lists readings without tones, the usual one first. It writes `ü` as `v` and `u`.
@@ -269,12 +294,23 @@ mod tests {
             ("苏洲", "苏港"),
             ("可灵", "可怜"),
             ("租号", "句号"),
+            ("苏洲", "酥州"),
             ("苏洲", "苏州市"),
             ("カナ", "カニ"),
             ("ab", "ac"),
         ] {
             assert!(!are_homophones(word, other), "{word} {other}");
         }
+    }
+
+    #[test]
+    fn homophones_are_all_words_with_one_other_character() {
+        let nearest = homophones_of("苏洲");
+        assert!(nearest.contains(&"苏州".to_owned()) && nearest.contains(&"酥洲".to_owned()), "{nearest:?}");
+        assert!(nearest.iter().all(|other| are_homophones("苏洲", other)), "{nearest:?}");
+        assert!(!nearest.contains(&"酥州".to_owned()), "two other characters");
+        assert!(homophones_of("零点").contains(&"〇点".to_owned()));
+        assert_eq!(["カナ", "ab", ""].map(homophones_of), [const { Vec::<String>::new() }; 3]);
     }
 
     #[test]

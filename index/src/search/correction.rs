@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, Term};
 use tantivy_fst::Automaton;
@@ -138,10 +139,12 @@ impl SearchedView<'_> {
         if likeliest.is_some() {
             return Ok(likeliest);
         }
-        let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true)?);
-        let likeliest = self.likeliest(&word.word, candidates, context)?;
-        if likeliest.is_some() {
-            return Ok(likeliest);
+        if word.is_short_enough_to_edit() {
+            let candidates = by_likelihood(&word.word, &self.one_edit_away(&word.word)?);
+            let likeliest = self.likeliest(&word.word, candidates, context)?;
+            if likeliest.is_some() {
+                return Ok(likeliest);
+            }
         }
         self.likeliest(&word.word, self.spelled(word)?, context)
     }
@@ -220,54 +223,102 @@ impl SearchedView<'_> {
         let mut misspelt = Vec::new();
         for part in word.parts() {
             if !self.finds_piece(&part.piece)? {
-                let homophones = self.candidates(&part.text, |other| part.sounds_like(other))?;
+                let homophones = self.known(&part.homophones())?;
                 misspelt.push((part, homophones));
             }
         }
         Ok(word.with_homophones(&misspelt))
     }
 
+    /// Those of the words that the viewer may see, with their document frequencies.
+    fn known(&self, words: &[String]) -> Result<BTreeMap<String, u64>, Error> {
+        let mut candidates = Candidates::default();
+        self.each_term_index(|prefix, is_open, index| {
+            for word in words {
+                if !candidates.has_room(is_open) {
+                    break;
+                }
+                if let Some(info) = index.terms().get(format!("{prefix}{word}"))? {
+                    candidates.add(is_open, word, &info);
+                }
+            }
+            Ok(())
+        })?;
+        self.visible_candidates(candidates)
+    }
+
     /// Words one edit away that the viewer may see, with their document frequencies.
-    fn candidates(
-        &self,
-        word: &str,
-        is_candidate: impl Fn(&str) -> bool,
-    ) -> Result<BTreeMap<String, u64>, Error> {
-        let view = self.view;
+    fn one_edit_away(&self, word: &str) -> Result<BTreeMap<String, u64>, Error> {
         let dfa = ONE_EDIT.build_dfa(word);
-        let mut candidates: BTreeMap<String, u64> = BTreeMap::new();
-        let mut restricted: BTreeSet<String> = BTreeSet::new();
+        let mut candidates = Candidates::default();
+        self.each_term_index(|prefix, is_open, index| {
+            let automaton = OneEdit { prefix: prefix.as_bytes(), dfa: &dfa };
+            let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
+            while candidates.has_room(is_open) && terms.advance() {
+                let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
+                // Skips the scope's marker and whole names.
+                if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
+                    candidates.add(is_open, candidate, terms.value());
+                }
+            }
+            Ok(())
+        })?;
+        self.visible_candidates(candidates)
+    }
+
+    /// Calls `read` for each index of terms of each scope.
+    ///
+    /// It gets the scope's prefix, whether the index is of open documents, and the index.
+    fn each_term_index(
+        &self,
+        mut read: impl FnMut(&str, bool, &InvertedIndexReader) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let view = self.view;
         for scope in self.scopes {
             let scope = ViewerScope::new(view, scope, self.principals)?;
-            let prefix = scope.prefix.as_bytes();
-            let automaton = OneEdit { prefix, dfa: &dfa };
             for texts in scope.halves() {
                 for segment in &view.segments {
-                    let index = segment.inverted_index(texts.body, view.fields)?;
-                    let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
-                    let is_open = texts.body == view.fields.open.body;
-                    let has_room = |open: usize, restricted: usize| {
-                        if is_open { open < MAX_CANDIDATES } else { restricted < MAX_RESTRICTED_CANDIDATES }
-                    };
-                    while has_room(candidates.len(), restricted.len()) && terms.advance() {
-                        let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
-                        // Skips the scope's marker and whole names.
-                        if let Some(candidate) = candidate
-                            .filter(|word| word.starts_with(char::is_alphanumeric) && is_candidate(word))
-                        {
-                            if is_open {
-                                *candidates.entry(candidate.to_owned()).or_insert(0) +=
-                                    u64::from(terms.value().doc_freq);
-                            } else {
-                                restricted.insert(candidate.to_owned());
-                            }
-                        }
+                    if self.cancelled.is_cancelled() {
+                        return Err(Error::Cancelled);
                     }
+                    let index = segment.inverted_index(texts.body, view.fields)?;
+                    read(&scope.prefix, texts.body == view.fields.open.body, &index)?;
                 }
             }
         }
-        candidates.extend(self.visible(restricted, Target::Text)?);
-        Ok(candidates)
+        Ok(())
+    }
+
+    fn visible_candidates(&self, candidates: Candidates) -> Result<BTreeMap<String, u64>, Error> {
+        let Candidates { mut open, restricted } = candidates;
+        open.extend(self.visible(restricted, Target::Text)?);
+        Ok(open)
+    }
+}
+
+/// Words that may be meant.
+#[derive(Default)]
+struct Candidates {
+    /// Words of documents that everybody may see, with their document frequencies.
+    open: BTreeMap<String, u64>,
+    restricted: BTreeSet<String>,
+}
+
+impl Candidates {
+    fn has_room(&self, is_open: bool) -> bool {
+        if is_open {
+            self.open.len() < MAX_CANDIDATES
+        } else {
+            self.restricted.len() < MAX_RESTRICTED_CANDIDATES
+        }
+    }
+
+    fn add(&mut self, is_open: bool, word: &str, info: &TermInfo) {
+        if is_open {
+            *self.open.entry(word.to_owned()).or_insert(0) += u64::from(info.doc_freq);
+        } else {
+            self.restricted.insert(word.to_owned());
+        }
     }
 }
 
