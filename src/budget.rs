@@ -1,8 +1,11 @@
-//! Memory shared by concurrent requests: bodies, and large answers until they are sent.
+//! Memory that tenants share: bodies, and large answers until they are sent.
 
 use std::{
+    collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    mem,
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -10,7 +13,6 @@ use axum::{
     body::{Body, Bytes, HttpBody, to_bytes},
     response::{IntoResponse, Response},
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::error::Error;
 
@@ -23,54 +25,101 @@ tokio::task_local! {
     static CURRENT: BodyReservation;
 }
 
-/// A number of bytes; clones share it.
-#[derive(Clone, Debug)]
-pub struct ByteBudget {
-    bytes: Arc<Semaphore>,
-    total: usize,
+/// Whose bytes are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Holder {
+    /// A tenant.
+    Tenant(i64),
+    /// Callers without a tenant, by their network: an IPv4 /24 or an IPv6 /48.
+    Network(IpAddr),
 }
 
-/// Fewer bytes are free than asked for.
+/// Bytes of which each holder has at most as many as stay free.
+///
+/// The first holder gets a half, the next one a quarter. Once they release and come again, `n` holders get an `n + 1`th
+/// each (Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet switches, 1998). Clones share the
+/// bytes.
+#[derive(Clone, Debug)]
+pub struct ByteBudget {
+    total: usize,
+    shares: Arc<Mutex<Shares>>,
+}
+
+#[derive(Debug)]
+struct Shares {
+    free: usize,
+    held: HashMap<Holder, usize>,
+}
+
+/// Why no more bytes are reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BudgetExhausted;
+pub enum BudgetExhausted {
+    /// The holder's share has too few free bytes now.
+    Busy,
+    /// One reservation would take more than a share ever has.
+    TooLarge,
+}
 
 impl ByteBudget {
     /// All bytes are free.
     pub fn new(total: usize) -> Self {
-        let total = total.clamp(1, Semaphore::MAX_PERMITS);
-        Self { bytes: Arc::new(Semaphore::new(total)), total }
+        let shares = Shares { free: total, held: HashMap::new() };
+        Self { total, shares: Arc::new(Mutex::new(shares)) }
     }
 
     /// Bytes that are free now.
     pub fn available(&self) -> usize {
-        self.bytes.available_permits()
+        self.shares().free
     }
 
-    fn reserve(&self, bytes: usize) -> Result<OwnedSemaphorePermit, BudgetExhausted> {
-        let bytes = u32::try_from(bytes).map_err(|_| BudgetExhausted)?;
-        Arc::clone(&self.bytes).try_acquire_many_owned(bytes).map_err(|_| BudgetExhausted)
+    /// The most bytes of one holder.
+    pub fn max_share(&self) -> usize {
+        self.total / 2
+    }
+
+    fn shares(&self) -> MutexGuard<'_, Shares> {
+        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn reserve(&self, holder: Holder, bytes: usize) -> Result<Reservation, BudgetExhausted> {
+        let mut shares = self.shares();
+        let held = shares.held.get(&holder).copied().unwrap_or(0);
+        let free = shares.free.checked_sub(bytes).ok_or(BudgetExhausted::Busy)?;
+        if held + bytes > free {
+            return Err(BudgetExhausted::Busy);
+        }
+        shares.free = free;
+        shares.held.insert(holder, held + bytes);
+        Ok(Reservation { budget: self.clone(), holder, bytes })
+    }
+
+    /// The share that is left, if it is less than `bytes` and the holder has none.
+    fn at_most_a_share(&self, holder: Holder, bytes: usize) -> usize {
+        let shares = self.shares();
+        if shares.held.contains_key(&holder) { bytes } else { bytes.min(shares.free / 2) }
     }
 
     /// Buffers a large answer and holds its bytes until the connection drops them.
     ///
-    /// 503 where the budget is used up, except for the outcome of a write. An answer larger than the budget takes all of
-    /// it. Streams have no exact size and are not counted.
-    pub async fn hold_answer(&self, answer: Response, has_written: bool) -> Response {
+    /// 503 where the holder's share is used up, except for the outcome of a write. An answer larger than the whole share
+    /// takes all of it. Streams have no exact size and are not counted.
+    pub async fn hold_answer(&self, answer: Response, holder: Holder, has_written: bool) -> Response {
         let size = answer.body().size_hint().exact().filter(|size| *size > SMALL_ANSWER_BYTES);
         let Some(size) = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)) else {
             return answer;
         };
-        let Ok(permit) = self.reserve(size.min(self.total).min(u32::MAX as usize)) else {
+        let Ok(reservation) = self.reserve(holder, self.at_most_a_share(holder, size)) else {
             if has_written {
                 return answer;
             }
-            let message = "pending answers use all memory for answers; ask for less or retry";
+            let message =
+                "unread answers use all memory that your tenant may have for them; ask for less or retry";
             return Error::unavailable(message, RETRY_AFTER).into_response();
         };
         let (parts, body) = answer.into_parts();
         match to_bytes(body, usize::MAX).await {
             Ok(bytes) => {
-                let bytes = Bytes::from_owner(ReservedBytes { bytes, _permit: permit });
+                let bytes = Bytes::from_owner(ReservedBytes { bytes, _reservation: reservation });
                 Response::from_parts(parts, Body::from(bytes))
             }
             Err(error) => Error::internal(error).into_response(),
@@ -78,9 +127,30 @@ impl ByteBudget {
     }
 }
 
+/// Bytes that a holder gives back when this is dropped.
+#[derive(Debug)]
+struct Reservation {
+    budget: ByteBudget,
+    holder: Holder,
+    bytes: usize,
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        let mut shares = self.budget.shares();
+        shares.free += self.bytes;
+        if let Some(held) = shares.held.get_mut(&self.holder) {
+            *held -= self.bytes;
+            if *held == 0 {
+                shares.held.remove(&self.holder);
+            }
+        }
+    }
+}
+
 struct ReservedBytes {
     bytes: Bytes,
-    _permit: OwnedSemaphorePermit,
+    _reservation: Reservation,
 }
 
 impl AsRef<[u8]> for ReservedBytes {
@@ -95,37 +165,41 @@ impl AsRef<[u8]> for ReservedBytes {
 #[derive(Clone, Debug)]
 pub struct BodyReservation {
     budget: ByteBudget,
-    permit: Arc<Mutex<Option<OwnedSemaphorePermit>>>,
+    holder: Holder,
+    reserved: Arc<Mutex<Option<Reservation>>>,
 }
 
 impl BodyReservation {
     /// An empty reservation.
-    pub fn new(budget: &ByteBudget) -> Self {
-        Self { budget: budget.clone(), permit: Arc::default() }
+    pub fn new(budget: &ByteBudget, holder: Holder) -> Self {
+        Self { budget: budget.clone(), holder, reserved: Arc::default() }
     }
 
     /// Reserves `bytes` more.
     ///
     /// # Errors
-    /// The budget is used up; earlier bytes stay reserved.
+    /// Earlier bytes stay reserved.
     pub fn grow(&self, bytes: usize) -> Result<(), BudgetExhausted> {
-        let more = self.budget.reserve(bytes)?;
-        let mut permit = self.permit.lock().unwrap_or_else(PoisonError::into_inner);
-        match permit.as_mut() {
-            Some(permit) => permit.merge(more),
-            None => *permit = Some(more),
+        let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
+        if reserved.as_ref().map_or(0, |reserved| reserved.bytes) + bytes > self.budget.max_share() {
+            return Err(BudgetExhausted::TooLarge);
+        }
+        let mut more = self.budget.reserve(self.holder, bytes)?;
+        match reserved.as_mut() {
+            Some(reserved) => reserved.bytes += mem::take(&mut more.bytes),
+            None => *reserved = Some(more),
         }
         Ok(())
     }
 
-    /// All bytes of the budget.
-    pub fn total(&self) -> usize {
-        self.budget.total
+    /// The most bytes of one holder.
+    pub fn max_share(&self) -> usize {
+        self.budget.max_share()
     }
 
     /// Releases all bytes.
     pub fn release(&self) {
-        self.permit.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
     /// Makes this the current reservation of a request.
@@ -143,30 +217,48 @@ impl BodyReservation {
 mod tests {
     use super::*;
 
+    use BudgetExhausted::{Busy, TooLarge};
+
+    const ACME: Holder = Holder::Tenant(1);
+    const OTHER: Holder = Holder::Tenant(2);
+
     #[test]
-    fn bodies_share_a_budget_and_the_last_clone_releases_it() {
-        let budget = ByteBudget::new(10);
-        let (first, second) = (BodyReservation::new(&budget), BodyReservation::new(&budget));
-        assert_eq!(
-            (first.grow(4), first.grow(3), second.grow(4), second.grow(3)),
-            (Ok(()), Ok(()), Err(BudgetExhausted), Ok(()))
-        );
-        let clone = first.clone();
-        drop(first);
-        assert_eq!(second.grow(1), Err(BudgetExhausted));
-        drop(clone);
-        assert_eq!((second.grow(7), second.grow(1)), (Ok(()), Err(BudgetExhausted)));
+    fn holder_gets_as_much_as_it_leaves_free() {
+        let budget = ByteBudget::new(12);
+        let [first, second] = [ACME, ACME].map(|holder| BodyReservation::new(&budget, holder));
+        assert_eq!((first.grow(4), second.grow(3), second.grow(2)), (Ok(()), Err(Busy), Ok(())));
+        let stranger = Holder::Network("192.0.2.0".parse().unwrap());
+        let others = [OTHER, stranger].map(|holder| BodyReservation::new(&budget, holder));
+        assert_eq!(others.each_ref().map(|other| other.grow(2)), [Ok(()), Ok(())]);
+        assert_eq!(others.each_ref().map(|other| other.grow(1)), [Err(Busy); 2]);
+        assert_eq!(budget.available(), 2);
+        drop(others);
         second.release();
-        assert_eq!(budget.available(), 10);
+        assert_eq!((budget.available(), second.grow(2)), (8, Ok(())));
+        drop((first, second));
+        assert!(budget.shares().held.is_empty());
+    }
+
+    #[test]
+    fn last_clone_of_a_reservation_releases_it() {
+        let budget = ByteBudget::new(12);
+        let reservation = BodyReservation::new(&budget, ACME);
+        assert_eq!(reservation.grow(1), Ok(()));
+        assert_eq!((reservation.grow(6), reservation.grow(5)), (Err(TooLarge), Ok(())));
+        let clone = reservation.clone();
+        drop(reservation);
+        assert_eq!(budget.available(), 6);
+        drop(clone);
+        assert_eq!(budget.available(), 12);
     }
 
     #[tokio::test]
     async fn current_reservation_is_known_inside_its_scope_only() {
         assert!(BodyReservation::current().is_none());
-        let reservation = BodyReservation::new(&ByteBudget::new(1));
+        let reservation = BodyReservation::new(&ByteBudget::new(2), ACME);
         reservation.grow(1).unwrap();
         let clone = reservation.scope(async { BodyReservation::current() }).await.unwrap();
-        assert_eq!((clone.grow(1), BodyReservation::current().is_none()), (Err(BudgetExhausted), true));
+        assert_eq!((clone.grow(1), BodyReservation::current().is_none()), (Err(TooLarge), true));
     }
 
     fn answer(bytes: usize) -> Response {
@@ -175,20 +267,24 @@ mod tests {
 
     #[tokio::test]
     async fn large_answers_share_a_budget_until_they_are_sent() {
-        let budget = ByteBudget::new(256 << 10);
-        let first = budget.hold_answer(answer(200 << 10), false).await;
+        let budget = ByteBudget::new(512 << 10);
+        let hold = async |bytes, has_written| budget.hold_answer(answer(bytes), ACME, has_written).await;
+        let first = hold(200 << 10, false).await;
         assert_eq!(first.body().size_hint().exact(), Some(200 << 10));
-        let refused = budget.hold_answer(answer(65 << 10), false).await;
+        let refused = hold(65 << 10, false).await;
         assert_eq!(refused.status(), 503);
         assert_eq!(refused.headers()["retry-after"], "1");
-        assert_eq!(budget.hold_answer(answer(65 << 10), true).await.status(), 200, "outcome of a write");
-        assert_eq!(budget.hold_answer(answer(64 << 10), false).await.status(), 200, "small");
+        assert_eq!(budget.hold_answer(answer(65 << 10), OTHER, false).await.status(), 200, "of another");
+        assert_eq!(hold(65 << 10, true).await.status(), 200, "outcome of a write");
+        assert_eq!(hold(64 << 10, false).await.status(), 200, "small");
         // Bytes count until dropped, also after the body has ended.
         let bytes = to_bytes(first.into_body(), usize::MAX).await.unwrap();
-        assert_eq!(budget.hold_answer(answer(65 << 10), false).await.status(), 503);
+        assert_eq!(hold(65 << 10, false).await.status(), 503);
         drop(bytes);
-        assert_eq!(budget.hold_answer(answer(65 << 10), false).await.status(), 200);
-        let large = budget.hold_answer(answer(1 << 20), false).await;
-        assert_eq!((large.status().as_u16(), budget.available()), (200, 0));
+        assert_eq!(hold(65 << 10, false).await.status(), 200);
+        let small = budget.hold_answer(answer(112 << 10), OTHER, false).await;
+        let large = hold(1 << 20, false).await;
+        assert_eq!((large.status().as_u16(), budget.available()), (200, 200 << 10));
+        drop(small);
     }
 }

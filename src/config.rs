@@ -43,6 +43,8 @@ pub use self::{
 pub use trawl_search::{CacheSettings, SuspensionRule, SuspensionSettings};
 
 const DEFAULT_FILE: &str = "trawl.toml";
+/// Fewer bytes would let one answer pass at a time.
+const MIN_HELD_ANSWER_BYTES: usize = 1 << 20;
 
 /// The effective settings of a server.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -335,10 +337,14 @@ impl Config {
             ));
         }
         let largest_body = self.limits.body_bytes.max(self.limits.sync_body_bytes);
-        if self.limits.held_body_bytes < largest_body {
+        if self.limits.held_body_bytes / 2 < largest_body {
             return Err(format!(
-                "limits.held_body_bytes: must be at least {largest_body}, the size of the largest body"
+                "limits.held_body_bytes: must be at least {}, twice the size of the largest body",
+                largest_body.saturating_mul(2)
             ));
+        }
+        if self.limits.held_answer_bytes < MIN_HELD_ANSWER_BYTES {
+            return Err(format!("limits.held_answer_bytes: must be at least {MIN_HELD_ANSWER_BYTES}"));
         }
         issuers::check(&self.auth.issuers, &self.connectors.allow_http_hosts, &self.public_url())?;
         self.cluster.check()?;

@@ -61,7 +61,7 @@ pub use mapping::{
     AnswerMapping, CONFINED_ENVIRONMENT, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError,
     Paging, RequestMapping, serve_interpreter,
 };
-pub use nesting::{MAX_DEPTH, TooDeep, check_json_depth, count_json_values, read_json};
+pub use nesting::{JsonValueCounter, MAX_DEPTH, TooDeep, check_json_depth, count_json_values, read_json};
 pub use numbers::grouped;
 pub use settings::{
     Authentication, ClientCredentials, DEFAULT_MAX_BODY_BYTES, DeclaredOrder, Grant, Method, SettingsError,

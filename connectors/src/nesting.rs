@@ -1,6 +1,6 @@
 //! Limits how deep values and elements nest that others send.
 
-use std::iter::from_fn;
+use std::{borrow::BorrowMut, iter::from_fn};
 
 use memchr::memchr2;
 use serde::{Deserialize, de::Error as _};
@@ -49,41 +49,103 @@ pub fn check_json_depth(json: &[u8]) -> Result<(), TooDeep> {
 
 /// Counts beginnings of arrays and objects, and separators: about the values.
 pub fn count_json_values(json: &[u8]) -> usize {
-    outside_of_texts(json).filter(|(_, byte)| matches!(byte, b'{' | b'[' | b',')).count()
+    JsonValueCounter::default().count(json)
+}
+
+/// Counts the values of JSON that comes in pieces.
+#[derive(Debug, Default)]
+pub struct JsonValueCounter {
+    values: usize,
+    texts: TextState,
+}
+
+impl JsonValueCounter {
+    /// Counts the values up to the end of the next piece.
+    pub fn count(&mut self, piece: &[u8]) -> usize {
+        let is_one = |(_, byte): &(usize, u8)| matches!(byte, b'{' | b'[' | b',');
+        self.values += outside_of_texts_after(&mut self.texts, piece).filter(is_one).count();
+        self.values
+    }
+}
+
+/// Where a piece of JSON ended.
+#[derive(Debug, Default)]
+struct TextState {
+    is_in_text: bool,
+    is_escaped: bool,
 }
 
 /// Bytes of JSON outside of its texts, and their places.
 ///
 /// The opening quote of a text is one of them.
 pub(crate) fn outside_of_texts(json: &[u8]) -> impl Iterator<Item = (usize, u8)> {
+    outside_of_texts_after(TextState::default(), json)
+}
+
+fn outside_of_texts_after(
+    mut state: impl BorrowMut<TextState>,
+    json: &[u8],
+) -> impl Iterator<Item = (usize, u8)> {
     let mut next = 0;
     from_fn(move || {
+        let state = state.borrow_mut();
+        if state.is_in_text {
+            next = state.end_of_text(json, next);
+        }
         let (place, byte) = (next, *json.get(next)?);
         next += 1;
-        if byte == b'"' {
-            next = end_of_text(json, next);
-        }
+        state.is_in_text = byte == b'"';
         Some((place, byte))
     })
 }
 
-fn end_of_text(json: &[u8], mut place: usize) -> usize {
-    while let Some(found) = json.get(place..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        place += found + 1;
-        if json[place - 1] == b'"' {
-            return place;
+impl TextState {
+    /// The place behind the text's closing quote, or the end of the piece.
+    fn end_of_text(&mut self, json: &[u8], mut place: usize) -> usize {
+        if self.is_escaped && place < json.len() {
+            self.is_escaped = false;
+            place += 1;
         }
-        // The escaped character.
-        place += 1;
+        while let Some(found) = json.get(place..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+            place += found + 1;
+            if json[place - 1] == b'"' {
+                self.is_in_text = false;
+                return place;
+            }
+            self.is_escaped = place == json.len();
+            // The escaped character.
+            place += 1;
+        }
+        json.len()
     }
-    json.len()
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::{collection::vec, prelude::*};
     use serde_json::Value;
 
     use super::*;
+
+    #[test]
+    fn escape_at_the_end_of_a_piece_reaches_into_the_next() {
+        let mut counter = JsonValueCounter::default();
+        assert_eq!([r#"["a\"#, r#"",[""#, r#",["]"#].map(|piece| counter.count(piece.as_bytes())), [1, 1, 3]);
+    }
+
+    proptest! {
+        #![proptest_config(trawl_seeds::cases(256))]
+
+        #[test]
+        fn values_in_pieces_are_those_of_the_whole(json in r#"([\[{,"\\\\x]|"(\\\\.|[,\[a])*")*"#, pieces in vec(0_usize..64, 0..8)) {
+            let mut ends: Vec<usize> = pieces.into_iter().map(|end| end.min(json.len())).collect();
+            ends.extend([0, json.len()]);
+            ends.sort_unstable();
+            let mut counter = JsonValueCounter::default();
+            let counts: Vec<usize> = ends.windows(2).map(|piece| counter.count(&json.as_bytes()[piece[0]..piece[1]])).collect();
+            prop_assert_eq!(counts.last(), Some(&count_json_values(json.as_bytes())));
+        }
+    }
 
     #[test]
     fn json_nested_too_deep_is_refused_by_its_line() {

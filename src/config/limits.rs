@@ -35,8 +35,10 @@ pub struct Limits {
     /// Also failures per account, of client authentication per address, and of join codes per person.
     pub logins_per_minute: u32,
     /// Bytes of all request bodies in memory, with 64 for each value of large JSON; more get 503.
+    ///
+    /// A tenant gets at most as many as stay free: alone, a half, which must fit the largest body.
     pub held_body_bytes: usize,
-    /// Bytes of all unsent answers over 64 KiB; more get 503.
+    /// Bytes of all unsent answers over 64 KiB, shared in the same way; more get 503.
     pub held_answer_bytes: usize,
     /// Time for a request body to arrive.
     pub body_timeout_ms: u64,

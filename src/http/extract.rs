@@ -9,11 +9,12 @@ use axum::{
 };
 use futures::StreamExt;
 use serde::de::DeserializeOwned;
-use tokio::time::timeout;
-use trawl_connectors::count_json_values;
+use tokio::{task::spawn_blocking, time::timeout};
+use tokio_util::task::AbortOnDropHandle;
+use trawl_connectors::JsonValueCounter;
 
 use crate::{
-    budget::BodyReservation,
+    budget::{BodyReservation, BudgetExhausted},
     error::{Error, ErrorKind, Result},
     json,
 };
@@ -24,7 +25,7 @@ const DRAINED_BYTES: usize = 64 << 20;
 /// Announced bytes may never come.
 const RESERVED_BYTES: usize = 64 << 10;
 
-/// Bodies up to this size are not counted by their values.
+/// JSON up to this size is not counted by its values, and is parsed on the runtime's threads.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Memory that a value of JSON counts for while a body is read.
@@ -62,40 +63,37 @@ pub trait AdmissionRecheck: Send + Sync {
 /// A JSON body.
 pub struct JsonBody<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonBody<T> {
+impl<T: DeserializeOwned + Send + 'static, S: Sync> FromRequest<S> for JsonBody<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         check_content_type(request.headers(), "application/json")?;
-        let body = read_json_body(request).await?;
-        json::read(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+        read_json_body(request, |body| json::read(body)).await.map(Self)
     }
 }
 
 /// A JSON body that is an object.
 pub struct JsonObject<T>(pub T);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonObject<T> {
+impl<T: DeserializeOwned + Send + 'static, S: Sync> FromRequest<S> for JsonObject<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         check_content_type(request.headers(), "application/json")?;
-        let body = read_json_body(request).await?;
-        json::read_object(&body).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+        read_json_body(request, |body| json::read_object(body)).await.map(Self)
     }
 }
 
 /// A JSON body that is a list of at most the rule's items.
 pub struct JsonList<T>(pub Vec<T>);
 
-impl<T: DeserializeOwned, S: Sync> FromRequest<S> for JsonList<T> {
+impl<T: DeserializeOwned + Send + 'static, S: Sync> FromRequest<S> for JsonList<T> {
     type Rejection = Error;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self> {
         check_content_type(request.headers(), "application/json")?;
         let most = request.extensions().get::<BodyRule>().map_or(0, |rule| rule.most_items);
-        let body = read_json_body(request).await?;
-        json::read_list(&body, most).map(Self).map_err(|reason| Error::bad_request(format!("body: {reason}")))
+        read_json_body(request, move |body| json::read_list(body, most)).await.map(Self)
     }
 }
 
@@ -127,8 +125,25 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for QueryParameters<T> {
 }
 
 /// 503: no room for the body.
-pub fn no_room() -> Error {
-    Error::unavailable("the bodies of other requests use all memory for bodies; try again shortly", FULL_FOR)
+fn no_room() -> Error {
+    let message =
+        "the bodies of other requests use all memory that your tenant may have for bodies; try again shortly";
+    Error::unavailable(message, FULL_FOR)
+}
+
+/// Reserves bytes for what a body becomes; `too_large` says what would fit.
+///
+/// # Errors
+/// 503 while others have the room; 413 if there is never so much.
+pub fn reserve(
+    reservation: &BodyReservation,
+    bytes: usize,
+    too_large: impl FnOnce() -> String,
+) -> Result<()> {
+    reservation.grow(bytes).map_err(|refusal| match refusal {
+        BudgetExhausted::Busy => no_room(),
+        BudgetExhausted::TooLarge => Error::too_large(too_large()),
+    })
 }
 
 /// Whether the request has a body.
@@ -158,14 +173,18 @@ pub fn check_content_type(headers: &HeaderMap, expected: &str) -> Result<()> {
 ///
 /// # Errors
 /// 413 too large, 408 timeout, 503 no room, 400 incomplete.
-pub async fn read_body(mut request: Request) -> Result<Bytes> {
+pub async fn read_body(request: Request) -> Result<Bytes> {
+    receive(request, None).await
+}
+
+async fn receive(mut request: Request, values: Option<JsonValueCounter>) -> Result<Bytes> {
     let Some(rule) = request.extensions_mut().remove::<BodyRule>() else { return Ok(Bytes::new()) };
     let late = |_elapsed| {
         Error::request_timeout(format!("body: did not arrive within {} ms", rule.timeout.as_millis()))
     };
     let announced = announced_bytes(request.headers());
     let mut chunks = request.into_body().into_data_stream();
-    let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule)).await;
+    let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule, values)).await;
     let body = read.map_err(late).flatten();
     if body.as_ref().is_err_and(|refusal| refusal.kind != ErrorKind::RequestTimeout) {
         rule.reservation.release();
@@ -178,24 +197,28 @@ pub async fn read_body(mut request: Request) -> Result<Bytes> {
     Ok(body)
 }
 
-/// Reads a body, and pays for the memory that its values take.
+/// Reads a body of JSON, and pays for the memory that its values take.
 ///
 /// # Errors
-/// Those of [`read_body`]; 413 if the values take more than all bodies may.
-async fn read_json_body(request: Request) -> Result<Bytes> {
-    let reservation = request.extensions().get::<BodyRule>().map(|rule| rule.reservation.clone());
-    let body = read_body(request).await?;
-    let Some(reservation) = reservation.filter(|_| body.len() > FEW_BYTES) else { return Ok(body) };
-    let bytes = count_json_values(&body).saturating_mul(VALUE_BYTES);
-    if reservation.grow(bytes).is_err() {
-        reservation.release();
-        let most = reservation.total().saturating_sub(body.len()) / VALUE_BYTES;
-        if bytes / VALUE_BYTES > most {
-            return Err(Error::too_large(format!("body: must hold at most {most} values of JSON")));
-        }
-        return Err(no_room());
-    }
-    Ok(body)
+/// Those of [`read_body`]; 413 if the values take more than one tenant's bodies may; 400 by `read`.
+async fn read_json_body<T: Send + 'static>(
+    request: Request,
+    read: impl FnOnce(&[u8]) -> Result<T, String> + Send + 'static,
+) -> Result<T> {
+    // A body that is read for a caller who has gone stays paid for.
+    let paid = request.extensions().get::<BodyRule>().map(|rule| rule.reservation.clone());
+    let body = receive(request, Some(JsonValueCounter::default())).await?;
+    let read = if body.len() > FEW_BYTES {
+        let reading = spawn_blocking(move || {
+            let read = read(&body);
+            drop((body, paid));
+            read
+        });
+        AbortOnDropHandle::new(reading).await.map_err(Error::internal)?
+    } else {
+        read(&body)
+    };
+    read.map_err(|reason| Error::bad_request(format!("body: {reason}")))
 }
 
 fn announced_bytes(headers: &HeaderMap) -> usize {
@@ -207,18 +230,25 @@ async fn read_chunks(
     chunks: &mut BodyDataStream,
     announced: usize,
     BodyRule { most_bytes, reservation, .. }: &BodyRule,
+    mut counter: Option<JsonValueCounter>,
 ) -> Result<Bytes> {
     let limit = *most_bytes;
     let mut body = Vec::with_capacity(announced.min(limit).min(RESERVED_BYTES));
+    let mut paid = 0;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk.map_err(|error| Error::bad_request("body: ended early").caused_by(error))?;
         if body.len() + chunk.len() > limit || announced > limit {
             return Err(Error::too_large(format!("body: must be at most {limit} bytes")));
         }
-        if reservation.grow(chunk.len()).is_err() {
-            return Err(no_room());
-        }
+        let values = counter.as_mut().map_or(0, |counter| counter.count(&chunk));
         body.extend_from_slice(&chunk);
+        let paid_values = if body.len() > FEW_BYTES { values } else { 0 };
+        let due = body.len() + paid_values.saturating_mul(VALUE_BYTES);
+        reserve(reservation, due - paid, || {
+            let most = reservation.max_share().saturating_sub(announced.max(body.len())) / VALUE_BYTES;
+            format!("body: must hold at most {most} values of JSON")
+        })?;
+        paid = due;
     }
     Ok(body.into())
 }

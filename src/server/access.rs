@@ -22,10 +22,13 @@ use crate::{
         caller::{Caller, SessionRole},
         credential::Credential,
     },
-    budget::BodyReservation,
+    budget::{BodyReservation, Holder},
     config::Limits,
     error::{Error, Result},
-    http::extract::{AdmissionRecheck, BodyRule},
+    http::{
+        client_address::{client_address, network_of},
+        extract::{AdmissionRecheck, BodyRule},
+    },
     identity::{frozen::refuse_frozen, scopes::TokenScope},
 };
 
@@ -94,7 +97,9 @@ pub async fn enforce(
         Error::internal(format!("{} {} is not in the access table", request.method(), path.as_str()))
     })?;
     let (mut readmission, mut is_session) = (None, false);
-    if rule.identity != RequiredIdentity::Anyone {
+    let holder = if rule.identity == RequiredIdentity::Anyone {
+        Holder::Network(network_of(client_address(&request, &app.auth.trusted_proxies)?))
+    } else {
         let credential = match rule.identity {
             RequiredIdentity::PageSession => Credential::of_page(&app.auth, request.headers())?,
             _ => Credential::of(&app.auth, request.headers())?,
@@ -105,17 +110,20 @@ pub async fn enforce(
         if rule.writes {
             count_write(&app, &caller)?;
         }
+        let holder = Holder::Tenant(caller.tenant.id);
         request.extensions_mut().insert(Arc::clone(&caller));
         readmission = Some(Readmission { app: Arc::clone(&app), rule, credential, indicated, caller });
-    }
+        holder
+    };
     if rule.body == BodyLimit::Content || request.body().is_end_stream() {
-        let answer = app.answer_budget.hold_answer(next.run(request).await, rule.writes).await;
+        let answer = app.answer_budget.hold_answer(next.run(request).await, holder, rule.writes).await;
         return Ok(set_no_store(with_position(&app, rule, answer), is_session));
     }
-    let reservation = BodyReservation::new(&app.body_budget);
+    let reservation = BodyReservation::new(&app.body_budget, holder);
     let recheck = readmission.map(|readmission| Arc::new(readmission) as _);
     request.extensions_mut().insert(body_rule(rule, &app.limits, reservation.clone(), recheck));
-    let answer = app.answer_budget.hold_answer(reservation.scope(next.run(request)).await, rule.writes).await;
+    let answer = reservation.scope(next.run(request)).await;
+    let answer = app.answer_budget.hold_answer(answer, holder, rule.writes).await;
     Ok(set_no_store(with_position(&app, rule, answer), is_session))
 }
 

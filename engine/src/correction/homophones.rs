@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::{CorrectableWord, MAX_TRIED, by_likelihood};
 use crate::query::Piece;
-use crate::text::{are_homophones, dictionary_words, is_ideograph, homophones_of};
+use crate::text::{are_homophones, dictionary_words, homophones_of, is_ideograph};
 
 /// Parts of a word that are looked up.
 const MAX_PARTS: usize = 8;

@@ -142,9 +142,7 @@ async fn read_pages(
         };
         let statement = page::statement(sql.kind(), &sql.query, &columns, begin);
         let rows = match database.rows(statement).await {
-            Err(reason) if reason == OUT_OF_MEMORY => {
-                Err(name_long_column(database, sql, &columns).await)
-            }
+            Err(reason) if reason == OUT_OF_MEMORY => Err(name_long_column(database, sql, &columns).await),
             rows => rows,
         };
         let rows = rows.map_err(RunStop::failed)?;

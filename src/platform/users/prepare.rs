@@ -12,7 +12,7 @@ use super::{
 use crate::{
     budget::BodyReservation,
     error::{Error, Result},
-    http::extract::no_room,
+    http::extract::reserve,
     platform::{
         shared::{
             patch::{SyncFailure, Written},
@@ -57,7 +57,12 @@ fn read_changes(
             Ok(change) => {
                 if let (Some(reservation), Some(Picture::Content(picture))) = (reservation, &change.0.picture)
                 {
-                    reservation.grow(picture.content.len()).map_err(|_| no_room())?;
+                    reserve(reservation, picture.content.len(), || {
+                        let most = reservation.max_share();
+                        format!(
+                            "pictureParam: all pictures of a call must be at most {most} bytes with its body"
+                        )
+                    })?;
                 }
                 changes.push(change);
             }

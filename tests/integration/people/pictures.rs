@@ -176,7 +176,7 @@ async fn pictures_beyond_the_byte_budget_fail_the_call() {
     let app = TestApp::start_with(|config| {
         config.limits.body_bytes = 1 << 20;
         config.limits.sync_body_bytes = 1 << 20;
-        config.limits.held_body_bytes = 1 << 20;
+        config.limits.held_body_bytes = 2 << 20;
     })
     .await;
     let acme = app.tenant("acme").await;
@@ -190,6 +190,6 @@ async fn pictures_beyond_the_byte_budget_fail_the_call() {
     acme.caller
         .put("/v1/users/sync", &json!([person("lin"), person("omar")]))
         .await
-        .fails(503, "memory for bodies");
+        .fails(413, "pictureParam: all pictures of a call must be at most 1048576 bytes");
     app.sync(&acme.caller, "users", &json!([person("lin")])).await;
 }

@@ -121,7 +121,7 @@ async fn late_body_is_408() {
 
 async fn start_with_small_budget() -> (TestApp, Application) {
     let start = TestApp::start_with(|config| {
-        config.limits.held_body_bytes = 2 * BODY + 500;
+        config.limits.held_body_bytes = BUDGET;
         // All writes wait in one queue.
         config.store.writers = 0;
     });
@@ -131,6 +131,8 @@ async fn start_with_small_budget() -> (TestApp, Application) {
 }
 
 const BODY: usize = 4_000;
+/// Bytes of two bodies for a tenant alone, and of a small one.
+const BUDGET: usize = 2 * (2 * BODY + 500);
 
 async fn put(caller: &Caller, body: &str) -> Answer {
     caller.send_text(Method::PUT, "/v1/contents/article", body).await
@@ -143,8 +145,9 @@ fn assert_no_budget(answer: Answer) {
 }
 
 #[tokio::test]
-async fn bodies_share_one_byte_budget() {
+async fn bodies_of_a_tenant_beyond_its_share_are_503_while_others_go_on() {
     let (app, acme) = start_with_small_budget().await;
+    let other = app.tenant("other").await;
     let body = body_of(BODY);
     let mut connections = Vec::new();
     for _ in 0..2 {
@@ -153,9 +156,10 @@ async fn bodies_share_one_byte_budget() {
         connection.write(&body.as_bytes()[..BODY - 1]).await;
         connections.push(connection);
     }
-    let arrived = async || (app.app.body_budget.available() < BODY).then_some(());
+    let arrived = async || (app.app.body_budget.available() + 2 * BODY < BUDGET + 10).then_some(());
     eventually("both to have arrived", arrived).await;
     assert_no_budget(put(&acme.caller, &body).await);
+    put(&other.caller, &body).await.ok();
     // Small bodies and requests without one still fit.
     put(&acme.caller, &body_of(300)).await.ok();
     acme.caller.search(&[("keyword", "x"), ("moduleId", "article")]).await.ok();
@@ -175,8 +179,8 @@ async fn bodies_share_one_byte_budget() {
 /// Other large answers wait only while these connections last.
 #[tokio::test]
 async fn unread_answers_share_one_byte_budget() {
-    let app = start(|limits| limits.held_answer_bytes = 1 << 20).await;
-    let acme = app.tenant("acme").await;
+    let app = start(|limits| limits.held_answer_bytes = 2 << 20).await;
+    let [acme, other] = [app.tenant("acme").await, app.tenant("other").await];
     let brief = "harbour ".repeat(8_000);
     for call in 0..4 {
         let items: Vec<Value> =
@@ -192,7 +196,10 @@ async fn unread_answers_share_one_byte_budget() {
         let answer = acme.caller.get(path).await;
         (answer.status == 503).then_some(answer)
     };
-    let refused = eventually("taken budget", full).await.fails(503, "pending answers use all memory");
+    let refused = eventually("taken budget", full).await.fails(503, "unread answers use all memory");
+    let items = ["1", "2"].map(|id| json!({"id": id, "brief": brief}));
+    app.put_contents(&other.caller, "article", &items).await;
+    assert!(other.caller.get(path).await.ok().text.len() > 64 << 10);
     assert_eq!(refused.header("retry-after"), "1");
     acme.caller.get("/contents/search?moduleId=article&keyword=harbour&limit=1&paging=cursor").await.ok();
     drop(connection);

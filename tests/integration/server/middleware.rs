@@ -1,6 +1,6 @@
 //! Middleware, with routes that only a test has.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{Router, routing::get};
 use tokio::net::TcpListener;
@@ -14,6 +14,7 @@ async fn serve(app: &TestApp, routes: Router<Arc<App>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
     let service = wrap(routes, [], Arc::clone(&app.app));
+    let service = service.into_make_service_with_connect_info::<SocketAddr>();
     tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
     base
 }
