@@ -11,8 +11,8 @@ use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_s
 use rustix::thread::set_no_new_privs;
 use rustix::time::{ClockId, clock_gettime};
 
-/// Niceness, so that searches have priority.
-const NICENESS: i32 = 5;
+/// Niceness of a reader, which gets a ninth of a search's processor time beside it.
+const NICENESS: i32 = 10;
 
 /// Limits of a confined process.
 #[derive(Clone, Debug)]
