@@ -92,7 +92,7 @@ fn assert_answered(phase: &Phase, is_harmless: impl Fn(&str) -> bool) {
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "tests/soak/run runs it"]
 async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
     let directory = tempfile::tempdir().unwrap();
@@ -122,9 +122,9 @@ async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
     let after = phase(&workplace, &gauges, "harmless", seconds() / 6).await;
     following.abort();
     drop(people);
-    for harmless in [&before, &after] {
-        assert_answered(harmless, |_| true);
-    }
+    assert_answered(&before, |_| true);
+    // Sources that were hostile stay suspended for a while.
+    assert_answered(&after, |client| !["mapped", "plain"].contains(&client));
     assert_answered(&hostile, |client| [PERSON, WRITER].contains(&client));
     let missing = workplace.missing_items().await;
     assert!(missing.is_empty(), "{missing:?}");
