@@ -155,6 +155,7 @@ async fn serve(
     config.listen = address;
     let (app, indexer) =
         Box::pin(App::start(config, metrics.clone(), rebuild)).await.map_err(|error| error.to_string())?;
+    let stop_requested = stop_on_signals().map_err(|error| format!("cannot wait for signals: {error}"))?;
     if let Err(reason) = write_address(&data, address) {
         // A full disk must not stop searches.
         tracing::warn!(reason, "cannot write the address file");
@@ -177,12 +178,15 @@ async fn serve(
     });
     println!("listening on http://{address}");
     let demo = match demo_ending {
-        Some(ending) => Some(start_demo(&app, address, &indexer, &ending).await?),
+        Some(ending) => tokio::select! {
+            demo = start_demo(&app, address, &indexer, &ending) => Some(demo?),
+            () = stop_requested.cancelled() => None,
+        },
         None => None,
     };
 
     let is_replaced = tokio::select! {
-        () = stop_signal() => false,
+        () = stop_requested.cancelled() => false,
         () = app.replicas.replaced().cancelled() => true,
     };
     tracing::info!("stopping once requests in flight are answered");
@@ -233,16 +237,18 @@ fn write_address(data: &Path, address: SocketAddr) -> Result<(), String> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-async fn stop_signal() {
-    let received = async |kind, name: &'static str| match signal(kind) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(error) => {
-            tracing::error!(%error, "cannot wait for {name}");
-            std::future::pending::<()>().await;
+/// Lets SIGTERM and Ctrl-C cancel the token; before this call they end the process.
+fn stop_on_signals() -> std::io::Result<CancellationToken> {
+    let (mut interrupted, mut terminated) =
+        (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let requested = CancellationToken::new();
+    let request = requested.clone().drop_guard();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
         }
-    };
-    tokio::select! {
-        () = received(SignalKind::interrupt(), "Ctrl-C") => {}
-        () = received(SignalKind::terminate(), "SIGTERM") => {}
-    }
+        drop(request);
+    });
+    Ok(requested)
 }

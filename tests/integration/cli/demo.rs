@@ -2,7 +2,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader},
     path::Path,
-    process::Stdio,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
@@ -255,6 +255,18 @@ async fn second_start_finds_the_data_of_the_first() {
     assert_eq!(contract["data"][0]["id"], "C-2003", "{contract}");
     assert_eq!(second.password(), PASSWORD);
     assert_eq!(second.stop().await, "");
+}
+
+#[test]
+fn demo_that_is_stopped_while_it_loads_succeeds() {
+    let mut command = trawl(&["serve", "--demo", "--listen", "127.0.0.1:0"]);
+    let mut demo = Process(command.stdout(Stdio::piped()).spawn().unwrap());
+    let mut lines = BufReader::new(demo.0.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("loading the sample content")));
+    let stop = Command::new("kill").args(["-TERM", &demo.0.id().to_string()]).status().unwrap();
+    // The pipe stays open until the end.
+    let rest: Vec<String> = lines.map(Result::unwrap).collect();
+    assert!(stop.success() && demo.0.wait().unwrap().success(), "{rest:?}");
 }
 
 #[tokio::test]
