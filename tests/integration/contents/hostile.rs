@@ -101,7 +101,7 @@ async fn row_of_an_earlier_version_is_shown_without_its_address() {
         json!({"title": "harbour \u{202e}exe", "image": "javascript:x", "action": opens("data:text/html,x")});
     app.execute(&format!("UPDATE contents SET item = '{old}' WHERE id = '1'")).await;
     let app = app.restart_rebuilding().await;
-    app.wait_for_index().await;
+    app.wait_for_rebuild().await;
     let caller = app.caller(&acme.caller.token);
     let found = caller.search(&[("moduleId", "article"), ("keyword", "harbour")]).await.ok();
     let expected = with(item("1", "harbour exe", NEW_YEAR), "source", "builtin:article");
