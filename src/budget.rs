@@ -25,7 +25,7 @@ tokio::task_local! {
     static CURRENT: BodyReservation;
 }
 
-/// Whose bytes are held.
+/// A party that shares the memory with others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Holder {
     /// A tenant.
@@ -93,7 +93,7 @@ impl ByteBudget {
         Ok(Reservation { budget: self.clone(), holder, bytes })
     }
 
-    /// The share that is left, if it is less than `bytes` and the holder has none.
+    /// What a holder without bytes may still reserve of `bytes`; all of them for others.
     fn at_most_a_share(&self, holder: Holder, bytes: usize) -> usize {
         let shares = self.shares();
         if shares.held.contains_key(&holder) { bytes } else { bytes.min(shares.free / 2) }

@@ -30,7 +30,7 @@ const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
 const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
-/// Time that a process may take to end once it has closed its answers, or is killed.
+/// Time that a process may take to end after its last answer, or when killed.
 const MAX_ENDING: Duration = Duration::from_secs(10);
 /// Bytes that a failed process may say.
 const MAX_SAID_BYTES: u64 = 4 << 10;

@@ -25,7 +25,7 @@ const DRAINED_BYTES: usize = 64 << 20;
 /// Announced bytes may never come.
 const RESERVED_BYTES: usize = 64 << 10;
 
-/// JSON up to this size is not counted by its values, and is parsed on the runtime's threads.
+/// Largest JSON that is parsed on the runtime's threads, and whose values are not counted.
 const FEW_BYTES: usize = 64 << 10;
 
 /// Memory that a value of JSON counts for while a body is read.
