@@ -51,6 +51,19 @@ struct Shares {
     held: HashMap<Holder, usize>,
 }
 
+impl Shares {
+    fn take(&mut self, holder: Holder, bytes: usize) -> Result<(), BudgetExhausted> {
+        let held = self.held.get(&holder).copied().unwrap_or(0);
+        let free = self.free.checked_sub(bytes).ok_or(BudgetExhausted::Busy)?;
+        if held + bytes > free {
+            return Err(BudgetExhausted::Busy);
+        }
+        self.free = free;
+        self.held.insert(holder, held + bytes);
+        Ok(())
+    }
+}
+
 /// Why no more bytes are reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BudgetExhausted {
@@ -82,21 +95,16 @@ impl ByteBudget {
     }
 
     fn reserve(&self, holder: Holder, bytes: usize) -> Result<Reservation, BudgetExhausted> {
-        let mut shares = self.shares();
-        let held = shares.held.get(&holder).copied().unwrap_or(0);
-        let free = shares.free.checked_sub(bytes).ok_or(BudgetExhausted::Busy)?;
-        if held + bytes > free {
-            return Err(BudgetExhausted::Busy);
-        }
-        shares.free = free;
-        shares.held.insert(holder, held + bytes);
+        self.shares().take(holder, bytes)?;
         Ok(Reservation { budget: self.clone(), holder, bytes })
     }
 
-    /// What a holder without bytes may still reserve of `bytes`; all of them for others.
-    fn at_most_a_share(&self, holder: Holder, bytes: usize) -> usize {
-        let shares = self.shares();
-        if shares.held.contains_key(&holder) { bytes } else { bytes.min(shares.free / 2) }
+    /// Reserves `bytes`, or a whole share where that is less and the holder has none yet.
+    fn reserve_answer(&self, holder: Holder, bytes: usize) -> Result<Reservation, BudgetExhausted> {
+        let mut shares = self.shares();
+        let bytes = if shares.held.contains_key(&holder) { bytes } else { bytes.min(shares.free / 2) };
+        shares.take(holder, bytes)?;
+        Ok(Reservation { budget: self.clone(), holder, bytes })
     }
 
     /// Buffers a large answer and holds its bytes until the connection drops them.
@@ -108,7 +116,7 @@ impl ByteBudget {
         let Some(size) = size.map(|size| usize::try_from(size).unwrap_or(usize::MAX)) else {
             return answer;
         };
-        let Ok(reservation) = self.reserve(holder, self.at_most_a_share(holder, size)) else {
+        let Ok(reservation) = self.reserve_answer(holder, size) else {
             if has_written {
                 return answer;
             }
