@@ -313,6 +313,16 @@ mod tests {
         assert_eq!(["カナ", "ab", ""].map(homophones_of), [const { Vec::<String>::new() }; 3]);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn two_words_are_homophones_where_one_is_among_those_of_the_other(
+            word in "[苏酥州洲周粥女式士〇零aカ]{1,2}",
+            other in "[苏酥州洲周粥女式士〇零aカ]{1,2}",
+        ) {
+            proptest::prop_assert_eq!(homophones_of(&word).contains(&other), are_homophones(&word, &other));
+        }
+    }
+
     #[test]
     fn parts_of_a_title_are_read_by_pinyin() {
         let readings = title_readings("2026 年报销流程说明, Travel");
