@@ -1,7 +1,6 @@
 //! The text reader under hostile files.
 
 use std::{
-    io::Write as _,
     path::{Path, PathBuf},
     process::Stdio,
 };
@@ -13,7 +12,7 @@ use crate::util::{
     TIMEOUT,
     app::TestApp,
     eventually,
-    files::{bomb, put_file},
+    files::{bomb, pdf, put_file},
     groups::people,
     internals::{
         Error, ExtractionOutcome, Limits, Pieces, ReaderAsker, ReaderPlaces, ReadingTask, Storage,
@@ -57,20 +56,6 @@ async fn read_by(reader: &TextReader, read_as: TextFormat, content: Vec<u8>) -> 
 
 async fn read(content: Vec<u8>) -> String {
     read_by(&reader(), TextFormat::Plain, content).await
-}
-
-fn pdf(objects: &[&str]) -> Vec<u8> {
-    let mut file = b"%PDF-1.4\n".to_vec();
-    let mut table = Vec::new();
-    for (number, object) in (1..).zip(objects) {
-        writeln!(table, "{:010} 00000 n ", file.len()).unwrap();
-        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
-    }
-    let (start, size) = (file.len(), objects.len() + 1);
-    write!(file, "xref\n0 {size}\n0000000000 65535 f \n").unwrap();
-    file.extend(table);
-    write!(file, "trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF").unwrap();
-    file
 }
 
 #[tokio::test]

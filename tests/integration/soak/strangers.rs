@@ -127,7 +127,7 @@ async fn try_to_sign_in(workplace: &Workplace, login: &str, password: &str) -> O
 }
 
 async fn synchronize(workplace: Arc<Workplace>) {
-    let body = workplace.inputs().synchronization.clone();
+    let body = workplace.inputs().synchronization();
     let send = |caller: &Caller| {
         caller.request(Method::PUT, "/v1/users/sync").header("content-type", "application/json").body(body)
     };
@@ -135,17 +135,18 @@ async fn synchronize(workplace: Arc<Workplace>) {
 }
 
 async fn upload(workplace: Arc<Workplace>) {
-    let content = workplace.inputs().document();
-    let call = async { try_to_upload(&workplace, content).await.map_or(0, |answer| answer.status) };
+    let (extension, content) = workplace.inputs().document();
+    let call =
+        async { try_to_upload(&workplace, extension, content).await.map_or(0, |answer| answer.status) };
     workplace.journal.write_down("upload", call).await;
 }
 
-async fn try_to_upload(workplace: &Workplace, content: Vec<u8>) -> Option<Answer> {
+async fn try_to_upload(workplace: &Workplace, extension: &str, content: Vec<u8>) -> Option<Answer> {
     let caller = workplace.caller(&workplace.visitor).await?;
     let sign = caller.request(Method::POST, "/v1/stream/upload").json(&json!({}));
     let signed = Answer::receive(sign).await.filter(|answer| answer.status == 200)?;
     let signed = signed.data();
-    let name = format!("{}.docx", &sha256(&content)[..16]);
+    let name = format!("{}.{extension}", &sha256(&content)[..16]);
     let size = content.len();
     let method: Method = signed["method"].as_str()?.parse().ok()?;
     let mut request = caller.http.request(method, signed["url"].as_str()?).body(content);

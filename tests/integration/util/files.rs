@@ -30,6 +30,21 @@ pub(crate) fn bomb(entries: &[(&str, &str)], zeros: (&str, u64)) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
+/// A PDF of these objects, whose first is the catalog.
+pub(crate) fn pdf(objects: &[&str]) -> Vec<u8> {
+    let mut file = b"%PDF-1.4\n".to_vec();
+    let mut table = Vec::new();
+    for (number, object) in (1..).zip(objects) {
+        writeln!(table, "{:010} 00000 n ", file.len()).unwrap();
+        write!(file, "{number} 0 obj\n{object}\nendobj\n").unwrap();
+    }
+    let (start, size) = (file.len(), objects.len() + 1);
+    write!(file, "xref\n0 {size}\n0000000000 65535 f \n").unwrap();
+    file.extend(table);
+    write!(file, "trailer << /Size {size} /Root 1 0 R >>\nstartxref\n{start}\n%%EOF").unwrap();
+    file
+}
+
 pub(crate) async fn sign(caller: &Caller, said: &Value) -> Value {
     caller.post("/v1/stream/upload", said).await.ok().data().clone()
 }
