@@ -263,3 +263,43 @@ pub async fn drain(mut chunks: BodyDataStream) {
         left -= chunk.len();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use axum::body::Body;
+    use tokio::{sync::oneshot, task::yield_now};
+
+    use super::*;
+    use crate::budget::{ByteBudget, Holder};
+
+    #[tokio::test]
+    async fn body_that_is_parsed_for_a_caller_who_has_gone_stays_paid_for() {
+        let (total, length) = (1 << 20, FEW_BYTES + 1);
+        let budget = ByteBudget::new(total);
+        let mut request = Request::new(Body::from(vec![b' '; length]));
+        request.extensions_mut().insert(BodyRule {
+            most_bytes: total,
+            most_items: 1,
+            timeout: Duration::from_mins(1),
+            reservation: BodyReservation::new(&budget, Holder::Tenant(1)),
+            recheck: None,
+        });
+        let (begin, has_begun) = oneshot::channel();
+        let (go_on, held_up) = mpsc::channel::<()>();
+        let parse = move |_body: &[u8]| {
+            begin.send(()).map_err(|()| "nobody waits")?;
+            held_up.recv().map_err(|error| error.to_string())
+        };
+        let caller = tokio::spawn(read_json_body(request, parse));
+        has_begun.await.unwrap();
+        caller.abort();
+        assert!(caller.await.is_err());
+        assert_eq!(budget.available(), total - length);
+        go_on.send(()).unwrap();
+        while budget.available() < total {
+            yield_now().await;
+        }
+    }
+}

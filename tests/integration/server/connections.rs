@@ -176,6 +176,33 @@ async fn bodies_of_a_tenant_beyond_its_share_are_503_while_others_go_on() {
     eventually("free budget", async || (put(&acme.caller, &body).await.status == 200).then_some(())).await;
 }
 
+/// A body of over 64 KiB, with so many values that nobody reads.
+fn body_of_values(count: usize) -> String {
+    let mut item = item("1", "harbour", 1);
+    item["values"] = json!(vec![0; count]);
+    json!([item]).to_string()
+}
+
+#[tokio::test]
+async fn large_json_counts_by_its_values() {
+    let app = start(|limits| limits.held_body_bytes = 16 << 20).await;
+    let [acme, other] = [app.tenant("acme").await, app.tenant("other").await];
+    put(&acme.caller, &body_of_values(40_000)).await.ok();
+    put(&acme.caller, &body_of_values(200_000)).await.fails(413, "body: must hold at most 12");
+    let body = body_of_values(80_000);
+    let (begun, last) = body.as_bytes().split_at(body.len() - 1);
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&acme.caller, body.len()).as_bytes()).await;
+    connection.write(begun).await;
+    let arrived = async || (app.app.body_budget.available() < 11 << 20).then_some(());
+    eventually("the body to have arrived", arrived).await;
+    assert_no_budget(put(&acme.caller, &body).await);
+    put(&other.caller, &body_of_values(40_000)).await.ok();
+    connection.write(last).await;
+    assert_eq!(connection.read().await.status, 200);
+    put(&acme.caller, &body).await.ok();
+}
+
 /// Other large answers wait only while these connections last.
 #[tokio::test]
 async fn unread_answers_share_one_byte_budget() {
