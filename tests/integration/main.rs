@@ -247,6 +247,7 @@ mod search {
     mod after;
     mod all_modules;
     mod all_modules_faults;
+    mod certificates;
     mod correction;
     mod explanation;
     mod external_sources;

@@ -53,6 +53,7 @@ pub(crate) mod stored;
 pub(crate) mod subscriptions;
 pub(crate) mod systems;
 pub(crate) mod tasks;
+pub(crate) mod tls;
 pub(crate) mod usable;
 pub(crate) mod web;
 pub(crate) mod webdriver;

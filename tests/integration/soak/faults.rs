@@ -16,9 +16,11 @@ use crate::util::program::children_of;
 
 /// Time that a fault lasts, and that follows it.
 pub(super) const FAULT_TIME: Duration = Duration::from_secs(5);
-const CALM_TIME: Duration = Duration::from_secs(6);
-/// Part of the calm in which a server may still recover.
-const RECOVERY_TIME: Duration = Duration::from_secs(3);
+const CALM_TIME: Duration = Duration::from_secs(10);
+/// Part of the calm in which a server may still recover: a source that failed for five seconds is suspended for four more.
+const RECOVERY_TIME: Duration = Duration::from_secs(6);
+/// The fault of a system that people search.
+const EXPIRED_CERTIFICATE: &str = "expired certificate";
 /// Memory, descriptors and tasks at rest grow by less than these.
 const MAX_GROWTH: u64 = 48 << 20;
 const MAX_MORE: usize = 16;
@@ -85,10 +87,16 @@ pub(super) async fn soak<M: Machine>(name: &str, workplace: Arc<Workplace>, mut 
     while rests.len() < 2 || workplace.journal.now() < end {
         let begun = workplace.journal.now();
         let all = (people::begin(&workplace), strangers::begin(&workplace));
-        for fault in M::FAULTS {
+        for fault in M::FAULTS.iter().chain([&EXPIRED_CERTIFICATE]) {
             sleep(CALM_TIME).await;
             let from = workplace.journal.now();
-            machine.fail(fault).await;
+            if *fault == EXPIRED_CERTIFICATE {
+                workplace.foreign.relay.show_expired(true);
+                sleep(FAULT_TIME).await;
+                workplace.foreign.relay.show_expired(false);
+            } else {
+                machine.fail(fault).await;
+            }
             machine.recover().await;
             failures.push(Failure { name: fault, from, to: workplace.journal.now() + RECOVERY_TIME });
         }

@@ -16,6 +16,7 @@ use super::inputs::{FEEDS, Inputs, packed};
 use crate::util::{
     external::with,
     own_search::{OwnSearch, ReceivedRequest},
+    tls::{Authority, TlsRelay},
 };
 
 /// The mapped system that people search, and its module.
@@ -26,10 +27,18 @@ const ROWS: usize = 20;
 const ROWS_FILTER: &str =
     "if .evil == \"endless\" then [range(1e12)] elif .evil == \"large\" then [range(5e7)] else .rows[] end";
 
-pub(super) struct ForeignSystems(OwnSearch);
+pub(super) struct ForeignSystems {
+    systems: OwnSearch,
+    /// Before the wiki.
+    pub(super) relay: TlsRelay,
+}
 
 impl ForeignSystems {
-    pub(super) async fn start(is_hostile: Arc<AtomicBool>, inputs: Arc<[Inputs; 2]>) -> Self {
+    pub(super) async fn start(
+        is_hostile: Arc<AtomicBool>,
+        inputs: Arc<[Inputs; 2]>,
+        authority: &Authority,
+    ) -> Self {
         // Thirty million brackets.
         let brackets = packed(&format!("{{\"code\":200,\"data\":{}", "[".repeat(30_000_000)));
         let respond = move |request: &ReceivedRequest| {
@@ -45,12 +54,13 @@ impl ForeignSystems {
         };
         let mut systems = OwnSearch::start(respond).await;
         systems.base.set_host(Some("localhost")).unwrap();
-        Self(systems)
+        let relay = TlsRelay::to(systems.base.join(WIKI).unwrap().as_str(), authority).await;
+        Self { systems, relay }
     }
 
     /// Ids and addresses of the feeds.
     pub(super) fn feeds(&self) -> [(&'static str, String); 4] {
-        FEEDS.map(|kind| (kind, self.0.base.join(kind).unwrap().to_string()))
+        FEEDS.map(|kind| (kind, self.systems.base.join(kind).unwrap().to_string()))
     }
 
     /// The registration of a mapped system, which may be hostile.
@@ -59,18 +69,18 @@ impl ForeignSystems {
             "request": {"query": "{ q: $keyword }"},
             "answer": {"rows": ROWS_FILTER, "id": ".id", "title": ".title", "author": ".author", "displayTime": ".displayTime"},
         });
-        with(self.0.registration(id, &mapping), "url", self.0.base.join(id).unwrap().as_str())
+        with(self.systems.registration(id, &mapping), "url", self.systems.base.join(id).unwrap().as_str())
     }
 
     /// The registration of the system that people search, which is never hostile.
     pub(super) fn wiki(&self) -> Value {
-        self.mapped(WIKI)
+        with(self.mapped(WIKI), "url", self.relay.url.as_str())
     }
 
     /// Ids and registrations of the strangers' sources, each with a module of its id.
     pub(super) fn sources(&self) -> [(&'static str, Value); 2] {
-        let plain = with(self.0.registration("plain", &Value::Null), "kind", "contract");
-        let mut plain = with(plain, "url", self.0.base.join("search").unwrap().as_str());
+        let plain = with(self.systems.registration("plain", &Value::Null), "kind", "contract");
+        let mut plain = with(plain, "url", self.systems.base.join("search").unwrap().as_str());
         plain.as_object_mut().unwrap().remove("mapping");
         [("mapped", self.mapped("mapped")), ("plain", plain)]
     }

@@ -18,7 +18,10 @@ use super::{
     strangers,
     workplace::{Applications, MALLORY, NORTHWIND, SCOPES, Workplace, settings},
 };
-use crate::util::program::{Process, Server, create_operator, create_with_scopes, trawl};
+use crate::util::{
+    program::{Process, Server, create_operator, create_with_scopes, trawl},
+    tls::Authority,
+};
 
 /// The most memory of a server with all its processes.
 const MAX_MEMORY: u64 = 1 << 30;
@@ -95,11 +98,11 @@ fn assert_answered(phase: &Phase, is_harmless: impl Fn(&str) -> bool) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 #[ignore = "tests/soak/run runs it"]
 async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
-    let directory = tempfile::tempdir().unwrap();
+    let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new());
     let data = directory.path().join("data");
     load_demo(&data).await;
     let folder = directory.path().join("views");
-    let server = Server::launch_by(&data, "127.0.0.1:0", settings(&folder), &[]).await;
+    let server = Server::launch_by(&data, "127.0.0.1:0", settings(&folder, &authority), &[]).await;
     server.wait_until_ready().await;
     let applications = Applications {
         northwind: create_with_scopes(&data, NORTHWIND, &SCOPES).await,
@@ -107,7 +110,7 @@ async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
         mallorys_operator: create_operator(&data, MALLORY).await,
         northwinds_operator: create_operator(&data, NORTHWIND).await,
     };
-    let workplace = Arc::new(Workplace::new(vec![server.base.clone()], &applications).await);
+    let workplace = Arc::new(Workplace::new(vec![server.base.clone()], &applications, &authority).await);
     workplace.fill(items(), &folder).await;
     server.wait_for_index().await;
 

@@ -14,6 +14,7 @@ use super::{
 use crate::util::{
     program::{Server, create_operator, create_with_scopes, own_address},
     small_disk::SmallDisk,
+    tls::Authority,
 };
 
 const DISK_MIB: u32 = 4_096;
@@ -77,12 +78,12 @@ impl OneServer {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "tests/soak/run runs it"]
 async fn one_server_with_faults_loses_nothing_and_stays_flat() {
-    let directory = tempfile::tempdir().unwrap();
+    let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new());
     let [data, folder]: [PathBuf; 2] = ["data", "views"].map(|name| directory.path().join(name));
     fs::create_dir(&data).unwrap();
     let disk = SmallDisk::mount_at(&data, DISK_MIB);
     let (levers, listen) = (Levers::new(directory.path()), own_address());
-    let environment = || settings(&folder).into_iter().chain(levers.environment()).collect();
+    let environment = || settings(&folder, &authority).into_iter().chain(levers.environment()).collect();
     // It is killed once, before it has to stay flat.
     let server = Server::launch_by(&data, &listen, environment(), &[]).await;
     server.wait_until_ready().await;
@@ -92,7 +93,7 @@ async fn one_server_with_faults_loses_nothing_and_stays_flat() {
         mallorys_operator: create_operator(&data, MALLORY).await,
         northwinds_operator: create_operator(&data, NORTHWIND).await,
     };
-    let workplace = Workplace::new(vec![server.base.clone()], &applications).await;
+    let workplace = Workplace::new(vec![server.base.clone()], &applications, &authority).await;
     workplace.add_people().await;
     workplace.fill(ITEMS, &folder).await;
     server.kill();

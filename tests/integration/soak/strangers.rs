@@ -85,7 +85,7 @@ async fn import(workplace: Arc<Workplace>) {
     let file = workplace.inputs().import.clone();
     let import = |caller: &Caller| {
         let request = caller.request(Method::POST, "/admin/v1/contents/article/import");
-        request.header("content-type", "application/octet-stream").body(file)
+        request.header("content-type", "application/octet-stream").body(file.clone())
     };
     workplace.call("import", &workplace.operator, import).await;
 }
@@ -129,7 +129,10 @@ async fn try_to_sign_in(workplace: &Workplace, login: &str, password: &str) -> O
 async fn synchronize(workplace: Arc<Workplace>) {
     let body = workplace.inputs().synchronization();
     let send = |caller: &Caller| {
-        caller.request(Method::PUT, "/v1/users/sync").header("content-type", "application/json").body(body)
+        caller
+            .request(Method::PUT, "/v1/users/sync")
+            .header("content-type", "application/json")
+            .body(body.clone())
     };
     workplace.call("synchronization", &workplace.mallory, send).await;
 }
@@ -206,16 +209,13 @@ async fn hold_connection(workplace: &Workplace, number: usize) -> std::io::Resul
 /// Sends a body in drops, or at once.
 async fn drip(workplace: Arc<Workplace>) {
     loop {
-        let body: reqwest::Body = if workplace.is_hostile() {
+        let is_hostile = workplace.is_hostile();
+        let send = |caller: &Caller| {
             let drops = futures::stream::unfold((), |()| async {
                 sleep(Duration::from_secs(1)).await;
                 Some((Ok::<_, std::io::Error>("["), ()))
             });
-            reqwest::Body::wrap_stream(drops)
-        } else {
-            "[]".into()
-        };
-        let send = |caller: &Caller| {
+            let body = if is_hostile { reqwest::Body::wrap_stream(drops) } else { "[]".into() };
             caller
                 .request(Method::PUT, "/v1/contents/article")
                 .header("content-type", "application/json")

@@ -13,6 +13,7 @@ use super::{
 };
 use crate::util::{
     cluster::Cluster, opensearch, opensearch_nodes::Nodes, postgres_server::PostgresServer, program::Server,
+    tls::Authority,
 };
 
 /// The replica that lives throughout.
@@ -121,11 +122,12 @@ impl ThreeReplicas {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "tests/soak/run runs it"]
 async fn three_replicas_with_faults_lose_nothing_and_stay_flat() {
-    let directory = tempfile::tempdir().unwrap();
+    let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new());
     let folder = directory.path().join("views");
     let levers = Levers::new(directory.path());
     let (postgres, nodes) = (PostgresServer::start().await, Nodes::start().await);
-    let mut settings: Vec<_> = settings(&folder).into_iter().chain(levers.environment()).collect();
+    let mut settings: Vec<_> =
+        settings(&folder, &authority).into_iter().chain(levers.environment()).collect();
     if let Some(nodes) = &nodes {
         let engine = EngineSettings { kind: EngineKind::OpenSearch, opensearch: nodes.settings() };
         settings.extend(opensearch::environment_of(&engine));
@@ -151,7 +153,7 @@ async fn three_replicas_with_faults_lose_nothing_and_stay_flat() {
         northwinds_operator: machine.cluster.application(NORTHWIND, "admin").await,
     };
     let bases = machine.servers.iter().flatten().map(|server| server.base.clone()).collect();
-    let workplace = Workplace::new(bases, &applications).await;
+    let workplace = Workplace::new(bases, &applications, &authority).await;
     workplace.add_people().await;
     workplace.fill(ITEMS, &folder).await;
     soak("three-replicas", Arc::new(workplace), machine).await;

@@ -27,6 +27,7 @@ use crate::util::{
     caller::Caller,
     items::{NEW_YEAR, item, user},
     subscriptions::{SUBSCRIPTIONS, feed, form_of_view, write_views},
+    tls::Authority,
 };
 
 /// The tenant of the people who search.
@@ -56,9 +57,10 @@ pub(super) const HOSTILE_VIEWS: [(&str, &str); 2] = [
 ];
 pub(super) const HARMLESS_VIEW: (&str, &str) = ("plain", "SELECT 1, 'harbour', 1");
 
-/// Settings of the servers, with the folder of the views.
-pub(super) fn settings(folder: &Path) -> Vec<(&'static str, String)> {
+/// Settings of the servers, with the folder of the views and the authority that they trust.
+pub(super) fn settings(folder: &Path, authority: &Authority) -> Vec<(&'static str, String)> {
     vec![
+        ("SSL_CERT_FILE", authority.file().display().to_string()),
         ("TRAWL_TRUSTED_PROXIES", "127.0.0.0/8".to_owned()),
         ("TRAWL_CONNECTORS__ALLOW_HTTP_HOSTS", "localhost".to_owned()),
         ("TRAWL_CONNECTORS__ALLOW_AUTH_NONE", "true".to_owned()),
@@ -134,7 +136,7 @@ pub(super) struct Workplace {
 
 impl Workplace {
     /// Gives calls to the servers at these addresses.
-    pub(super) async fn new(bases: Vec<String>, applications: &Applications) -> Self {
+    pub(super) async fn new(bases: Vec<String>, applications: &Applications, authority: &Authority) -> Self {
         let is_hostile = Arc::new(AtomicBool::new(false));
         let inputs = Arc::new([Inputs::harmless(), Inputs::hostile()]);
         let logins = logins();
@@ -157,7 +159,7 @@ impl Workplace {
             operator: operator(&applications.mallorys_operator, MALLORY),
             northwinds_operator: operator(&applications.northwinds_operator, NORTHWIND),
             visitor: Account::new(&applications.mallory, Some("m0")),
-            foreign: ForeignSystems::start(Arc::clone(&is_hostile), Arc::clone(&inputs)).await,
+            foreign: ForeignSystems::start(Arc::clone(&is_hostile), Arc::clone(&inputs), authority).await,
             inputs,
             is_hostile,
             written: Mutex::default(),
@@ -213,18 +215,19 @@ impl Workplace {
     }
 
     /// Makes a request of an account; none without an answer.
+    ///
+    /// A token that is refused is replaced once: the clock may have stepped since its issue.
     pub(super) async fn ask(
         &self,
         account: &Account,
-        request: impl FnOnce(&Caller) -> RequestBuilder,
+        request: impl Fn(&Caller) -> RequestBuilder,
     ) -> Option<Answer> {
-        let caller = self.caller(account).await?;
-        let answer = Answer::receive(request(&caller)).await?;
-        if answer.status == 401 {
-            // The clock may have gone back behind its issue.
-            *account.token.lock().await = None;
+        let answer = Answer::receive(request(&self.caller(account).await?)).await?;
+        if answer.status != 401 {
+            return Some(answer);
         }
-        Some(answer)
+        *account.token.lock().await = None;
+        Answer::receive(request(&self.caller(account).await?)).await
     }
 
     /// Makes a request of an account, and writes down how it ended.
@@ -232,7 +235,7 @@ impl Workplace {
         &self,
         client: &'static str,
         account: &Account,
-        request: impl FnOnce(&Caller) -> RequestBuilder,
+        request: impl Fn(&Caller) -> RequestBuilder,
     ) -> Option<Answer> {
         let mut answered = None;
         let call = async {
