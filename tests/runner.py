@@ -47,6 +47,9 @@ OPENSEARCH_ALL = (
     "security::attacks", "security::isolation", "security::non_interference",
 )
 
+# Soaks, whose tests are ignored otherwise; `tests/soak/run` gives them more time.
+ALONE = ("soak::one_server::", "soak::three_replicas::")
+
 FUZZERS = "tests/fuzz/run"
 # Seconds of each fuzzer.
 FUZZED = 60
@@ -61,10 +64,10 @@ LIBRARIES = subprocess.run(["rustc", "--print", "target-libdir"], capture_output
 
 
 class Suite:
-    """Tests of a program, by the first and the excepted beginnings of their names."""
+    """Tests of a program, by the first and the excepted beginnings of their names; those that load the machine are run alone."""
 
-    def __init__(self, name, program, directory, environment=None, only=("",), but=()):
-        self.name, self.program, self.directory = name, program, directory
+    def __init__(self, name, program, directory, environment=None, only=("",), but=(), alone=False):
+        self.name, self.program, self.directory, self.alone = name, program, directory, alone
         self.environment, self.only, self.but = environment or {}, tuple(only), tuple(but)
 
     def command(self, *arguments):
@@ -95,7 +98,9 @@ def run(suite, options):
     names = [name for name in suite.tests() if name.startswith(tuple(options.names or [""]))]
     if not names:
         return
-    arguments = ["--exact", f"--test-threads={options.threads}", "-Zunstable-options", "--format=json", "--report-time", *["--include-ignored"] * options.ignored, *names]
+    threads = 1 if suite.alone else options.threads
+    ignored = ["--include-ignored"] * (suite.alone or options.ignored)
+    arguments = ["--exact", f"--test-threads={threads}", "-Zunstable-options", "--format=json", "--report-time", *ignored, *names]
     started, ended = time.monotonic(), False
     with suite.command(*arguments) as process:
         for line in process.stdout:
@@ -189,6 +194,8 @@ def suites(options):
         if has_opensearch:
             only = OPENSEARCH_ALL if options.all else OPENSEARCH
             yield Suite(f"{name} over OpenSearch", program, directory, over_opensearch, only, but)
+        if options.all:
+            yield Suite(f"{name} alone", program, directory, only=ALONE, alone=True)
 
 
 def main():
