@@ -140,7 +140,7 @@ impl SearchedView<'_> {
             return Ok(likeliest);
         }
         if word.is_short_enough_to_edit() {
-            let candidates = by_likelihood(&word.word, &self.one_edit_away(&word.word)?);
+            let candidates = by_likelihood(&word.word, &self.words_within_one_edit(&word.word)?);
             let likeliest = self.likeliest(&word.word, candidates, context)?;
             if likeliest.is_some() {
                 return Ok(likeliest);
@@ -248,7 +248,7 @@ impl SearchedView<'_> {
     }
 
     /// Words one edit away that the viewer may see, with their document frequencies.
-    fn one_edit_away(&self, word: &str) -> Result<BTreeMap<String, u64>, Error> {
+    fn words_within_one_edit(&self, word: &str) -> Result<BTreeMap<String, u64>, Error> {
         let dfa = ONE_EDIT.build_dfa(word);
         let mut candidates = Candidates::default();
         self.each_term_index(|prefix, is_open, index| {
