@@ -58,8 +58,8 @@ pub use identity::{
 };
 pub use item::{ContentItem, bounds};
 pub use mapping::{
-    AnswerMapping, CONFINED_ENVIRONMENT, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError,
-    Paging, RequestMapping, serve_interpreter,
+    AnswerMapping, FieldFault, InterpreterPool, MappedCalls, Mapping, MappingError, Paging, RequestMapping,
+    confined_command, serve_interpreter,
 };
 pub use nesting::{JsonValueCounter, MAX_DEPTH, TooDeep, check_json_depth, count_json_values, read_json};
 pub use numbers::grouped;

@@ -19,7 +19,7 @@ use crate::numbers::grouped;
 pub use self::interpreter::serve as serve_interpreter;
 pub(crate) use self::message::ReadAnswer;
 pub use self::message::{FieldFault, MappingError};
-pub use self::pool::{CONFINED_ENVIRONMENT, InterpreterPool};
+pub use self::pool::{InterpreterPool, confined_command};
 pub use self::source::MappedCalls;
 pub(crate) use self::source::MappedQuestion;
 

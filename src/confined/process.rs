@@ -4,17 +4,17 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
-use trawl_connectors::CONFINED_ENVIRONMENT;
+use trawl_connectors::confined_command;
 use trawl_fair::{Asker, FairPermit, FairSemaphore};
 
 use super::limits::{MAX_READER_UNITS, MAX_UNITS_OF_TASK, ReaderMemory};
@@ -62,20 +62,12 @@ pub(crate) struct ConfinedProcess {
 }
 
 impl ConfinedProcess {
-    /// Starts a command of `program` without this process's environment, which holds secrets.
+    /// Starts a command of `program`.
     ///
     /// # Errors
     /// The program cannot be started.
     pub(crate) fn start(program: &Path, arguments: &[impl AsRef<OsStr>]) -> io::Result<Self> {
-        let mut child = Command::new(program)
-            .args(arguments)
-            .env_clear()
-            .envs([CONFINED_ENVIRONMENT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut child = confined_command(program).args(arguments).spawn()?;
         match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
             (Some(input), Some(output), Some(errors)) => Ok(Self { child, input, output, errors }),
             _ => Err(io::Error::other("a process without pipes")),

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -30,10 +30,16 @@ const JOB_TIMEOUT: Duration = Duration::from_secs(10);
 const SIGXCPU: i32 = 24;
 const MAX_OUTCOME_BYTES: u32 = 16 << 20;
 
-/// The whole environment of a confined process: the server's holds secrets.
-///
-/// The allocator's first reservation, in KiB, counts towards the limit of address space. Its usual 1 GiB would be exempt.
-pub const CONFINED_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
+/// The allocator's first reservation, in KiB: it counts towards the limit of address space. Its usual 1 GiB would be exempt.
+const CONFINED_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
+
+/// A process with pipes that ends with its handle, without this one's environment, which holds secrets.
+pub fn confined_command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs([CONFINED_ENVIRONMENT]).kill_on_drop(true);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
 
 /// Processes that run the filters of mappings. Clones share them.
 ///
@@ -131,15 +137,8 @@ impl InterpreterPool {
     }
 
     fn start(&self) -> io::Result<Process> {
-        let mut child = Command::new(&self.state.program)
-            .arg("interpret-mappings")
-            .env_clear()
-            .envs([CONFINED_ENVIRONMENT])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
+        let mut command = confined_command(&self.state.program);
+        let mut child = command.arg("interpret-mappings").stderr(Stdio::null()).spawn()?;
         match (child.stdin.take(), child.stdout.take()) {
             (Some(input), Some(output)) => {
                 Ok(Process { tenant_id: self.tenant_id, jobs: 0, child, input, output })
