@@ -45,11 +45,11 @@ impl Credential {
         bearer_token(value).map(|token| Self::Token(token.to_owned()))
     }
 
-    /// The session of a page's request; a token does not count.
+    /// Reads the session of a page's request, which must have one.
     ///
     /// # Errors
     /// 401 without one, 403 in a cross-site request.
-    pub fn of_page(auth: &AuthState, headers: &HeaderMap) -> Result<Self> {
+    pub fn page_session(auth: &AuthState, headers: &HeaderMap) -> Result<Self> {
         let session = session_of(auth, headers)?;
         session
             .map(Self::Session)

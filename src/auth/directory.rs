@@ -64,7 +64,9 @@ pub trait PersonDirectory: fmt::Debug + Send + Sync {
         login_id: &str,
     ) -> store::Result<Option<Account>>;
 
-    /// Invalidates the person's tokens, sessions and sign-ins in flight; returns the new epoch, if there is such a person.
+    /// Invalidates a person's tokens, sessions and sign-ins in flight.
+    ///
+    /// Returns the new epoch, if there is such a person.
     async fn raise_epoch(
         &self,
         transaction: &Transaction,

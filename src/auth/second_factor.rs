@@ -111,7 +111,9 @@ pub async fn check_code(
     Ok(outcome)
 }
 
-/// Keeps a secret that a code of the same session has to confirm; one that holds goes on.
+/// Keeps a secret until a code of the same session confirms it.
+///
+/// An earlier confirmed secret holds until then.
 pub async fn offer(
     transaction: &Transaction,
     keys: &Keys,

@@ -269,7 +269,7 @@ mod tests {
 
     use super::*;
 
-    /// Places that contents of so many bytes get at once, each of another tenant.
+    /// Number of contents that get a place at once; each is of another tenant, and has this length in bytes.
     fn taken(contents: &[u64]) -> usize {
         let places = ReaderPlaces::default();
         let take = |(tenant, bytes): (i64, &u64)| {

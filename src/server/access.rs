@@ -101,7 +101,7 @@ pub async fn enforce(
         Holder::Network(network_of(client_address(&request, &app.auth.trusted_proxies)?))
     } else {
         let credential = match rule.identity {
-            RequiredIdentity::PageSession => Credential::of_page(&app.auth, request.headers())?,
+            RequiredIdentity::PageSession => Credential::page_session(&app.auth, request.headers())?,
             _ => Credential::of(&app.auth, request.headers())?,
         };
         is_session = matches!(credential, Credential::Session(_));

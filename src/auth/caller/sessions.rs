@@ -154,9 +154,10 @@ impl Authenticator {
         Ok(Some((row.tenant_id, row.user_id)))
     }
 
-    /// Signs a person out but for the session `kept`: ends their sessions, sign-ins in flight and tokens of this server.
+    /// Signs a person out everywhere but in the session `kept`.
     ///
-    /// Returns the number of sessions, if there is such a person.
+    /// Their other sessions, sign-ins in flight and tokens of this server end. Returns the number of sessions, if there is
+    /// such a person.
     pub async fn sign_out(
         &self,
         transaction: &Transaction,
