@@ -36,9 +36,9 @@ impl WordPart {
 }
 
 impl CorrectableWord {
-    /// Parts that may be homophones of words; none of letters.
+    /// Parts that may be homophones of words; none of letters, and none of a word too long to be edited.
     pub fn parts(&self) -> Vec<WordPart> {
-        if !self.word.starts_with(is_ideograph) {
+        if !self.word.starts_with(is_ideograph) || !self.is_short_enough_to_edit() {
             return Vec::new();
         }
         let words = dictionary_words(&self.word);

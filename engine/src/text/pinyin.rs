@@ -214,7 +214,7 @@ pub(crate) fn homophones_of(word: &str) -> Vec<String> {
         let usual = readings(character).into_iter().next();
         let alike = usual.and_then(|usual| BY_USUAL_READING.get(&usual)).map_or(&[][..], Vec::as_slice);
         let others = alike.iter().filter(|other| **other != character);
-        homophones.extend(others.map(|other| format!("{before}{other}{after}")));
+        homophones.extend(others.map(|other| [before, other.encode_utf8(&mut [0; 4]), after].concat()));
     }
     homophones
 }

@@ -233,12 +233,17 @@ impl SearchedView<'_> {
     /// Those of the words that the viewer may see, with their document frequencies.
     fn known(&self, words: &[String]) -> Result<BTreeMap<String, u64>, Error> {
         let mut candidates = Candidates::default();
+        let (mut keys_prefix, mut keys) = (String::new(), words.to_vec());
         self.each_term_index(|prefix, is_open, index| {
-            for word in words {
+            if prefix != keys_prefix {
+                prefix.clone_into(&mut keys_prefix);
+                keys = words.iter().map(|word| [prefix, word].concat()).collect();
+            }
+            for (word, key) in words.iter().zip(&keys) {
                 if !candidates.has_room(is_open) {
                     break;
                 }
-                if let Some(info) = index.terms().get(format!("{prefix}{word}"))? {
+                if let Some(info) = index.terms().get(key)? {
                     candidates.add(is_open, word, &info);
                 }
             }
