@@ -46,7 +46,7 @@ pub struct Limits {
     pub header_timeout_ms: u64,
     /// Time without a request, or without the client taking any of an answer.
     pub idle_timeout_ms: u64,
-    /// Open connections; idle ones give way to more, which else wait in the system's queue.
+    /// Open connections; those that wait for their clients give way to more, which else wait in the system's queue.
     pub connections: usize,
 }
 

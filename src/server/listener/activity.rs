@@ -40,8 +40,12 @@ struct ActivityState {
     is_head_begun: bool,
     bodies_arriving: usize,
     since: Instant,
+    /// Time at which the first of the arriving bodies began.
+    arriving_since: Instant,
     /// Start of backpressure.
     blocked_since: Option<Instant>,
+    /// Whether the connection ends at once, amid its request.
+    is_abandoned: bool,
 }
 
 #[derive(Debug)]
@@ -58,7 +62,9 @@ impl Activity {
             is_head_begun: true,
             bodies_arriving: 0,
             since: now,
+            arriving_since: now,
             blocked_since: None,
+            is_abandoned: false,
         };
         Self { state: Mutex::new(state) }
     }
@@ -78,7 +84,7 @@ impl Activity {
         }
     }
 
-    fn send(&self, was_taken: bool) {
+    pub(super) fn send(&self, was_taken: bool) {
         let mut state = self.lock();
         if was_taken {
             state.blocked_since = None;
@@ -97,11 +103,25 @@ impl Activity {
         (state.requests_in_flight == 0 && state.blocked_since.is_none()).then_some(state.since)
     }
 
+    /// The time since which a request waits for its client, to send its body or to read its answer.
+    pub(super) fn stalled_since(&self) -> Option<Instant> {
+        let state = self.lock();
+        state.blocked_since.or((state.bodies_arriving > 0).then_some(state.arriving_since))
+    }
+
+    /// Ends the connection at its next look at the deadline.
+    pub(super) fn abandon(&self) {
+        self.lock().is_abandoned = true;
+    }
+
     /// None during a request, which has its own limits; `stopped` is when the server began to stop.
     pub(super) fn deadline(&self, timeouts: ConnectionTimeouts, stopped: Option<Instant>) -> Option<Instant> {
         let state = self.lock();
         let is_arriving = state.bodies_arriving > 0 || state.requests_in_flight == 0;
         let stop = stopped.filter(|_| is_arriving).map(|stopped| stopped + timeouts.stop);
+        if state.is_abandoned {
+            return Some(state.since);
+        }
         let usual = match (state.blocked_since, state.requests_in_flight, state.is_head_begun) {
             (Some(since), ..) => Some(since + timeouts.idle),
             (None, 0, true) => Some(state.since + timeouts.head),
@@ -199,7 +219,12 @@ pub(super) struct ArrivingBody {
 impl ArrivingBody {
     pub(super) fn new(body: Incoming, activity: &Arc<Activity>) -> Self {
         let in_flight = (!body.is_end_stream()).then(|| {
-            activity.lock().bodies_arriving += 1;
+            let mut state = activity.lock();
+            if state.bodies_arriving == 0 {
+                state.arriving_since = Instant::now();
+            }
+            state.bodies_arriving += 1;
+            drop(state);
             InFlightBody(Arc::clone(activity))
         });
         Self { body, in_flight }

@@ -1,4 +1,4 @@
-//! Open connections by network. At the limit, idle ones give way to new ones.
+//! Open connections by network. At the limit, those that wait for their clients give way to new ones.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::activity::Activity;
@@ -28,12 +31,12 @@ pub(super) struct OpenConnections {
 struct ConnectionState {
     count: usize,
     last_number: u64,
-    by_network: HashMap<IpAddr, HashMap<u64, IdleCheck>>,
+    by_network: HashMap<IpAddr, HashMap<u64, WaitCheck>>,
 }
 
-/// What tells whether a connection is idle, and ends it.
+/// What tells whether a connection waits for its client, and ends it.
 #[derive(Debug)]
-struct IdleCheck {
+struct WaitCheck {
     activity: Arc<Activity>,
     closing: CancellationToken,
 }
@@ -53,20 +56,21 @@ impl OpenConnections {
         Arc::new(Self { most, state: Mutex::default(), ended: Notify::new() })
     }
 
-    /// Gives a place, if need be that of an idle connection.
+    /// Gives a place, if need be that of another connection.
     ///
-    /// Waits while all are taken and none is idle.
+    /// An idle one gives way. If there is none, one amid a request that waits for its client does, in a network with more
+    /// connections. Waits while there is neither.
     pub(super) async fn admit(self: &Arc<Self>, peer: IpAddr, activity: &Arc<Activity>) -> ConnectionPlace {
         let network = network_of(peer);
         loop {
             let ended = self.ended.notified();
             {
                 let mut state = self.lock();
-                if state.count < self.most || state.close_idle() {
+                if state.count < self.most || state.make_room(network) {
                     return self.place(&mut state, network, activity);
                 }
             }
-            // A connection becomes idle without a word.
+            // A connection begins to wait for its client without a word.
             _ = timeout(LOOK_INTERVAL, ended).await;
         }
     }
@@ -80,7 +84,7 @@ impl OpenConnections {
         state.count += 1;
         state.last_number += 1;
         let (number, closing) = (state.last_number, CancellationToken::new());
-        let check = IdleCheck { activity: Arc::clone(activity), closing: closing.clone() };
+        let check = WaitCheck { activity: Arc::clone(activity), closing: closing.clone() };
         state.by_network.entry(network).or_default().insert(number, check);
         ConnectionPlace { connections: Arc::clone(self), network, number, closing }
     }
@@ -91,27 +95,39 @@ impl OpenConnections {
 }
 
 impl ConnectionState {
-    /// Ends the longest idle connection of the largest network that has one.
-    ///
-    /// Its place is free at once; returns whether there was one.
-    fn close_idle(&mut self) -> bool {
-        let idle = self.by_network.iter().filter_map(|(network, connections)| {
-            let idle =
-                connections.iter().filter_map(|(number, check)| Some((check.activity.idle_since()?, number)));
-            let (_, number) = idle.min_by_key(|(since, _)| *since)?;
-            Some((connections.len(), *network, *number))
-        });
-        let Some((_, network, number)) = idle.max_by_key(|(connections, ..)| *connections) else {
+    /// Ends a connection for one of the network `newcomer`; its place is free at once.
+    fn make_room(&mut self, newcomer: IpAddr) -> bool {
+        let own = self.by_network.get(&newcomer).map_or(0, HashMap::len);
+        let stalled = || {
+            let (count, place) = self.longest(Activity::stalled_since)?;
+            (count > own + 1).then_some(place)
+        };
+        let found = self.longest(Activity::idle_since).map(|(_, place)| (place, false));
+        let Some(((network, number), is_stalled)) = found.or_else(|| Some((stalled()?, true))) else {
             return false;
         };
         let Some(check) = self.remove(network, number) else { return false };
         metrics::counter!("trawl_connections_closed_for_others_total").increment(1);
+        if is_stalled {
+            check.activity.abandon();
+        }
         check.closing.cancel();
         true
     }
 
+    /// The connection of the longest wait, in the largest network that has one, with the size of that network.
+    fn longest(&self, since: impl Fn(&Activity) -> Option<Instant>) -> Option<(usize, (IpAddr, u64))> {
+        let longest = self.by_network.iter().filter_map(|(network, connections)| {
+            let waiting =
+                connections.iter().filter_map(|(number, check)| Some((since(&check.activity)?, *number)));
+            let (_, number) = waiting.min_by_key(|(since, _)| *since)?;
+            Some((connections.len(), (*network, number)))
+        });
+        longest.max_by_key(|(count, _)| *count)
+    }
+
     /// Frees a place, if it was not taken before.
-    fn remove(&mut self, network: IpAddr, number: u64) -> Option<IdleCheck> {
+    fn remove(&mut self, network: IpAddr, number: u64) -> Option<WaitCheck> {
         let connections = self.by_network.get_mut(&network)?;
         let check = connections.remove(&number)?;
         if connections.is_empty() {
@@ -132,7 +148,7 @@ impl Drop for ConnectionPlace {
 #[cfg(test)]
 mod tests {
     use futures::FutureExt;
-    use tokio::time::{Instant, advance};
+    use tokio::time::advance;
 
     use super::*;
 
@@ -157,6 +173,23 @@ mod tests {
         assert_eq!((asked, first_of_small.closing.is_cancelled()), (vec![false, true, false], false));
         places.remove(1);
         assert_eq!(connections.lock().count, 4);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn request_that_waits_for_its_client_gives_way_to_a_smaller_network() {
+        let connections = OpenConnections::new(3);
+        let [large, small] = ["192.0.2.1", "198.51.100.1"].map(|address| address.parse().unwrap());
+        let stalled = [(); 3].map(|()| active());
+        let _requests = stalled.each_ref().map(Activity::begin_request);
+        let mut places = Vec::new();
+        for activity in &stalled {
+            places.push(connections.admit(large, activity).await);
+        }
+        assert!(connections.admit(small, &active()).now_or_never().is_none(), "all are worked on");
+        stalled[1].send(false);
+        assert!(connections.admit(large, &active()).now_or_never().is_none(), "of their own network");
+        let _admitted = connections.admit(small, &active()).await;
+        assert!(places[1].closing.is_cancelled());
     }
 
     #[tokio::test(start_paused = true)]

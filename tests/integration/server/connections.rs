@@ -1,6 +1,6 @@
 //! Limits of connections and bodies, and shutdown.
 
-use std::time::Duration;
+use std::{net::IpAddr, time::Duration};
 
 use futures::future::join_all;
 use reqwest::Method;
@@ -282,6 +282,26 @@ async fn longest_idle_connection_gives_way_beyond_the_limit() {
         connection.write(ALIVE).await;
         assert_eq!(connection.read().await.status, 200);
     }
+}
+
+#[tokio::test]
+async fn unfinished_requests_of_one_network_give_way_to_another() {
+    let app = start(|limits| limits.connections = 3).await;
+    let acme = app.tenant("acme").await;
+    let free = app.app.body_budget.available();
+    let mut stalled = Vec::new();
+    for number in 1..=3 {
+        let mut connection = Connection::open(&app.base).await;
+        connection.write(head_of_a_write(&acme.caller, 100).as_bytes()).await;
+        connection.write(&[b' '; 50]).await;
+        let arrived = async || (app.app.body_budget.available() == free - 50 * number).then_some(());
+        eventually("the body to have begun", arrived).await;
+        stalled.push(connection);
+    }
+    let elsewhere = reqwest::Client::builder().no_proxy().local_address(IpAddr::from([127, 1, 2, 1]));
+    let health = format!("{}/healthz", app.base);
+    assert_eq!(elsewhere.build().unwrap().get(health).send().await.unwrap().status(), 200);
+    assert_eq!(stalled[0].read_to_end().await, b"");
 }
 
 /// No new connections; idle ones are closed.
