@@ -30,6 +30,8 @@ const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
 const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
+/// What a program of Rust says of an allocation that is refused, before it aborts.
+const OUT_OF_MEMORY: &str = "memory allocation of ";
 /// Time that a process may take to end after its last answer, or when killed.
 const MAX_ENDING: Duration = Duration::from_secs(10);
 /// Bytes that a failed process may say.
@@ -80,15 +82,15 @@ pub(crate) fn patience(processor_time: Duration) -> Duration {
     processor_time * WALL_CLOCK
 }
 
-/// Why a process ended before it was done.
-pub(crate) fn failure(status: ExitStatus, processor_time: Duration) -> String {
+/// Why a process ended before it was done, by its status and what it said on standard error.
+pub(crate) fn failure(status: ExitStatus, processor_time: Duration, said: &str) -> String {
     match status.signal() {
         Some(signal) if signal == Signal::XCPU.as_raw() => {
             format!("reading it takes more than {} seconds of processor time", processor_time.as_secs())
         }
         Some(signal) if signal == Signal::KILL.as_raw() => "its reader was killed from outside".to_owned(),
-        Some(_) => "reading it takes more memory than is allowed".to_owned(),
-        None => FAILED.to_owned(),
+        Some(_) if said.contains(OUT_OF_MEMORY) => "reading it takes more memory than is allowed".to_owned(),
+        _ => FAILED.to_owned(),
     }
 }
 
@@ -244,7 +246,7 @@ impl AnsweringProcess {
         let said =
             timeout(MAX_ENDING, &mut self.said).await.map(Result::unwrap_or_default).unwrap_or_default();
         tracing::warn!(%status, said, "a process that reads what others sent failed");
-        failure(status, self.processor_time)
+        failure(status, self.processor_time, &said)
     }
 }
 

@@ -119,14 +119,13 @@ impl TextReader {
     fn ended(&self, text: Vec<u8>, notes: &[u8], status: ExitStatus) -> ExtractedText {
         let is_full = text.len() >= self.most_bytes;
         let text = as_text(text);
-        let mut problems: Vec<String> = String::from_utf8_lossy(notes)
-            .lines()
-            .filter_map(|line| line.strip_prefix(NOTE).map(str::to_owned))
-            .collect();
+        let said = String::from_utf8_lossy(notes);
+        let mut problems: Vec<String> =
+            said.lines().filter_map(|line| line.strip_prefix(NOTE).map(str::to_owned)).collect();
         if is_full {
             problems.push(Stop::Full(self.most_bytes).to_string());
         } else if !status.success() {
-            problems.push(failure(status, self.processor_time));
+            problems.push(failure(status, self.processor_time, &said));
         }
         problems.dedup();
         let outcome = match (problems.is_empty(), text.trim().is_empty()) {

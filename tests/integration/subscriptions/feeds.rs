@@ -379,7 +379,7 @@ async fn process_that_fails_on_a_feed_ends_its_run_alone() {
     let server = FeedServer::start().await;
     server.set_entries("/a", &[("1", "harbour")]);
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
-    let reason = "reading it takes more memory than is allowed";
+    let reason = "its reader failed on it";
     assert_eq!(error(&shown), format!("the feed cannot be read: {reason}"));
     let request = operator.request(Method::POST, "/admin/v1/contents/article/import");
     let import =
