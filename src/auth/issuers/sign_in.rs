@@ -18,7 +18,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
-use trawl_connectors::{AddressRules, SourceError, exchange_document};
+use trawl_connectors::{AddressRules, SourceError, exchange_document, read_json};
 use url::Url;
 
 use super::{Issuer, keyring::Endpoints, named};
@@ -199,7 +199,7 @@ impl SignIn {
         if answer.status() != StatusCode::OK {
             return Err(self.failed(&format!("its userinfo endpoint answered with {}", answer.status())));
         }
-        if let Ok(claims) = serde_json::from_slice(answer.body()) {
+        if let Ok(claims) = read_json(answer.body()) {
             return Ok(claims);
         }
         let token = str::from_utf8(answer.body()).unwrap_or_default().trim();
