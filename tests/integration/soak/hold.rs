@@ -14,7 +14,7 @@ use super::{
     faults::kill_readers,
     gauges::{Gauges, Sample},
     journal::{Call, counts, quantile},
-    people::{self, PERSON, WRITER},
+    people::{self, ENTRANT, PERSON, WRITER},
     strangers,
     workplace::{Applications, MALLORY, NORTHWIND, SCOPES, Workplace, settings},
 };
@@ -111,6 +111,7 @@ async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
         northwinds_operator: create_operator(&data, NORTHWIND).await,
     };
     let workplace = Arc::new(Workplace::new(vec![server.base.clone()], &applications, &authority).await);
+    workplace.add_people().await;
     workplace.fill(items(), &folder).await;
     server.wait_for_index().await;
 
@@ -128,9 +129,12 @@ async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
     assert_answered(&before, |_| true);
     // Sources that were hostile stay suspended for a while.
     assert_answered(&after, |client| !["mapped", "plain"].contains(&client));
-    assert_answered(&hostile, |client| [PERSON, WRITER].contains(&client));
+    assert_answered(&hostile, |client| [PERSON, WRITER, ENTRANT].contains(&client));
     let missing = workplace.missing_items().await;
     assert!(missing.is_empty(), "{missing:?}");
+    let [beside_harmless, beside_hostile] =
+        [&before, &hostile].map(|phase| quantile(&phase.calls, PERSON, 990));
+    assert!(beside_hostile <= 2 * beside_harmless, "p99: {beside_hostile:?} beside {beside_harmless:?}");
     let peak = hostile.samples.iter().map(|sample| sample.memory).max().unwrap();
     assert!(peak <= MAX_MEMORY, "{} MiB", peak >> 20);
 }

@@ -131,9 +131,9 @@ fn hostile_feed(kind: &str) -> String {
         "deep" => {
             format!("<item>{}{}</item>", "<media:group>".repeat(100_000), "</media:group>".repeat(100_000))
         }
-        "empty" => "<item/>".repeat(1_200_000),
-        "long" => format!("<item><guid>1</guid><title>{}</title></item>", "harbour ".repeat(6_000_000)),
-        _ => format!("<item><guid>1</guid><title>{}", "<b>".repeat(5_000_000)),
+        "empty" => "<item/>".repeat(1_100_000),
+        "long" => format!("<item><guid>1</guid><title>{}</title></item>", "harbour ".repeat(900_000)),
+        _ => format!("<item><guid>1</guid><title>{}", "<b>".repeat(2_500_000)),
     };
     format!(
         "<rss version=\"2.0\" xmlns:media=\"http://search.yahoo.com/mrss/\"><channel>{item}</channel></rss>"

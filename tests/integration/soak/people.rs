@@ -13,7 +13,7 @@ use tokio::{task::JoinSet, time::sleep};
 use super::{
     foreign::WIKI,
     texts,
-    workplace::{Account, Workplace},
+    workplace::{Account, NORTHWIND, PASSWORD, Workplace, logins},
 };
 use crate::util::{answer::Answer, caller::Caller, items::item};
 
@@ -21,6 +21,8 @@ use crate::util::{answer::Answer, caller::Caller, items::item};
 pub(super) const PERSON: &str = "person";
 pub(super) const WRITER: &str = "writer";
 pub(super) const READER: &str = "reader";
+/// One who signs in.
+pub(super) const ENTRANT: &str = "entrant";
 /// An answer that says that something is missing.
 pub(super) const PARTIAL: u16 = 206;
 
@@ -31,6 +33,7 @@ const WRITTEN_WORD: &str = "zzlighthouse";
 /// Time within which a write is searchable, or pages say that the index is behind.
 const INDEX_TIME: Duration = Duration::from_secs(5);
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
+const SIGN_IN_INTERVAL: Duration = Duration::from_secs(2);
 const WORDS: usize = 5_000;
 
 /// Lets everybody go on until the set is dropped.
@@ -41,6 +44,7 @@ pub(super) fn begin(workplace: &Arc<Workplace>) -> JoinSet<()> {
         all.spawn(search(Arc::clone(workplace), number, Arc::clone(&words)));
     }
     all.spawn(write(Arc::clone(workplace)));
+    all.spawn(sign_in(Arc::clone(workplace)));
     all.spawn(read(Arc::clone(workplace)));
     all
 }
@@ -89,6 +93,15 @@ async fn page(
     };
     workplace.journal.write_down(client, call).await;
     whole
+}
+
+/// Signs people in, one after another, each from a new address.
+async fn sign_in(workplace: Arc<Workplace>) {
+    let logins = logins();
+    for login in logins.iter().cycle() {
+        workplace.sign_in(ENTRANT, (NORTHWIND, login), PASSWORD).await;
+        sleep(SIGN_IN_INTERVAL).await;
+    }
 }
 
 async fn write(workplace: Arc<Workplace>) {

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use reqwest::{Method, RequestBuilder};
+use reqwest::Method;
 use serde_json::json;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -12,13 +12,12 @@ use tokio::{
 };
 
 use super::workplace::{
-    Account, HARMLESS_VIEW, HOSTILE_VIEWS, MALLORY, MALLORYS_PEOPLE, PASSWORD, Workplace, through,
+    Account, HARMLESS_VIEW, HOSTILE_VIEWS, MALLORY, MALLORYS_PEOPLE, PASSWORD, Workplace, changing_address,
 };
 use crate::util::{
     answer::Answer,
     caller::Caller,
     files::{commit_form, sha256},
-    login::sealed_form_in,
     subscriptions::SUBSCRIPTIONS,
 };
 
@@ -90,11 +89,6 @@ async fn import(workplace: Arc<Workplace>) {
     workplace.call("import", &workplace.operator, import).await;
 }
 
-/// An address of a network of its own.
-fn changing_address() -> String {
-    format!("2001:db8:{:x}:{:x}::1", fastrand::u16(..), fastrand::u16(..))
-}
-
 async fn ask_for_token(workplace: Arc<Workplace>) {
     let from = changing_address();
     let call = async {
@@ -109,21 +103,7 @@ async fn ask_for_token(workplace: Arc<Workplace>) {
 async fn sign_in(workplace: Arc<Workplace>) {
     let login = format!("m{}", fastrand::usize(..MALLORYS_PEOPLE));
     let password = if workplace.is_hostile() { "wrong" } else { PASSWORD };
-    let call = async { try_to_sign_in(&workplace, &login, password).await.map_or(0, |answer| answer.status) };
-    workplace.journal.write_down("sign-in", call).await;
-}
-
-async fn try_to_sign_in(workplace: &Workplace, login: &str, password: &str) -> Option<Answer> {
-    let (base, from) = (workplace.base().to_owned(), changing_address());
-    let receive = async |request: RequestBuilder| Answer::receive(through(request, Some(&from))).await;
-    let start = format!("{base}/session/start?tenant={MALLORY}&to=/");
-    let start = receive(workplace.http.get(start)).await?;
-    let page = receive(workplace.http.get(start.header("location"))).await?;
-    let Some(form) = sealed_form_in(&page.text) else { return Some(page) };
-    let (cookie, _) = page.header("set-cookie").split_once(';')?;
-    let fields = [("form", form.as_str()), ("login", login), ("password", password)];
-    let request = workplace.http.post(format!("{base}/oauth2/authorize")).header("cookie", cookie);
-    receive(request.form(&fields)).await
+    workplace.sign_in("sign-in", (MALLORY, &login), password).await;
 }
 
 async fn synchronize(workplace: Arc<Workplace>) {

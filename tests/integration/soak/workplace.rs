@@ -26,6 +26,7 @@ use crate::util::{
     app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::Caller,
     items::{NEW_YEAR, item, user},
+    login::sealed_form_in,
     subscriptions::{SUBSCRIPTIONS, feed, form_of_view, write_views},
     tls::Authority,
 };
@@ -214,6 +215,25 @@ impl Workplace {
         Answer::receive(through(request, from)).await
     }
 
+    /// Signs a person of a tenant in, and writes down how it ended.
+    pub(super) async fn sign_in(&self, client: &'static str, person: (&str, &str), password: &str) {
+        let call = async { self.try_to_sign_in(person, password).await.map_or(0, |answer| answer.status) };
+        self.journal.write_down(client, call).await;
+    }
+
+    async fn try_to_sign_in(&self, (tenant, login): (&str, &str), password: &str) -> Option<Answer> {
+        let (base, from) = (self.base().to_owned(), changing_address());
+        let receive = async |request: RequestBuilder| Answer::receive(through(request, Some(&from))).await;
+        let start = format!("{base}/session/start?tenant={tenant}&to=/");
+        let start = receive(self.http.get(start)).await?;
+        let page = receive(self.http.get(start.header("location"))).await?;
+        let Some(form) = sealed_form_in(&page.text) else { return Some(page) };
+        let (cookie, _) = page.header("set-cookie").split_once(';')?;
+        let fields = [("form", form.as_str()), ("login", login), ("password", password)];
+        let request = self.http.post(format!("{base}/oauth2/authorize")).header("cookie", cookie);
+        receive(request.form(&fields)).await
+    }
+
     /// Makes a request of an account; none without an answer.
     ///
     /// A token that is refused is replaced once: the clock may have stepped since its issue.
@@ -248,7 +268,7 @@ impl Workplace {
 
     /// Adds the people who search, where the demo has not.
     pub(super) async fn add_people(&self) {
-        let people: Vec<Value> = logins().iter().map(|login| user(login, "")).collect();
+        let people: Vec<Value> = logins().iter().map(|login| with_password(user(login, ""))).collect();
         let application = self.caller(&self.writer).await.unwrap();
         application.put("/v1/users/sync", &Value::from(people)).await.ok();
     }
@@ -268,12 +288,7 @@ impl Workplace {
         }
         let operator = self.caller(&self.northwinds_operator).await.unwrap();
         operator.register_source(&self.foreign.wiki(), WIKI, &[WIKI]).await;
-        let digest = BASE64_STANDARD.encode(Md5::digest(PASSWORD));
-        let people = (0..MALLORYS_PEOPLE).map(|number| {
-            let mut person = user(&format!("m{number}"), "");
-            person["password"] = json!(digest);
-            person
-        });
+        let people = (0..MALLORYS_PEOPLE).map(|number| with_password(user(&format!("m{number}"), "")));
         let mallory = self.caller(&self.mallory).await.unwrap();
         mallory.put("/v1/users/sync", &people.collect()).await.ok();
         let operator = self.caller(&self.operator).await.unwrap();
@@ -304,6 +319,16 @@ impl Workplace {
         }
         missing
     }
+}
+
+fn with_password(mut person: Value) -> Value {
+    person["password"] = json!(BASE64_STANDARD.encode(Md5::digest(PASSWORD)));
+    person
+}
+
+/// An address of a network of its own.
+pub(super) fn changing_address() -> String {
+    format!("2001:db8:{:x}:{:x}::1", fastrand::u16(..), fastrand::u16(..))
 }
 
 /// Lets a request come through a proxy from an address.
