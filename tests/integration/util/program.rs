@@ -209,10 +209,14 @@ impl Server {
         Some(Answer::read(response).await)
     }
 
+    /// Waits until searches see what the change log holds now.
     pub(crate) async fn wait_for_index(&self) {
+        let mut stored = None;
         eventually("the index to follow", async || {
             let readiness = self.readyz().await?.body;
-            (readiness["indexPosition"] == readiness["storePosition"]).then_some(())
+            let [indexed, now] = ["indexPosition", "storePosition"].map(|name| readiness[name].as_u64());
+            stored = stored.or(now);
+            (indexed? >= stored?).then_some(())
         })
         .await;
     }
