@@ -288,15 +288,15 @@ impl Query {
     /// A query for each exact token, for dictionary words with parts, and for words written apart.
     pub fn whole_token_queries(&self) -> Vec<Self> {
         let clauses = self.clauses.iter().filter(|clause| clause.exact && !clause.exclude);
-        let mut wholes: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
+        let mut queries: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
         for word in self.words.iter().filter(|_| !self.is_exact) {
             let whole = word.alone();
-            if wholes.len() < MAX_WHOLES && !word.parts().is_empty() && !wholes.contains(&whole) {
-                wholes.push(whole);
+            if queries.len() < MAX_WHOLES && !word.parts().is_empty() && !queries.contains(&whole) {
+                queries.push(whole);
             }
         }
-        wholes.extend(self.splits.iter().map(WordSplit::query));
-        wholes
+        queries.extend(self.splits.iter().map(WordSplit::query));
+        queries
     }
 
     /// Leaves [`Self::whole_token_queries`] that nothing holds to their words of several characters.

@@ -96,7 +96,7 @@ impl<G: FairKey, K: FairKey> FairSemaphore<G, K> {
         is_patient: bool,
     ) -> Result<FairPermit<G, K>, TooManyWait> {
         let (sender, mut receiver) = oneshot::channel();
-        // It is dropped before the receiver, so that no permit is sent in vain.
+        // It is dropped before the receiver: a permit that nobody receives would be lost.
         let _place = {
             let mut state = self.lock();
             if state.is_free(&asker, count) {

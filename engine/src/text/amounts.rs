@@ -9,7 +9,7 @@ use super::segmentation::{PlacedRun, dictionary_words};
 
 const TEN_THOUSAND: u64 = 10_000;
 const HUNDRED_MILLION: u64 = 100_000_000;
-/// Smaller ones are also feasts and parts of words, such as 十一.
+/// Smaller ones are also holidays and parts of words, such as 十一.
 const MIN_NUMBER: u64 = 20;
 /// Numbers of fewer digits are also ordinary words.
 const MIN_EXACT_DIGITS: usize = 5;

@@ -66,7 +66,7 @@ async fn source_that_was_late_three_times_is_asked_and_not_waited_for() {
     assert_eq!(status(&caller.search(&alone).await.fails_without_sources(504)), "late");
     eventually("the source is asked", async || (is_asked_for("harbour") == 1).then_some(())).await;
 
-    // A search with a longer deadline than those in vain waits.
+    // A search with a longer deadline than those that timed out waits.
     let release = async {
         eventually("the source is asked", async || (is_asked_for("office") == 1).then_some(())).await;
         late.release_answers();

@@ -138,7 +138,7 @@ impl Nodes {
         select_ok(asked).await.unwrap().0
     }
 
-    /// A wait that was in vain is an error, too.
+    /// A wait that timed out is an error, too.
     async fn ask(&self, address: &str, path: &str) -> reqwest::Result<Value> {
         let request = self.http.get(format!("http://{address}/{path}"));
         request.send().await?.error_for_status()?.json().await

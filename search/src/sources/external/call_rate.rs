@@ -32,7 +32,7 @@ impl CallRate {
         Err(free.saturating_duration_since(now))
     }
 
-    fn give_back(&mut self) {
+    fn release(&mut self) {
         self.calls.pop_back();
     }
 }
@@ -52,7 +52,7 @@ impl CallSlot {
 impl Drop for CallSlot {
     fn drop(&mut self) {
         if let Some(state) = self.state.take() {
-            state.lock().rate.give_back();
+            state.lock().rate.release();
         }
     }
 }
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(rate.take(at(30)), Err(Duration::from_secs(30)));
         assert_eq!(rate.take(at(60)), Ok(()));
         assert_eq!(rate.take(at(60)), Err(Duration::from_secs(10)));
-        rate.give_back();
+        rate.release();
         assert_eq!(rate.take(at(60)), Ok(()), "a call that was not made is free");
         assert_eq!(rate.take(at(500)), Ok(()));
         assert_eq!(rate.calls.len(), 1);
