@@ -30,7 +30,7 @@ const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
 const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
-/// What a program of Rust says of an allocation that is refused, before it aborts.
+/// Message of a refused allocation, which a program of Rust writes before it aborts.
 const OUT_OF_MEMORY: &str = "memory allocation of ";
 /// Time that a process may take to end after its last answer, or when killed.
 const MAX_ENDING: Duration = Duration::from_secs(10);
@@ -82,7 +82,9 @@ pub(crate) fn patience(processor_time: Duration) -> Duration {
     processor_time * WALL_CLOCK
 }
 
-/// Why a process ended before it was done, by its status and what it said on standard error.
+/// Tells why a process ended before it was done.
+///
+/// `said` is the beginning of its standard error.
 pub(crate) fn failure(status: ExitStatus, processor_time: Duration, said: &str) -> String {
     match status.signal() {
         Some(signal) if signal == Signal::XCPU.as_raw() => {
@@ -271,7 +273,9 @@ mod tests {
 
     use super::*;
 
-    /// Number of contents that get a place at once; each is of another tenant, and has this length in bytes.
+    /// Counts the contents that get a place at once.
+    ///
+    /// They have these lengths in bytes, and each is of another tenant.
     fn taken(contents: &[u64]) -> usize {
         let places = ReaderPlaces::default();
         let take = |(tenant, bytes): (i64, &u64)| {

@@ -1,7 +1,7 @@
 //! Serves HTTP/1.1 within limits.
 //!
-//! Beyond `limits.connections`, those that wait for their clients give way (`connections`), or new ones wait in the system's queue. Late heads,
-//! idleness and unread answers close them (`activity`).
+//! At `limits.connections`, a connection that waits for its client gives way (`connections`). If there is none, new ones wait in the system's
+//! queue. Late heads, idleness and unread answers close connections (`activity`).
 //!
 //! HTTP/2 is the TLS proxy's: its clients could request much without blocking.
 

@@ -36,7 +36,9 @@ impl WordPart {
 }
 
 impl CorrectableWord {
-    /// Parts that may be homophones of words; none of letters, and none of a word too long to be edited.
+    /// Parts that may be homophones of words.
+    ///
+    /// Words of letters have none, and neither have words that are too long to be edited.
     pub fn parts(&self) -> Vec<WordPart> {
         if !self.word.starts_with(is_ideograph) || !self.is_short_enough_to_edit() {
             return Vec::new();

@@ -315,7 +315,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn two_words_are_homophones_where_one_is_among_those_of_the_other(
+        fn homophones_of_a_word_equal_those_told_by_comparison(
             word in "[苏酥州洲周粥女式士〇零aカ]{1,2}",
             other in "[苏酥州洲周粥女式士〇零aカ]{1,2}",
         ) {

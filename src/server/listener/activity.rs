@@ -103,7 +103,9 @@ impl Activity {
         (state.requests_in_flight == 0 && state.blocked_since.is_none()).then_some(state.since)
     }
 
-    /// The time since which a request waits for its client, to send its body or to read its answer.
+    /// The time since which a request waits for its client.
+    ///
+    /// The client has to send its body, or to read its answer.
     pub(super) fn stalled_since(&self) -> Option<Instant> {
         let state = self.lock();
         state.blocked_since.or((state.bodies_arriving > 0).then_some(state.arriving_since))

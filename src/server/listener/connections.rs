@@ -34,7 +34,7 @@ struct ConnectionState {
     by_network: HashMap<IpAddr, HashMap<u64, WaitCheck>>,
 }
 
-/// What tells whether a connection waits for its client, and ends it.
+/// A connection's activity, and the token that ends it.
 #[derive(Debug)]
 struct WaitCheck {
     activity: Arc<Activity>,
@@ -115,7 +115,9 @@ impl ConnectionState {
         true
     }
 
-    /// The connection of the longest wait, in the largest network that has one, with the size of that network.
+    /// Finds the connection that waits longest, by its network and number.
+    ///
+    /// It is in the largest network that has one, whose number of connections comes first.
     fn longest(&self, since: impl Fn(&Activity) -> Option<Instant>) -> Option<(usize, (IpAddr, u64))> {
         let longest = self.by_network.iter().filter_map(|(network, connections)| {
             let waiting =
@@ -176,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn request_that_waits_for_its_client_gives_way_to_a_smaller_network() {
+    async fn stalled_request_gives_way_to_a_smaller_network() {
         let connections = OpenConnections::new(3);
         let [large, small] = ["192.0.2.1", "198.51.100.1"].map(|address| address.parse().unwrap());
         let stalled = [(); 3].map(|()| active());

@@ -12,7 +12,7 @@ use crate::util::{
 const X: [(&str, &str); 2] = [("keyword", "harbour"), ("moduleId", "x")];
 
 #[tokio::test]
-async fn source_with_an_expired_certificate_is_told_and_answers_once_it_is_renewed() {
+async fn expired_certificate_fails_a_source_until_renewal() {
     let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new());
     let system = ExternalSystem::start(many("x", "harbour", 3, 1)).await;
     let registration = system.registration("x");

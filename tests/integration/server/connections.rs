@@ -145,7 +145,7 @@ fn assert_no_budget(answer: Answer) {
 }
 
 #[tokio::test]
-async fn bodies_of_a_tenant_beyond_its_share_are_503_while_others_go_on() {
+async fn bodies_beyond_a_share_are_503_while_others_go_on() {
     let (app, acme) = start_with_small_budget().await;
     let other = app.tenant("other").await;
     let body = body_of(BODY);

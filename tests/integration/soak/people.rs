@@ -21,7 +21,7 @@ use crate::util::{answer::Answer, caller::Caller, items::item};
 pub(super) const PERSON: &str = "person";
 pub(super) const WRITER: &str = "writer";
 pub(super) const READER: &str = "reader";
-/// One who signs in.
+/// A person who signs in.
 pub(super) const ENTRANT: &str = "entrant";
 /// An answer that says that something is missing.
 pub(super) const PARTIAL: u16 = 206;
