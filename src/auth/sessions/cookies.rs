@@ -2,6 +2,8 @@
 //!
 //! Over https, `__Host-` binds them to this host. Over http, neighbours can plant a session, but only their own.
 
+use std::time::Duration;
+
 use aws_lc_rs::rand;
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
@@ -35,6 +37,18 @@ pub fn keep_browser(auth: &AuthState, browser: String) -> Result<HeaderValue> {
     header_of(auth, Cookie::build((browser_name(auth), browser)).same_site(SameSite::Lax).build())
 }
 
+/// The values of the cookie of a browser that an account is known to use.
+pub fn known_browsers_of(auth: &AuthState, headers: &HeaderMap) -> impl Iterator<Item = String> {
+    values(headers, known_browser_name(auth))
+}
+
+/// The header that sets that cookie for so long.
+pub fn keep_known_browser(auth: &AuthState, sealed: String, life: Duration) -> Result<HeaderValue> {
+    let life = time::Duration::try_from(life).unwrap_or(time::Duration::MAX);
+    let cookie = Cookie::build((known_browser_name(auth), sealed));
+    header_of(auth, cookie.same_site(SameSite::Strict).max_age(life).build())
+}
+
 /// The session of the cookie, if well-formed.
 pub fn session_of(auth: &AuthState, headers: &HeaderMap) -> Option<SessionId> {
     values(headers, session_name(auth)).find_map(|value| SessionId::of(&value))
@@ -60,6 +74,10 @@ fn is_secure(auth: &AuthState) -> bool {
 
 fn browser_name(auth: &AuthState) -> &'static str {
     if is_secure(auth) { "__Host-trawl-login" } else { "trawl-login" }
+}
+
+fn known_browser_name(auth: &AuthState) -> &'static str {
+    if is_secure(auth) { "__Host-trawl-known" } else { "trawl-known" }
 }
 
 fn session_name(auth: &AuthState) -> &'static str {

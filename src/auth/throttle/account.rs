@@ -17,6 +17,17 @@ impl ThrottledAccount {
         Self::of(&format!("login\0{tenant_id}\0{}", logins::fold(login_id)))
     }
 
+    /// A login account in a browser that it is known to use.
+    #[must_use]
+    pub fn in_browser(self, cookie: &str) -> Self {
+        Self::of(&[b"browser\0", self.0.as_slice(), cookie.as_bytes()].concat())
+    }
+
+    /// The digest.
+    pub fn bytes(self) -> [u8; 32] {
+        self.0
+    }
+
     /// An application, existing or not.
     pub fn client(client_id: &str) -> Self {
         Self::of(&format!("client\0{client_id}"))
@@ -46,9 +57,9 @@ impl ThrottledAccount {
         Self::of(&format!("sign-ins-at\0{}", network(address)))
     }
 
-    fn of(text: &str) -> Self {
+    fn of(named: &(impl AsRef<[u8]> + ?Sized)) -> Self {
         let mut hash = [0; 32];
-        hash.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+        hash.copy_from_slice(digest(&SHA256, named.as_ref()).as_ref());
         Self(hash)
     }
 }

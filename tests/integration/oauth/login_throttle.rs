@@ -79,6 +79,32 @@ async fn failures_of_an_account_are_limited_over_all_addresses() {
     assert_throttled(&log_in(&setup, "192.0.2.8", "nobody", "wrong").await);
 }
 
+#[tokio::test]
+async fn known_browser_signs_in_from_a_new_address_whatever_failed_elsewhere() {
+    let setup = LoginSetup::start_with(behind_a_proxy).await;
+    let mut browser = setup.app.browser();
+    let mut sign_in = async |from: &str, login: &str, password: &str| {
+        browser.forwarded_for = Some(from.to_owned());
+        let page = browser.open(&setup.parameters()).await;
+        browser.submit(&page, login, password).await
+    };
+    location(&sign_in("192.0.2.1", "mei", "correct horse").await);
+    for from in ["192.0.2.2", "192.0.2.3"] {
+        assert_eq!(log_in(&setup, from, "mei", "wrong").await.status, 403);
+    }
+    assert_throttled(&log_in(&setup, "192.0.2.4", "mei", "correct horse").await);
+    location(&sign_in("192.0.2.5", "Mei", "correct horse").await);
+    // Its own failures are limited at all addresses, and other accounts do not know it.
+    for from in ["192.0.2.6", "192.0.2.7"] {
+        assert_eq!(sign_in(from, "mei", "wrong").await.status, 403);
+    }
+    assert_throttled(&sign_in("192.0.2.8", "mei", "correct horse").await);
+    for from in ["192.0.2.9", "192.0.2.10"] {
+        assert_eq!(log_in(&setup, from, "omar", "wrong").await.status, 403);
+    }
+    assert_throttled(&sign_in("192.0.2.11", "omar", "wrong").await);
+}
+
 async fn ask(app: &TestApp, from: &str, id: &str, secret: &str) -> Answer {
     let request: RequestBuilder = app.http.post(format!("{}/oauth2/token", app.base));
     let request = request.form(&[("grant_type", "client_credentials")]).basic_auth(id, Some(secret));

@@ -201,7 +201,11 @@ impl Browser {
         };
         let answer = Answer::read(request.send().await.unwrap()).await;
         if let Some((cookie, _)) = answer.header("set-cookie").split_once(';') {
-            self.cookie = Some(cookie.to_owned());
+            let (name, _) = cookie.split_once('=').unwrap();
+            let held = self.cookie.take().unwrap_or_default();
+            let others =
+                held.split("; ").filter(|other| other.split('=').next() != Some(name) && !other.is_empty());
+            self.cookie = Some(others.chain([cookie]).collect::<Vec<_>>().join("; "));
         }
         answer
     }

@@ -5,6 +5,7 @@
 //! The form holds the request, sealed with the browser's cookie against changes and login forgery. Each login serves
 //! one application once.
 
+mod known_browser;
 mod second_factor;
 
 use std::{net::IpAddr, time::Duration};
@@ -19,7 +20,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use trawl_macros::operation;
 
-use self::second_factor::SentCode;
+use self::{known_browser::KnownBrowser, second_factor::SentCode};
 use super::page::{Form, Language, LoginMessage, render};
 use crate::{
     auth::{
@@ -127,10 +128,11 @@ pub async fn log_in(State(auth): State<AuthState>, request: Request) -> Response
 async fn attempt(auth: &AuthState, language: Language, request: Request) -> Result<Response> {
     let address = client_address(&request, &auth.trusted_proxies)?;
     check_content_type(request.headers(), "application/x-www-form-urlencoded")?;
-    let browser = browser_of(auth, request.headers());
+    let (browser, known_browser) =
+        (browser_of(auth, request.headers()), KnownBrowser::of(auth, request.headers()));
     let filled: LoginForm = json::read_form(&read_body(request).await?).map_err(Error::bad_request)?;
     if let Some(code) = filled.code {
-        let sent = SentCode { browser, form: &filled.form, code, address };
+        let sent = SentCode { browser, known_browser, form: &filled.form, code, address };
         return second_factor::check(auth, language, sent).await;
     }
     let opened = browser.as_deref().and_then(|browser| unseal(auth, browser, &filled.form));
@@ -160,7 +162,8 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
         )
     };
     let account = ThrottledAccount::login(asking.tenant.id, &filled.login);
-    let attempt = match auth.throttle.begin_login(address, account).await? {
+    let counted = known_browser.counted(auth, account);
+    let attempt = match auth.throttle.begin_login(address, counted).await? {
         Ok(attempt) => attempt,
         Err(Throttled(wait)) => {
             // Debug, as throttled attempts are unbounded.
@@ -185,14 +188,14 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     }
     log(address, &asking, &login);
     attempt.succeeded().await?;
-    send_back(auth, &sealed.request, tenant_id, person.clone()).await
+    send_back(auth, &sealed.request, (tenant_id, person.clone()), account).await
 }
 
 async fn send_back(
     auth: &AuthState,
     request: &AuthorizationRequest,
-    tenant_id: i64,
-    person: Person,
+    (tenant_id, person): (i64, Person),
+    account: ThrottledAccount,
 ) -> Result<Response> {
     let granted = CodeGrant {
         client_id: request.client_id.clone(),
@@ -208,7 +211,9 @@ async fn send_back(
     let code = codes::give(&auth.store, granted, now_millis()).await?;
     let back = authorization::answer(&auth.public_url, request, code.expose_secret());
     let back = back.ok_or_else(|| Error::internal("a valid redirect URI could not be parsed again"))?;
-    Ok(send_to(back.as_str()))
+    let mut response = send_to(back.as_str());
+    response.headers_mut().insert(header::SET_COOKIE, known_browser::remember(auth, account)?);
+    Ok(response)
 }
 
 /// Unknown login accounts may be mistyped passwords.

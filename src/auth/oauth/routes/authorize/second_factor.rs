@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     super::page::{Form, Language, LoginMessage, render},
+    known_browser::KnownBrowser,
     open_form, refuse, send_back,
 };
 use crate::{
@@ -40,6 +41,7 @@ pub(super) struct PendingCode {
 /// A code that was sent, and by whom.
 pub(super) struct SentCode<'a> {
     pub(super) browser: Option<String>,
+    pub(super) known_browser: KnownBrowser,
     pub(super) form: &'a str,
     pub(super) code: SecretString,
     pub(super) address: IpAddr,
@@ -72,7 +74,7 @@ pub(super) async fn ask(
 
 /// Checks the code and redirects to the application.
 pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'_>) -> Result<Response> {
-    let SentCode { browser, form, code, address } = sent;
+    let SentCode { browser, known_browser, form, code, address } = sent;
     let opened = browser.as_deref().and_then(|browser| PendingCode::open(auth, browser, form));
     let Some(pending) = opened else { return render(language, Some(LoginMessage::Foreign), None) };
     let asking = match authorization::confirm(&auth.store, &auth.public_url, &pending.request).await {
@@ -85,14 +87,17 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
         return open_form(auth, language, message, browser, pending.request, &asking);
     };
     let shown = |message| show(language, Some(message), form, &pending, &asking);
-    let attempt = match CodeAttempt::begin(auth, address, &pending, &asking).await? {
-        Ok(attempt) => attempt,
-        Err(Throttled(wait)) => {
-            let tenant = asking.tenant.code.as_str();
-            tracing::debug!(target: "trawl::audit", %address, tenant, "too many codes");
-            return shown(LoginMessage::Wait(wait.as_secs() + 1));
-        }
-    };
+    let account = ThrottledAccount::login(asking.tenant.id, &pending.login);
+    let counted = known_browser.counted(auth, account);
+    let attempt =
+        match CodeAttempt::begin(auth, (address, counted), asking.tenant.id, &pending.user_id).await? {
+            Ok(attempt) => attempt,
+            Err(Throttled(wait)) => {
+                let tenant = asking.tenant.code.as_str();
+                tracing::debug!(target: "trawl::audit", %address, tenant, "too many codes");
+                return shown(LoginMessage::Wait(wait.as_secs() + 1));
+            }
+        };
     let outcome = match spend(auth, asking.tenant.id, &pending.user_id, code).await {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -110,7 +115,7 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
         });
     }
     attempt.succeeded().await?;
-    send_back(auth, &pending.request, asking.tenant.id, person).await
+    send_back(auth, &pending.request, (asking.tenant.id, person), account).await
 }
 
 /// A code in flight: a login of its account, and a guess that counts at every address.
@@ -122,17 +127,15 @@ struct CodeAttempt<'a> {
 impl<'a> CodeAttempt<'a> {
     async fn begin(
         auth: &'a AuthState,
-        address: IpAddr,
-        pending: &PendingCode,
-        asking: &RequestingApplication,
+        (address, account): (IpAddr, ThrottledAccount),
+        tenant_id: i64,
+        user_id: &str,
     ) -> Result<Result<Self, Throttled>> {
-        let tenant_id = asking.tenant.id;
-        let account = ThrottledAccount::login(tenant_id, &pending.login);
         let login = match auth.throttle.continue_login(address, account).await? {
             Ok(login) => login,
             Err(throttled) => return Ok(Err(throttled)),
         };
-        let account = ThrottledAccount::second_factor_of(tenant_id, &pending.user_id);
+        let account = ThrottledAccount::second_factor_of(tenant_id, user_id);
         Ok(auth.throttle.begin_guess(account).await?.map(|guess| Self { login, guess }))
     }
 
