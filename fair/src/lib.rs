@@ -131,6 +131,13 @@ impl<G: FairKey, K: FairKey> FairSemaphore<G, K> {
     }
 }
 
+impl<G: FairKey, K: FairKey> FairPermit<G, K> {
+    /// Whether others wait for permits.
+    pub fn is_wanted(&self) -> bool {
+        self.semaphore.lock().is_wanted()
+    }
+}
+
 impl<G: FairKey, K: FairKey> Drop for FairPermit<G, K> {
     fn drop(&mut self) {
         let now = Instant::now();

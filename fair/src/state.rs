@@ -44,11 +44,16 @@ impl<G: FairKey, K: FairKey> FairState<G, K> {
 
     /// Whether the asker may have so many permits at once, before all who wait.
     pub(super) fn is_free(&self, asker: &Asker<G, K>, count: usize) -> bool {
-        self.free >= count && self.may_have(asker, count) && self.candidates().next().is_none()
+        self.free >= count && self.may_have(asker, count) && !self.is_wanted()
     }
 
     fn may_have(&self, asker: &Asker<G, K>, count: usize) -> bool {
         self.members.get(asker).map_or(0, |usage| usage.held) + count <= self.max_each
+    }
+
+    /// Whether a request waits for permits that others hold.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.candidates().next().is_some()
     }
 
     /// The first requests of those who may have permits.

@@ -173,7 +173,7 @@ impl Readers {
             processor_time,
             patience: patience(processor_time),
             max_message_bytes: u64::try_from(max_message_bytes).unwrap_or(u64::MAX),
-            _place: place,
+            place,
         };
         Ok((answering, input))
     }
@@ -190,10 +190,15 @@ pub(crate) struct AnsweringProcess {
     /// Time by the clock that is left to wait for messages.
     patience: Duration,
     max_message_bytes: u64,
-    _place: ReaderPlace,
+    place: ReaderPlace,
 }
 
 impl AnsweringProcess {
+    /// Whether others wait for its place.
+    pub(crate) fn place_is_wanted(&self) -> bool {
+        self.place.is_wanted()
+    }
+
     /// The next message. All together may take six times the processor time by the clock.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ use std::{
     fs::File,
     io::{self, BufRead, BufWriter, Read, stdin, stdout},
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -40,11 +41,20 @@ const READ_VERSION: (usize, u8) = (19, 2);
 /// A database that is read.
 pub(super) enum Database {
     Connected(DatabaseConnection),
-    Confined(Box<SqliteProcess>),
+    Confined(Box<SqliteFile>),
 }
 
-/// The process of a file.
-pub(super) struct SqliteProcess {
+/// A file of SQLite, and for whom it is read.
+pub(super) struct SqliteFile {
+    path: PathBuf,
+    folders: Arc<[PathBuf]>,
+    readers: Readers,
+    asker: ReaderAsker,
+    /// Its process, while it has a place.
+    open: Option<SqliteProcess>,
+}
+
+struct SqliteProcess {
     process: AnsweringProcess,
     input: ChildStdin,
 }
@@ -74,7 +84,7 @@ impl Database {
     pub(super) async fn connect(
         address: &Url,
         password: Option<&SecretString>,
-        folders: &[PathBuf],
+        folders: &Arc<[PathBuf]>,
         (readers, asker): (&Readers, ReaderAsker),
     ) -> Result<Self, String> {
         match DatabaseKind::of(address) {
@@ -85,10 +95,8 @@ impl Database {
                 DatabaseConnection::mysql(address, password).await.map(Self::Connected)
             }
             Some(DatabaseKind::Sqlite) => {
-                let file = permitted(&file_of(address), folders)?;
-                SqliteProcess::open(file, readers, asker)
-                    .await
-                    .map(|process| Self::Confined(Box::new(process)))
+                let (path, folders, readers) = (file_of(address), Arc::clone(folders), readers.clone());
+                Ok(Self::Confined(Box::new(SqliteFile { path, folders, readers, asker, open: None })))
             }
             None => Err("the address is of no known database".to_owned()),
         }
@@ -98,7 +106,7 @@ impl Database {
     pub(super) async fn columns(&mut self, query: &str) -> Result<Vec<QueryColumn>, String> {
         match self {
             Self::Connected(connection) => connection.columns(query).await,
-            Self::Confined(process) => match process.ask(&SqliteRequest::Columns(query.to_owned())).await? {
+            Self::Confined(file) => match file.ask(&SqliteRequest::Columns(query.to_owned())).await? {
                 SqliteAnswer::Columns(columns) => Ok(columns),
                 _ => Err(another()),
             },
@@ -128,29 +136,38 @@ impl Database {
     pub(super) async fn rows(&mut self, (text, values): (String, Vec<String>)) -> Result<PageRows, String> {
         match self {
             Self::Connected(connection) => connection.rows((text, values)).await,
-            Self::Confined(process) => match process.ask(&SqliteRequest::Rows(text, values)).await? {
-                SqliteAnswer::Rows(rows) => Ok(rows),
-                _ => Err(another()),
-            },
+            Self::Confined(file) => {
+                file.give_way().await;
+                match file.ask(&SqliteRequest::Rows(text, values)).await? {
+                    SqliteAnswer::Rows(rows) => Ok(rows),
+                    _ => Err(another()),
+                }
+            }
         }
     }
 
     /// Ends the reading; returns once no process holds a lock of the file.
     pub(super) async fn close(self) {
-        if let Self::Confined(process) = self {
-            process.process.end().await;
+        if let Self::Confined(file) = self
+            && let Some(open) = file.open
+        {
+            open.process.end().await;
         }
     }
 }
 
-impl SqliteProcess {
-    async fn open(file: PathBuf, readers: &Readers, asker: ReaderAsker) -> Result<Self, String> {
-        let started = readers
-            .start((asker, ReaderMemory::Large), "read-sqlite", PROCESSOR_TIME, MAX_ANSWER_BYTES)
-            .await;
+impl SqliteFile {
+    async fn open(&self) -> Result<SqliteProcess, String> {
+        let asks = (self.asker.clone(), ReaderMemory::Large);
+        let started = self.readers.start(asks, "read-sqlite", PROCESSOR_TIME, MAX_ANSWER_BYTES).await;
         let (process, input) = started.map_err(|error| error.message)?;
-        let mut process = Self { process, input };
-        let refusal = match process.ask(&SqliteRequest::Open(file)).await {
+        let mut process = SqliteProcess { process, input };
+        // The file may have changed while this waited for a place.
+        let opened = match permitted(&self.path, &self.folders) {
+            Ok(path) => process.ask(&SqliteRequest::Open(path)).await,
+            Err(reason) => Err(reason),
+        };
+        let refusal = match opened {
             Ok(SqliteAnswer::Opened) => return Ok(process),
             Ok(_) => another(),
             Err(reason) => reason,
@@ -159,6 +176,23 @@ impl SqliteProcess {
         Err(refusal)
     }
 
+    /// Lets others that wait have the place of its process.
+    async fn give_way(&mut self) {
+        if let Some(open) = self.open.take_if(|open| open.process.place_is_wanted()) {
+            open.process.end().await;
+        }
+    }
+
+    async fn ask(&mut self, request: &SqliteRequest) -> Result<SqliteAnswer, String> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => self.open().await?,
+        };
+        self.open.insert(open).ask(request).await
+    }
+}
+
+impl SqliteProcess {
     async fn ask(&mut self, request: &SqliteRequest) -> Result<SqliteAnswer, String> {
         let answered: Result<Result<SqliteAnswer, String>, String> =
             self.process.ask(&mut self.input, request).await;
