@@ -391,7 +391,7 @@ fn start_subscriptions(
     };
     let texts = TextReader::new(&config.storage, &config.limits, places)?;
     let leases = replicas.leases().clone();
-    Ok(Scheduler::start(state, leases, texts, readers, config.subscriptions.at_once)?)
+    Ok(Scheduler::start(state, leases, texts, readers, &config.subscriptions)?)
 }
 
 /// Requires the index lock, so no other process works on it.

@@ -47,6 +47,8 @@ const IGNORED_NAMES: [&str; 33] = [
 pub struct Subscriptions {
     /// Concurrent runs.
     pub at_once: usize,
+    /// Seconds after which a run lets others go first, and goes on as the next one.
+    pub run_seconds: u64,
     /// Absolute paths of folders whose files and SQLite databases may be read.
     pub folders: Vec<PathBuf>,
     /// Hosts of databases that may be called: `db.intranet`, or `db.intranet:5432` for one port.
@@ -59,6 +61,7 @@ impl Default for Subscriptions {
     fn default() -> Self {
         Self {
             at_once: 8,
+            run_seconds: 600,
             folders: Vec::new(),
             databases: Vec::new(),
             ignored_names: IGNORED_NAMES.map(str::to_owned).into(),

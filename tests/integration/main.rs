@@ -339,6 +339,7 @@ mod subscriptions {
     mod feeds;
     mod folders;
     mod queries;
+    mod turns;
 }
 #[cfg(test)]
 mod tasks {

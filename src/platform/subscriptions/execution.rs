@@ -35,25 +35,27 @@ pub(super) async fn run(runner: &Runner, begun: SubscriptionRow, fence: Fence) {
     let panicked = |payload: Box<dyn Any + Send>| {
         RunStop::from(Error::internal(CaughtPanic::new(&*payload).to_string()))
     };
-    let failure = match carried.map_err(panicked).flatten() {
+    let recorded = match carried.map_err(panicked).flatten() {
         Ok(()) | Err(RunStop::Superseded) => return,
-        Err(RunStop::Failed(failure)) => failure,
+        Err(RunStop::Paused) => run.pause().await,
+        Err(RunStop::Failed(failure)) => run.fail(failure).await,
         Err(RunStop::Internal(error)) => {
             tracing::warn!(tenant_id, subscription = id, %error, "a run of a subscription met an internal failure");
             let message = match error.kind {
                 ErrorKind::Internal => "an internal error; the server's log has details".to_owned(),
                 _ => error.message,
             };
-            RunFailure { message, ..RunFailure::default() }
+            run.fail(RunFailure { message, ..RunFailure::default() }).await
         }
     };
-    if let Err(RunStop::Internal(error)) = run.fail(failure).await {
+    if let Err(RunStop::Internal(error)) = recorded {
         tracing::warn!(tenant_id, subscription = id, %error, "a run could not be recorded");
         sleep(STORE_PAUSE).await;
     }
 }
 
 async fn carry_out(run: &mut Run<'_>) -> Result<(), RunStop> {
+    run.begin().await?;
     let ending = read(run).await?;
     run.end(ending).await
 }

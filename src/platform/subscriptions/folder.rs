@@ -122,6 +122,7 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
         }
         if items.len() > BATCH {
             items = run.write_but_last(items).await?;
+            run.give_way()?;
         }
     }
     let unread: HashSet<PathBuf> = unread.into_iter().map(|(path, _)| path).collect();

@@ -158,6 +158,14 @@ pub(super) async fn set_aside(transaction: &Transaction, tenant_id: i64, id: &st
     sql(text, [now.into(), tenant_id.into(), id.into()]).execute(transaction).await.map(drop)
 }
 
+/// Makes a run that begins the last of those that are due.
+pub(super) async fn begin_run(transaction: &Transaction, begun: &SubscriptionRow, now: i64) -> Result<()> {
+    let text = "UPDATE subscriptions SET next_run_at = ? WHERE tenant_id = ? AND id = ? AND revision = ? AND next_run_at < ?";
+    let (tenant_id, id) = (begun.tenant_id, begun.settings.id.as_str());
+    let values = [now.into(), tenant_id.into(), id.into(), begun.revision.into(), now.into()];
+    sql(text, values).execute(transaction).await.map(drop)
+}
+
 /// Writes a run's end.
 pub(super) async fn end_run(transaction: &Transaction, begun: &SubscriptionRow, end: &RunEnd) -> Result<()> {
     let text = "UPDATE subscriptions SET last_run = ?, failures = ?, position = COALESCE(?, position), runs = runs + 1, \
@@ -236,19 +244,20 @@ pub(super) async fn known_entries(
     sql(text, [tenant_id.into(), id.into()]).fetch_all(connection).await
 }
 
-/// Up to `limit` due subscriptions, those of these hosts left out, the longest due first.
+/// Up to `limit` due subscriptions, without those of some tenants and hosts, the longest due first.
 pub(super) async fn due(
     connection: &Connection,
     now: i64,
-    without_hosts: &[String],
+    (without_tenants, without_hosts): (&[String], &[String]),
     limit: u64,
 ) -> Result<Vec<SubscriptionRow>> {
     let text = format!(
         "{SELECT} WHERE next_run_at <= ? AND host NOT IN (SELECT value FROM json_each(?)) \
+         AND CAST(tenant_id AS TEXT) NOT IN (SELECT value FROM json_each(?)) \
          AND EXISTS (SELECT 1 FROM tenants WHERE tenants.id = subscriptions.tenant_id AND tenants.removed_at IS NULL) \
          ORDER BY next_run_at LIMIT ?"
     );
-    let values = [now.into(), Value::list(without_hosts), limit.into()];
+    let values = [now.into(), Value::list(without_hosts), Value::list(without_tenants), limit.into()];
     sql(text, values).fetch_all(connection).await
 }
 

@@ -1,6 +1,9 @@
 //! A run of a subscription, which compares and writes entries in batches.
 
-use std::mem;
+use std::{
+    mem,
+    time::{Duration, Instant},
+};
 
 use trawl_connectors::FeedClient;
 
@@ -9,7 +12,7 @@ use super::{
     batch::{self, ChangeCounts, ItemBatch, NewItem, RunProgress},
     entries::{self, Entries, LISTED_PROBLEMS},
     hosts::Hosts,
-    repo::{RunEnd, SubscriptionRow},
+    repo::{self, RunEnd, SubscriptionRow},
     report::{EntryProblem, LastRun, RunOutcome},
     schedule,
 };
@@ -28,6 +31,8 @@ pub(super) struct Runner {
     pub(super) state: SubscriptionsState,
     pub(super) feeds: FeedClient,
     pub(super) hosts: Hosts,
+    /// Time after which a run lets others go first.
+    pub(super) max_run_time: Duration,
     pub(super) texts: TextReader,
     pub(super) readers: Readers,
 }
@@ -39,6 +44,8 @@ pub(super) enum RunStop {
     Failed(RunFailure),
     /// The subscription was changed or removed, or another replica has taken over.
     Superseded,
+    /// It lasted long, and goes on as the next run.
+    Paused,
     /// This server failed.
     Internal(Error),
 }
@@ -83,18 +90,33 @@ pub(super) struct Run<'a> {
     fence: Fence,
     report: LastRun,
     aged: Vec<String>,
+    since: Instant,
 }
 
 impl<'a> Run<'a> {
     /// Begins a run, which nothing was read for.
     pub(super) fn new(runner: &'a Runner, begun: SubscriptionRow, fence: Fence) -> Self {
         let report = LastRun { started_at: runner.state.clock.now(), ..LastRun::default() };
-        Self { runner, begun, fence, report, aged: Vec::new() }
+        Self { runner, begun, fence, report, aged: Vec::new(), since: Instant::now() }
+    }
+
+    /// Lets all that are due now go first, should this run be cut off.
+    pub(super) async fn begin(&self) -> Result<(), RunStop> {
+        let (begun, now) = (self.begun.clone(), self.report.started_at);
+        let written = self.runner.state.contents.store.write_for(begun.tenant_id, move |transaction| {
+            Box::pin(async move { Ok(repo::begin_run(transaction, &begun, now).await?) })
+        });
+        Ok(written.await?)
     }
 
     /// Whom its processes read for.
     pub(super) fn asker(&self) -> ReaderAsker {
         ReaderAsker { group: self.begun.tenant_id, member: ReadingTask::Subscription }
+    }
+
+    /// Makes a run that lasts long go on as the next one. What was read so far is written.
+    pub(super) fn give_way(&self) -> Result<(), RunStop> {
+        if self.since.elapsed() < self.runner.max_run_time { Ok(()) } else { Err(RunStop::Paused) }
     }
 
     /// Counts what was read; returns the items.
@@ -214,6 +236,22 @@ impl<'a> Run<'a> {
             last_run: LastRun { finished_at: now, outcome: ending.outcome, ..self.report.clone() },
         };
         self.write_end(ending.batch, end).await
+    }
+
+    /// Records that the source was read in part, and makes the next run due.
+    pub(super) async fn pause(&mut self) -> Result<(), RunStop> {
+        let now = self.runner.state.clock.now();
+        let seconds = self.runner.max_run_time.as_secs();
+        self.note([format!("the run lasted {seconds} seconds, and the next one goes on where it stopped")]);
+        let end = RunEnd {
+            failures: 0,
+            next_run_at: self.begun.settings.enabled.then_some(now),
+            position: None,
+            rest: None,
+            aged: None,
+            last_run: LastRun { finished_at: now, outcome: RunOutcome::Read, ..self.report.clone() },
+        };
+        self.write_end(ItemBatch::default(), end).await
     }
 
     /// Records that the source failed.

@@ -16,6 +16,7 @@ use trawl_connectors::{FeedClient, SettingsError};
 use super::{SubscriptionsState, execution::run, hosts::Hosts, repo, run::Runner};
 use crate::{
     blobs::extraction::process::TextReader,
+    config,
     confined::process::Readers,
     error::Result,
     replicas::{Fence, Lease, Leases},
@@ -41,13 +42,14 @@ impl Scheduler {
         leases: Leases,
         texts: TextReader,
         readers: Readers,
-        at_once: usize,
+        &config::Subscriptions { at_once, run_seconds, .. }: &config::Subscriptions,
     ) -> Result<Self, SettingsError> {
         let stop = CancellationToken::new();
         let feeds = FeedClient::new(&state.addresses)?;
-        let runner =
-            Arc::new(Runner { state: state.clone(), feeds, hosts: Hosts::default(), texts, readers });
-        let leader = Leader { runner, leases, at_once, runs: JoinSet::new(), hosts: HashMap::new() };
+        let (hosts, max_run_time) = (Hosts::default(), Duration::from_secs(run_seconds));
+        let runner = Runner { state: state.clone(), feeds, hosts, max_run_time, texts, readers };
+        let leader =
+            Leader { runner: Arc::new(runner), leases, at_once, runs: JoinSet::new(), begun: HashMap::new() };
         let task = tokio::spawn(leader.lead(Arc::clone(&state.wake), stop.clone()));
         Ok(Self { state, stop, task: Mutex::new(Some(task)) })
     }
@@ -78,8 +80,13 @@ struct Leader {
     leases: Leases,
     at_once: usize,
     runs: JoinSet<()>,
-    /// Hosts of the runs under way.
-    hosts: HashMap<Id, String>,
+    begun: HashMap<Id, BegunRun>,
+}
+
+/// The tenant and the host of a run under way.
+struct BegunRun {
+    tenant_id: i64,
+    host: String,
 }
 
 impl Leader {
@@ -98,7 +105,7 @@ impl Leader {
                 })
             } else {
                 self.runs.shutdown().await;
-                self.hosts.clear();
+                self.begun.clear();
                 LOOK_INTERVAL
             };
             tokio::select! {
@@ -112,7 +119,7 @@ impl Leader {
                             error.id()
                         }
                     };
-                    self.hosts.remove(&id);
+                    self.begun.remove(&id);
                 }
                 () = tokio::time::sleep(pause) => {}
             }
@@ -140,10 +147,13 @@ impl Leader {
             if free == 0 {
                 return Ok(LOOK_INTERVAL);
             }
-            let without: HashSet<&String> =
-                self.hosts.values().chain(resting.iter().map(|(host, _)| host)).collect();
-            let without: Vec<String> = without.into_iter().cloned().collect();
-            let due = repo::due(reader, now, &without, free as u64).await?;
+            let begun = self.begun.values().map(|begun| &begun.host);
+            let without_hosts: HashSet<&String> = begun.chain(resting.iter().map(|(host, _)| host)).collect();
+            let without_hosts: Vec<String> = without_hosts.into_iter().cloned().collect();
+            let tenants: HashSet<i64> = self.begun.values().map(|begun| begun.tenant_id).collect();
+            let without_tenants: Vec<String> =
+                tenants.into_iter().filter(|id| self.is_served(*id)).map(|id| id.to_string()).collect();
+            let due = repo::due(reader, now, (&without_tenants, &without_hosts), free as u64).await?;
             if due.is_empty() {
                 let next = repo::next_due(reader, now).await?;
                 let next = resting.into_iter().map(|(_, until)| until).chain(next).min();
@@ -153,13 +163,20 @@ impl Leader {
                 return Ok(pause.clamp(MIN_PAUSE, LOOK_INTERVAL));
             }
             for row in due {
-                if self.hosts.values().any(|host| *host == row.host) {
+                if self.is_served(row.tenant_id) || self.begun.values().any(|begun| begun.host == row.host) {
                     continue;
                 }
-                let (host, runner, fence) = (row.host.clone(), Arc::clone(&runner), fence.clone());
+                let begun = BegunRun { tenant_id: row.tenant_id, host: row.host.clone() };
+                let (runner, fence) = (Arc::clone(&runner), fence.clone());
                 let started = self.runs.spawn(async move { run(&runner, row, fence).await });
-                self.hosts.insert(started.id(), host);
+                self.begun.insert(started.id(), begun);
             }
         }
+    }
+
+    /// Whether a tenant has its share of the runs: three quarters, so that its slow sources keep no other tenant waiting.
+    fn is_served(&self, tenant_id: i64) -> bool {
+        let runs = self.begun.values().filter(|begun| begun.tenant_id == tenant_id).count();
+        runs >= self.at_once - self.at_once / 4
     }
 }

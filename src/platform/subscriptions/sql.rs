@@ -184,6 +184,7 @@ async fn read_pages(
             return Ok(FinishedRun { outcome, position: Some(next), batch, is_whole });
         }
         run.write(batch, RunProgress::Page(next)).await?;
+        run.give_way()?;
     }
 }
 

@@ -113,6 +113,11 @@ impl FeedServer {
         self.served().most_open
     }
 
+    /// Requests without an answer so far.
+    pub(crate) fn open_requests(&self) -> usize {
+        self.served().open.values().sum()
+    }
+
     fn served(&self) -> MutexGuard<'_, Served> {
         self.served.lock().unwrap()
     }
