@@ -110,7 +110,7 @@ async fn people_are_answered_in_bounded_memory_beside_hostile_inputs() {
         mallorys_operator: create_operator(&data, MALLORY).await,
         northwinds_operator: create_operator(&data, NORTHWIND).await,
     };
-    let workplace = Arc::new(Workplace::new(vec![server.base.clone()], &applications, &authority).await);
+    let workplace = Arc::new(Workplace::new(vec![server.base.clone()], &applications, &authority, 1).await);
     workplace.add_people().await;
     workplace.fill(items(), &folder).await;
     server.wait_for_index().await;

@@ -93,7 +93,7 @@ async fn one_server_with_faults_loses_nothing_and_stays_flat() {
         mallorys_operator: create_operator(&data, MALLORY).await,
         northwinds_operator: create_operator(&data, NORTHWIND).await,
     };
-    let workplace = Workplace::new(vec![server.base.clone()], &applications, &authority).await;
+    let workplace = Workplace::new(vec![server.base.clone()], &applications, &authority, 1).await;
     workplace.add_people().await;
     workplace.fill(ITEMS, &folder).await;
     server.kill();

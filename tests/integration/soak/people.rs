@@ -64,7 +64,7 @@ fn words() -> Vec<(&'static str, String)> {
 
 async fn search(workplace: Arc<Workplace>, number: usize, words: Arc<[(&str, String)]>) {
     loop {
-        sleep(Duration::from_millis(fastrand::u64(PAUSES))).await;
+        sleep(Duration::from_millis(fastrand::u64(PAUSES)) * workplace.slowness).await;
         let (module, word) = &words[fastrand::usize(..words.len())];
         let account = &workplace.people[number];
         let first = page(&workplace, PERSON, account, &[("moduleId", module), ("keyword", word)]).await;

@@ -47,7 +47,7 @@ const VISITS: &[(Duration, Visit)] = &[
 pub(super) fn begin(workplace: &Arc<Workplace>) -> JoinSet<()> {
     let mut all = JoinSet::new();
     for (pace, visit) in VISITS {
-        all.spawn(repeat(Arc::clone(workplace), *pace, *visit));
+        all.spawn(repeat(Arc::clone(workplace), *pace * workplace.slowness, *visit));
     }
     for number in 0..CONNECTIONS {
         all.spawn(keep_open(Arc::clone(workplace), number));

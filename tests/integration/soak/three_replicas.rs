@@ -21,6 +21,8 @@ const LIVES: usize = 0;
 const PAUSES: usize = 1;
 const DIES: usize = 2;
 const ITEMS: usize = 4_000;
+/// Three nodes of OpenSearch share the processors with three replicas, and answer calls at the pace of one server in seconds.
+const SLOWNESS: u32 = 4;
 const PAUSE: Duration = Duration::from_secs(3);
 /// The node of OpenSearch that is killed.
 const NODE: usize = 1;
@@ -153,7 +155,7 @@ async fn three_replicas_with_faults_lose_nothing_and_stay_flat() {
         northwinds_operator: machine.cluster.application(NORTHWIND, "admin").await,
     };
     let bases = machine.servers.iter().flatten().map(|server| server.base.clone()).collect();
-    let workplace = Workplace::new(bases, &applications, &authority).await;
+    let workplace = Workplace::new(bases, &applications, &authority, SLOWNESS).await;
     workplace.add_people().await;
     workplace.fill(ITEMS, &folder).await;
     soak("three-replicas", Arc::new(workplace), machine).await;

@@ -127,6 +127,8 @@ pub(super) struct Workplace {
     /// The harmless and the hostile ones.
     inputs: Arc<[Inputs; 2]>,
     is_hostile: Arc<AtomicBool>,
+    /// Factor of all intervals between calls.
+    pub(super) slowness: u32,
     /// Ids of acknowledged items of the writer.
     pub(super) written: Mutex<BTreeSet<String>>,
     /// Those that a walk through whole pages did not meet.
@@ -137,7 +139,12 @@ pub(super) struct Workplace {
 
 impl Workplace {
     /// Gives calls to the servers at these addresses.
-    pub(super) async fn new(bases: Vec<String>, applications: &Applications, authority: &Authority) -> Self {
+    pub(super) async fn new(
+        bases: Vec<String>,
+        applications: &Applications,
+        authority: &Authority,
+        slowness: u32,
+    ) -> Self {
         let is_hostile = Arc::new(AtomicBool::new(false));
         let inputs = Arc::new([Inputs::harmless(), Inputs::hostile()]);
         let logins = logins();
@@ -163,6 +170,7 @@ impl Workplace {
             foreign: ForeignSystems::start(Arc::clone(&is_hostile), Arc::clone(&inputs), authority).await,
             inputs,
             is_hostile,
+            slowness,
             written: Mutex::default(),
             lost: Mutex::default(),
             walks: AtomicUsize::default(),
