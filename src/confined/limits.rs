@@ -10,6 +10,7 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 use rustix::thread::set_no_new_privs;
 use rustix::time::{ClockId, clock_gettime};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
 
 /// Niceness of a reader, which gets a ninth of a search's processor time beside it.
 const NICENESS: i32 = 10;
@@ -89,13 +90,33 @@ impl ReaderOptions {
 /// Address space of the program itself, and of files that it maps.
 const PROGRAM_BYTES: u64 = 256 << 20;
 
+/// System calls that lead out of a process: to sockets of every kind, programs, other processes, and the kernel's less tried parts.
+const FORBIDDEN_CALLS: [i64; 15] = [
+    libc::SYS_socket,
+    libc::SYS_socketpair,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_pidfd_open,
+    libc::SYS_io_uring_setup,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_add_key,
+];
+
 /// Descriptors of a process that may open files.
 const MAX_DESCRIPTORS: u64 = 64;
 
 /// Confines this process before it reads anything.
 ///
 /// It limits memory and time, and ties the process to the server's life. The process cannot gain rights. It can open no files but the
-/// readable ones, which Landlock alone enforces. Where the kernel has Landlock, network, renaming, deleting and signalling are forbidden, too.
+/// readable ones, which Landlock alone enforces. Where the kernel has Landlock, renaming, deleting and signalling are forbidden, too; where it
+/// has seccomp, sockets and programs are.
 ///
 /// # Errors
 /// The system refuses a limit.
@@ -103,6 +124,7 @@ pub fn confine(limits: &ProcessLimits) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL))?;
     set_no_new_privs(true)?;
     give_up_access(&limits.readable).map_err(io::Error::other)?;
+    give_up_calls().map_err(io::Error::other)?;
     let opens_none = limits.readable.is_empty();
     let limited = [
         (Resource::Data, Some(limits.memory_bytes)),
@@ -161,5 +183,15 @@ fn give_up_access(readable: &[PathBuf]) -> Result<(), RulesetError> {
         .create()?
         .add_rules(path_beneath_rules(readable, AccessFs::ReadFile))?
         .restrict_self()?;
+    Ok(())
+}
+
+/// Lets forbidden calls fail, where the kernel can.
+fn give_up_calls() -> Result<(), seccompiler::BackendError> {
+    let forbidden = FORBIDDEN_CALLS.map(|call| (call, Vec::new())).into();
+    let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let filter =
+        SeccompFilter::new(forbidden, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?;
+    let _is_enforced = apply_filter(&BpfProgram::try_from(filter)?).is_ok();
     Ok(())
 }

@@ -1,12 +1,15 @@
 //! The text reader under hostile files.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     process::Stdio,
 };
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
+use serde_json::json;
+use tokio::io::AsyncWriteExt as _;
 
 use crate::util::{
     TIMEOUT,
@@ -18,6 +21,7 @@ use crate::util::{
         Error, ExtractionOutcome, Limits, Pieces, ReaderAsker, ReaderPlaces, ReadingTask, Storage,
         TextFormat, TextReader,
     },
+    subscriptions::write_views,
 };
 
 /// Inflated bytes, of which a file may have 64 MiB.
@@ -137,8 +141,8 @@ async fn broken_or_cyclic_pdf_ends() {
 
 fn script(directory: &Path, name: &str, lines: &str) -> PathBuf {
     let path = directory.join(name);
-    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     path
 }
 
@@ -203,32 +207,41 @@ async fn reader_of_more_than_one_mebibyte_gets_more_memory() {
 
 /// Defence in depth against a compromised reader.
 #[tokio::test]
-async fn reader_drops_files_network_and_environment() {
-    let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))
-        .arg("extract-text")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()
-        .unwrap();
-    let process = format!("/proc/{}", child.id().unwrap());
-    let has = |file: &str, line: &[&str]| {
-        let text = std::fs::read_to_string(format!("{process}/{file}")).unwrap();
-        text.lines().any(|told| told.split_whitespace().collect::<Vec<_>>().starts_with(line))
-    };
-    let last = ["Max", "core", "file", "size", "0", "0"];
-    eventually("the last limit", async || has("limits", &last).then_some(())).await;
-    for limit in [
-        &["Max", "open", "files", "0", "0"][..],
-        &["Max", "processes", "0", "0"],
-        &["Max", "file", "size", "0", "0"],
-        &["Max", "cpu", "time", "10", "11"],
+async fn readers_drop_files_network_programs_and_rights() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = write_views(&directory.path().join("views"), &[("one", "SELECT 1, 2, 3")]).await;
+    let open = format!("{}\n", json!({ "Open": file }));
+    for (command, input, files) in [
+        ("extract-text", "", "0"),
+        ("read-rows", "", "0"),
+        ("interpret-mappings", "", "0"),
+        ("read-sqlite", open.as_str(), "64"),
     ] {
-        assert!(has("limits", limit), "{limit:?}");
+        let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_trawl"))
+            .arg(command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        child.stdin.as_mut().unwrap().write_all(input.as_bytes()).await.unwrap();
+        let process = format!("/proc/{}", child.id().unwrap());
+        let has = |file: &str, line: &[&str]| {
+            let text = fs::read_to_string(format!("{process}/{file}")).unwrap();
+            text.lines().any(|told| told.split_whitespace().collect::<Vec<_>>().starts_with(line))
+        };
+        for limit in [
+            &["Max", "core", "file", "size", "0", "0"][..],
+            &["Max", "open", "files", files, files],
+            &["Max", "processes", "0", "0"],
+            &["Max", "file", "size", "0", "0"],
+        ] {
+            eventually(&format!("{command}: {limit:?}"), async || has("limits", limit).then_some(())).await;
+        }
+        assert!(has("status", &["NoNewPrivs:", "1"]), "{command}");
+        // A filter of system calls (`man 5 proc_pid_status`).
+        assert!(has("status", &["Seccomp:", "2"]), "{command}");
     }
-    assert!(has("status", &["NoNewPrivs:", "1"]));
-    drop(child.stdin.take());
-    assert!(child.wait().await.unwrap().success());
 }
 
 #[tokio::test]
