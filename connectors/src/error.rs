@@ -4,6 +4,26 @@ use std::time::Duration;
 
 use crate::redaction::redact;
 
+/// Letters of `API rate limit exceeded`, `userRateLimitExceeded`, `REQUEST_LIMIT_EXCEEDED` and the like.
+const RATE_LIMIT_WORDS: [&str; 16] = [
+    "ratelimitexceeded",
+    "ratelimitreached",
+    "ratelimited",
+    "secondaryratelimit",
+    "exceededaratelimit",
+    "exceededtheratelimit",
+    "exceededyourratelimit",
+    "requestlimitexceeded",
+    "dailylimitexceeded",
+    "apilimitexceeded",
+    "rateexceeded",
+    "quotaexceeded",
+    "exceededyourquota",
+    "toomanyrequests",
+    "requestwasthrottled",
+    "throttlingexception",
+];
+
 /// Failure of a search.
 ///
 /// The texts are safe to show: no secrets, and of a body only the cleaned `message`. Their only addresses are origins of refused redirects.
@@ -38,6 +58,13 @@ pub enum SourceError {
     /// A refused cursor: 400, 404, 410, 413, 416, 422 or 501 as status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
+}
+
+/// Whether a refusal is about the number of requests, which some systems say in words alone.
+pub(crate) fn names_rate_limit(refusal: &[u8]) -> bool {
+    let letters = refusal.iter().filter(|byte| byte.is_ascii_alphabetic());
+    let letters: String = letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+    RATE_LIMIT_WORDS.iter().any(|words| letters.contains(words))
 }
 
 /// The code is about the parameters of one call.

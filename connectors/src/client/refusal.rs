@@ -5,29 +5,12 @@ use std::time::Duration;
 use reqwest::{Response, StatusCode};
 
 use super::Question;
-use crate::error::{SourceError, refuses_the_call};
+use crate::error::{SourceError, names_rate_limit, refuses_the_call};
 use crate::transport::{SOURCE, read_body};
 
 /// Pause of a source that asks for fewer requests, and tells no time.
 const UNSTATED_PAUSE: Duration = Duration::from_mins(1);
 const MAX_REFUSAL_BYTES: usize = 16 * 1024;
-/// Letters of `API rate limit exceeded`, `userRateLimitExceeded`, `REQUEST_LIMIT_EXCEEDED` and the like.
-const RATE_LIMIT_WORDS: [&str; 14] = [
-    "ratelimitexceeded",
-    "ratelimitreached",
-    "secondaryratelimit",
-    "exceededaratelimit",
-    "exceededtheratelimit",
-    "requestlimitexceeded",
-    "dailylimitexceeded",
-    "apilimitexceeded",
-    "rateexceeded",
-    "quotaexceeded",
-    "exceededyourquota",
-    "toomanyrequests",
-    "requestwasthrottled",
-    "throttlingexception",
-];
 
 pub(super) async fn read_refusal(
     response: Response,
@@ -69,7 +52,5 @@ pub(super) async fn read_refusal(
 /// Whether a 403 is about the number of requests, which some systems say in words alone.
 async fn says_rate_limit(response: Response) -> bool {
     let body = read_body(response, MAX_REFUSAL_BYTES).await.unwrap_or_default();
-    let letters = body.iter().filter(|byte| byte.is_ascii_alphabetic());
-    let letters: String = letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-    RATE_LIMIT_WORDS.iter().any(|words| letters.contains(words))
+    names_rate_limit(&body)
 }

@@ -137,6 +137,45 @@ async fn failure_of_the_system_is_the_status_of_its_source() {
 }
 
 #[tokio::test]
+async fn error_in_the_body_of_a_later_page_ends_its_chain() {
+    let shallow = |request: &ReceivedRequest| {
+        if request.parameter("skip") == "20" {
+            return json!({"error": "Offset is too large"}).to_string().into_response();
+        }
+        page(request)
+    };
+    let busy = |request: &ReceivedRequest| {
+        if request.parameter("skip") == "20" {
+            return json!({"error": "API rate limit exceeded"}).to_string().into_response();
+        }
+        page(request)
+    };
+    let mut mapping = mapping();
+    mapping["answer"]["error"] = ".error".into();
+    let (app, ..) = start(shallow, mapping.clone()).await;
+    let caller = app.tenant("acme").await.caller;
+    let parameters = [("moduleId", "pages"), ("keyword", "a")];
+    walk_by_cursor(&caller, &parameters, 7).await.assert_met((0..20).map(|row| row.to_string()));
+    let whole = [&parameters[..], &[("paging", "cursor"), ("limit", "50")]].concat();
+    let answer = caller.search(&whole).await.ok();
+    let message = answer.body["sources"][0]["message"].as_str().unwrap();
+    assert!(
+        message.contains("it shows no more: 20 of the 25") && message.contains("Offset is too"),
+        "{message}"
+    );
+
+    let (app, ..) = start(busy, mapping).await;
+    let answer = app.tenant("acme").await.caller.search(&whole).await.ok();
+    let source = &answer.body["sources"][0];
+    assert_eq!(
+        (&source["status"], &answer.body["partial"]),
+        (&json!("unavailable"), &json!(true)),
+        "{source}"
+    );
+    assert!(answer.cursor().is_some());
+}
+
+#[tokio::test]
 async fn answer_that_its_system_calls_incomplete_makes_the_search_partial() {
     let cut = |request: &ReceivedRequest| {
         let lost = if request.parameter("q") == "cut" { json!("2 of 5 shards failed") } else { json!(0) };
