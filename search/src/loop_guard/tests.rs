@@ -100,6 +100,27 @@ fn pages_with_a_quarter_of_new_rows_go_on() {
 }
 
 #[test]
+fn chain_of_mostly_repeated_rows_ends_a_hundred_times_sooner() {
+    let pages = |sent: usize, fresh: usize| {
+        let mut guard = LoopGuard::default();
+        let ends = |step: &usize| {
+            let begin = step * fresh;
+            let page = PassedPage {
+                rows: &rows(begin..begin + sent),
+                fresh,
+                is_exact: true,
+                next: &step.to_string(),
+            };
+            guard.pass(&page).1.is_err()
+        };
+        (0..200_000).find(ends).unwrap() + 1
+    };
+    assert_eq!(pages(10, 1), 1_000);
+    assert_eq!(pages(40, 10), 6_250);
+    assert_eq!(pages(2, 2), 100_000);
+}
+
+#[test]
 fn invented_rows_end_after_many_pages() {
     assert_eq!(pages_until_end(|step| rows([step])), 100_000);
 }
