@@ -1,7 +1,9 @@
+use std::collections::HashMap;
 use std::fs;
 use std::panic::catch_unwind;
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use trawl_connectors::times;
 
@@ -77,6 +79,61 @@ fn wild_feeds_are_read_as_expected() {
     assert!(files.len() > 60, "{} feeds", files.len());
     let failed: Vec<_> = files.iter().filter(|path| catch_unwind(|| check(path)).is_err()).collect();
     assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// A reading of a feed in `../shared/data/wild`.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Reading {
+    refused: Option<String>,
+    entries: Vec<Value>,
+    /// Another right one.
+    also: Option<Box<Reading>>,
+}
+
+impl Reading {
+    fn permits(&self, found: Option<&[Value]>) -> bool {
+        let is_this = match found {
+            None => self.refused.is_some(),
+            Some(found) => self.refused.is_none() && *found == *self.entries,
+        };
+        is_this || self.also.as_ref().is_some_and(|also| also.permits(found))
+    }
+}
+
+#[test]
+fn shared_feeds_are_read_as_expected() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/wild");
+    let Ok(expected) = fs::read(folder.join("expected.json")) else {
+        return println!("skipped: there is no {}", folder.display());
+    };
+    let mut expected: HashMap<String, Value> = serde_json::from_slice(&expected).unwrap();
+    let feeds: HashMap<String, Reading> = serde_json::from_value(expected.remove("feeds").unwrap()).unwrap();
+    assert_eq!(feeds.len(), fs::read_dir(folder.join("feeds")).unwrap().count());
+    let differs = |(name, expected): (&String, &Reading)| {
+        let found = read_shared(&fs::read(folder.join("feeds").join(name)).unwrap());
+        let is_right = expected.permits(found.as_deref());
+        (!is_right).then(|| format!("{name}: {found:?} in place of {expected:?}"))
+    };
+    let differences: Vec<_> = feeds.iter().filter_map(differs).collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// The entries of a feed; none if it is refused.
+fn read_shared(content: &[u8]) -> Option<Vec<Value>> {
+    let address = "https://pier.example/feed.xml".parse().unwrap();
+    let mut feed = FeedRows::open(content, None, Some(address)).ok()?;
+    let shown = |row: FeedRow| {
+        let text = |name: &str| {
+            let text = row.fields.get(name).and_then(Value::as_str)?;
+            Some(text.split_whitespace().collect::<Vec<_>>().join(" "))
+        };
+        let time = row.fields.get("displayTime").filter(|_| row.undated.is_none()).and_then(Value::as_i64);
+        let time = time.map(|time| Timestamp::from_millisecond(time).unwrap().to_string());
+        json!({"title": text("title"), "link": text("link"), "author": text("author"), "time": time, "text": text("brief")})
+    };
+    let entries = feed.by_ref().map(shown).collect();
+    (!matches!(feed.end(), FeedEnd::Refused(_))).then_some(entries)
 }
 
 #[test]
