@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, process::Output};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use trawl_connectors::{ClientCredentials, Grant};
 
 use crate::{
@@ -17,11 +17,15 @@ use crate::{
 };
 
 async fn check(url: &str, credentials: &ClientCredentials, more: &[&str]) -> Output {
+    check_by(KEYWORD, url, credentials, more).await
+}
+
+async fn check_by(keyword: &str, url: &str, credentials: &ClientCredentials, more: &[&str]) -> Output {
     let directory = tempfile::tempdir().unwrap();
     let secret = directory.path().join("secret");
     let secret_text = secrecy::ExposeSecret::expose_secret(&credentials.client_secret);
     std::fs::write(&secret, format!("{secret_text}\n")).unwrap();
-    let mut arguments = vec!["connector", "check", url, "--keyword", KEYWORD];
+    let mut arguments = vec!["connector", "check", url, "--keyword", keyword];
     arguments.extend(["--token-url", credentials.token_url.as_str(), "--client-id", &credentials.client_id]);
     arguments.extend(["--client-secret-file", secret.to_str().unwrap()]);
     arguments.extend(credentials.scope.iter().flat_map(|scope| ["--scope", scope]));
@@ -185,6 +189,59 @@ async fn key_is_sent_where_the_file_of_the_mapping_says() {
             Some(header) => assert_eq!(received.headers[header], "secret-key-1"),
             None => assert_eq!(received.parameter("key"), "secret-key-1"),
         }
+    }
+}
+
+#[tokio::test]
+async fn registration_that_is_printed_registers_the_system() {
+    let (app, operator) = TestApp::start_operated().await;
+    let system = OwnSearch::always(r#"{"rows": [{"id": 1, "title": "plan", "time": 1704067200}]}"#).await;
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (key, file) = (path("key"), path("tracker.toml"));
+    std::fs::write(&key, "secret-key-1").unwrap();
+    let entry = format!(
+        "name = \"Tracker\"\naddress = \"{}\"\nmethod = \"GET\"\norder = \"relevance\"\npageSize = 20\n\
+         [[auth]]\ntype = \"API_KEY\"\nheader = \"X-Tracker-Key\"\n[mapping.request]\nquery = '{{ q: $keyword }}'\n\
+         [mapping.answer]\nrows = '.rows[]'\nid = '.id'\ntitle = '.title'\ndisplayTime = '.time'\n",
+        system.base
+    );
+    std::fs::write(&file, entry).unwrap();
+    let arguments = ["connector", "try", &file, "--registration", "--api-key-file", &key];
+    let output = run(trawl(&arguments)).await;
+    let (printed, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(
+        said.starts_with("auth.key is to be added") && !printed.contains("secret-key-1"),
+        "{printed}{said}"
+    );
+    assert!(system.received().is_empty(), "it searches nothing");
+
+    let mut body: Value = serde_json::from_str(&printed).unwrap();
+    assert_eq!(body["auth"], json!({"type": "API_KEY", "header": "X-Tracker-Key"}));
+    body["id"] = "tracker".into();
+    body["auth"]["key"] = "secret-key-1".into();
+    operator.register_source(&body, "pages", &["tracker"]).await;
+    let caller = app.tenant("acme").await.caller;
+    let answer = caller.search(&[("moduleId", "pages"), ("keyword", "plan")]).await.ok();
+    assert_eq!(answer.items()[0]["title"], "plan", "{}", answer.text);
+    assert_eq!(system.received()[0].headers["x-tracker-key"], "secret-key-1");
+}
+
+#[tokio::test]
+async fn strict_check_fails_where_a_clause_is_undecided() {
+    let source = sources::start_healthy().await;
+    let check = |keyword: &'static str, more: &'static [&'static str]| {
+        let (url, credentials) = (source.url.clone(), source.credentials());
+        async move { check_by(keyword, url.as_str(), &credentials, more).await }
+    };
+    for (keyword, more, code) in
+        [(KEYWORD, &["--strict"][..], 0), ("nothing-matches", &[], 0), ("nothing-matches", &["--strict"], 1)]
+    {
+        let output = check(keyword, more).await;
+        let said = format!("{}{}", text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{keyword} {more:?}: {said}");
+        assert_eq!(said.contains("--strict: "), code == 1, "{said}");
     }
 }
 
