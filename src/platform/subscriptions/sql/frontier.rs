@@ -10,7 +10,7 @@ const CLOCK_SKEW: i64 = 10 * 60_000;
 /// The first zone's offset from UTC, as a time without a zone may be of it.
 const FIRST_ZONE: i64 = 14 * 3_600_000;
 /// Numbers may leap so far at first, and by this factor.
-const LEAP: f64 = 1e6;
+const LEAP: f64 = 1e4;
 const LEAP_FACTOR: f64 = 1e3;
 /// No sequence comes so far as 2⁶², but the largest number of its type does.
 const LARGEST: f64 = 4_611_686_018_427_387_904.0;
@@ -64,6 +64,8 @@ pub(super) struct Frontier {
     /// The last cursor that counts, of this run or one before.
     reached: Option<Cursor>,
     is_of_this_run: bool,
+    /// Whether it is the only row so far, which may itself be the odd one.
+    is_lone: bool,
     /// The last cursor that does not count yet, and the number of different ones.
     waiting: Option<(Cursor, usize)>,
 }
@@ -71,7 +73,7 @@ pub(super) struct Frontier {
 impl Frontier {
     /// Begins a run. `zone_millis` is the offset from UTC of the database's own zone.
     pub(super) fn new(zone_millis: i64, begin: Option<&Cursor>) -> Self {
-        Self { zone_millis, reached: begin.cloned(), is_of_this_run: false, waiting: None }
+        Self { zone_millis, reached: begin.cloned(), is_of_this_run: false, is_lone: false, waiting: None }
     }
 
     /// The last cursor of this run that counts.
@@ -86,7 +88,11 @@ impl Frontier {
         // In SQLite a row's type is its own: texts stand behind all numbers.
         let is_number = moment::is_number(&cursor.data_type);
         let is_another_type = |reached: &Cursor| moment::is_number(&reached.data_type) != is_number;
-        let standing = match Value::of(cursor).stand(before, clock) {
+        let value = Value::of(cursor);
+        let is_counting = matches!(value, Value::Text { has_digits: true, .. });
+        let is_doubtful =
+            |before: &Value<'_>| is_counting && self.is_lone && !matches!(before, Value::Moment(_));
+        let standing = match value.stand(before.filter(|before| !is_doubtful(before)), clock) {
             Standing::Counts if self.reached.as_ref().is_some_and(is_another_type) => Standing::Unlike,
             standing => standing,
         };
@@ -96,6 +102,7 @@ impl Frontier {
             _ => false,
         };
         if standing == Standing::Counts || may_be_confirmed && self.is_confirmed(cursor) {
+            self.is_lone = self.reached.is_none();
             (self.reached, self.is_of_this_run, self.waiting) = (Some(cursor.clone()), true, None);
             return None;
         }
@@ -115,11 +122,12 @@ impl Frontier {
 
 /// What a cursor's text says.
 #[derive(Clone, Copy, Debug)]
-enum Value {
+enum Value<'c> {
     Moment(Moment),
     Number(Number),
     /// A text, and whether it has digits that are no wrong date.
     Text {
+        text: &'c str,
         has_digits: bool,
     },
 }
@@ -131,8 +139,8 @@ struct Number {
     is_filler: bool,
 }
 
-impl Value {
-    fn of(cursor: &Cursor) -> Self {
+impl<'c> Value<'c> {
+    fn of(cursor: &'c Cursor) -> Self {
         let text = cursor.text.trim();
         let is_number = moment::is_number(&cursor.data_type);
         if let Some(moment) = Moment::read(text, &cursor.data_type) {
@@ -145,7 +153,21 @@ impl Value {
                 let is_nines = text.len() >= NINES && text.bytes().all(|byte| byte == b'9');
                 Self::Number(Number { value, is_filler: is_nines || FILLERS.contains(&value) })
             }
-            None => Self::Text { has_digits: text.contains(char::is_numeric) && !moment::is_dated(text) },
+            None => {
+                let has_digits = text.contains(char::is_numeric) && !moment::is_dated(text);
+                Self::Text { text, has_digits }
+            }
+        }
+    }
+
+    /// Whether a text with digits is of the same length or begins alike.
+    fn is_like(self, text: &str) -> bool {
+        let begin =
+            |text: &str| text.chars().next().map(|first| if first.is_ascii_digit() { '0' } else { first });
+        match self {
+            Self::Moment(_) => false,
+            Self::Number(_) => begin(text) == Some('0'),
+            Self::Text { text: before, .. } => text.len() == before.len() || begin(text) == begin(before),
         }
     }
 
@@ -154,8 +176,9 @@ impl Value {
             (Self::Moment(moment), _) => stand_at(moment, clock),
             (Self::Number(number), Some(Self::Number(before))) => stand_behind(number, before.value, clock),
             (Self::Number(number), None | Some(Self::Text { .. })) => stand_first(number, clock),
-            (Self::Text { has_digits: true }, None | Some(Self::Number(_) | Self::Text { .. }))
-            | (Self::Text { .. }, Some(Self::Text { has_digits: false })) => Standing::Counts,
+            (Self::Text { has_digits: true, .. }, None)
+            | (Self::Text { .. }, Some(Self::Text { has_digits: false, .. })) => Standing::Counts,
+            (Self::Text { text, has_digits: true }, Some(before)) if before.is_like(text) => Standing::Counts,
             (Self::Number(_) | Self::Text { .. }, _) => Standing::Unlike,
         }
     }
@@ -269,10 +292,16 @@ mod tests {
             ("TEXT", &["2026-11-30T11:00:00Z", "9999-12-31T23:59:59Z"], Some(0), &[BEYOND]),
             ("TEXT", &["", "2026-02-28", "2026-02-30", "2026-03-01"], Some(3), &[UNLIKE, UNLIKE]),
             ("VARCHAR", &["v0001", "v0002", "unknown"], Some(1), &[UNLIKE]),
+            ("VARCHAR", &["v0999", "v1000", "v10000", "unknown 2", "w1"], Some(2), &[UNLIKE, UNLIKE]),
+            ("VARCHAR", &["7f00aa02", "a100aa01", "room 7"], Some(1), &[UNLIKE]),
+            ("VARCHAR", &["12", "13", "room 7"], Some(1), &[UNLIKE]),
+            ("VARCHAR", &["unknown 2", "v1", "v2"], Some(2), &[]),
             ("VARCHAR", &["7f00aa01", "7f00aa02", "pending"], Some(1), &[UNLIKE]),
             ("VARCHAR", &["1", "1.0.1", "5e98765432109876", "inf"], Some(2), &[UNLIKE]),
             ("INT8", &["1", "450", "451", "9223372036854775807"], Some(2), &[FAR]),
             ("INT8", &["450", "1000000"], Some(0), &[FAR]),
+            ("INT8", &["1", "12", "999990"], Some(1), &[FAR]),
+            ("INT8", &["450", "9000"], Some(1), &[]),
             ("INT4", &["3000000", "2147483647"], Some(0), &[FAR]),
             ("INT2", &["40", "999", "32767"], Some(0), &[FAR, FAR]),
             ("INT4", &["998", "999", "1000"], Some(2), &[]),
