@@ -6,7 +6,7 @@ use serde_json_borrow::Value;
 use crate::action::{check_action, check_action_addresses, check_picture};
 use crate::lenient_json::{Integer, ObjectFields, SlipCounter};
 use crate::text::{LineBreaks, clean, clean_line, clean_lines, holds_unfit};
-use crate::times::{TimeUnit, millis_of_size};
+use crate::times::{TimeUnit, USUAL_SECONDS, millis_of_display_time};
 
 /// Size limits of texts, in bytes of UTF-8.
 ///
@@ -148,13 +148,13 @@ fn read_time(
     slips: &mut SlipCounter,
 ) -> Result<i64, (&'static str, &'static str)> {
     let value = value.ok_or(("displayTime", "is missing"))?;
-    let (time, exact) = match (Integer::read(value), value) {
+    #[expect(clippy::cast_precision_loss, reason = "milliseconds are exact")]
+    let time = match (Integer::read(value), value) {
         (Some(integer), _) => {
             if let Integer::Text(_) = integer {
                 slips.add("displayTime", "is text, not an integer");
             }
-            #[expect(clippy::cast_precision_loss, reason = "the exact number is at hand")]
-            (integer.value() as f64, Some(integer.value()))
+            integer.value() as f64
         }
         (None, value) => {
             let time = match value {
@@ -164,25 +164,22 @@ fn read_time(
             };
             // Only seconds have fractions.
             let time = time.filter(|time: &f64| USUAL_SECONDS.contains(time));
-            (time.ok_or(("displayTime", "is not an integer"))?, None)
+            time.ok_or(("displayTime", "is not an integer"))?
         }
     };
     let out_of_range = ("displayTime", "is beyond all years");
-    let (millis, unit) = millis_of_size(time).ok_or(out_of_range)?;
+    let (millis, unit) = millis_of_display_time(time).ok_or(out_of_range)?;
     let what = match unit {
-        TimeUnit::Seconds if USUAL_SECONDS.contains(&time) => "is in seconds, not milliseconds",
+        TimeUnit::Seconds => "is in seconds, not milliseconds",
         TimeUnit::Microseconds => "is in microseconds, not milliseconds",
         TimeUnit::Nanoseconds => "is in nanoseconds, not milliseconds",
         TimeUnit::FileTime => "is a FILETIME, not milliseconds",
         TimeUnit::Ticks => "is in ticks, not milliseconds",
-        TimeUnit::Seconds | TimeUnit::Milliseconds => return Ok(exact.unwrap_or(millis)),
+        TimeUnit::Milliseconds => return Ok(millis),
     };
     slips.add("displayTime", what);
     Ok(millis)
 }
-
-/// Years 1973 to 2106. As milliseconds they are fifty days of 1970, where no document is.
-const USUAL_SECONDS: std::ops::Range<f64> = 1e8..4_294_967_296.0;
 
 struct Reader<'a> {
     fields: ObjectFields<'a>,

@@ -14,7 +14,8 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
 use self::compact::date_of_digits;
-pub use self::units::{TimeUnit, millis_of_size};
+pub(crate) use self::units::USUAL_SECONDS;
+pub use self::units::{TimeUnit, millis_of_display_time, millis_of_size};
 
 /// Longer texts are no times.
 const MAX_BYTES: usize = 120;

@@ -45,7 +45,7 @@ fn map(number: u64, mut fields: RowFields) -> Result<PreparedRow, String> {
 
 fn take_time(fields: &mut RowFields) -> Result<Option<i64>, String> {
     let unreadable = |name: &str, value: &Value| {
-        format!("{name}: must be epoch milliseconds or a date such as 2024-05-01T09:30:00Z, not {value}")
+        format!("{name}: must be an epoch number or a date such as 2024-05-01T09:30:00Z, not {value}")
     };
     match fields.0.remove("displayTime") {
         None | Some(Value::Null) => {}

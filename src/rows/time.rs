@@ -3,9 +3,12 @@
 use serde_json::Value;
 use trawl_connectors::times;
 
-/// Parses a `displayTime`: any integer is epoch milliseconds.
+/// Parses a `displayTime`: epoch milliseconds, a number in another unit, told by its size, or a date.
 pub(crate) fn display_time(value: &Value) -> Option<i64> {
-    value.as_i64().or_else(|| times::from_text(value.as_str()?))
+    match value.as_f64() {
+        Some(number) => times::millis_of_display_time(number).map(|(millis, _)| millis),
+        None => times::from_text(value.as_str()?),
+    }
 }
 
 /// Parses an epoch number, told apart by its size, or a date as systems and people write it.
@@ -52,8 +55,14 @@ mod tests {
     }
 
     #[test]
-    fn display_time_is_never_seconds() {
-        assert_eq!(display_time(&json!(1_700_000_000)), Some(1_700_000_000));
+    fn display_time_is_read_by_its_size() {
+        for time in [1_700_000_000_i64, 1_700_000_000_000, 1_700_000_000_000_000] {
+            assert_eq!(display_time(&json!(time)), Some(1_700_000_000_000), "{time}");
+        }
+        // The first day of 1970, and times before.
+        for time in [5, 86_400_000, -86_400_000, i64::MIN / 1_000_000] {
+            assert_eq!(display_time(&json!(time)), Some(time));
+        }
         assert_eq!(display_time(&json!("1970-01-02")), Some(86_400_000));
     }
 

@@ -1,5 +1,7 @@
 //! Units of times, told apart by size.
 
+use std::ops::Range;
+
 /// A unit that a time was counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeUnit {
@@ -28,6 +30,9 @@ const FILE_TIME_OF_1970: f64 = 116_444_736e9;
 const TICKS_OF_1970: f64 = 621_355_968e9;
 const UNTIL_2100: f64 = 41_024_448e9;
 
+/// Years 1973 to 2106. As milliseconds they are fifty days of 1970, where no document is.
+pub(crate) const USUAL_SECONDS: Range<f64> = 1e8..4_294_967_296.0;
+
 /// Largest time in milliseconds that is kept.
 const FURTHEST: f64 = 9e15;
 
@@ -44,4 +49,14 @@ pub fn millis_of_size(time: f64) -> Option<(i64, TimeUnit)> {
     };
     #[expect(clippy::cast_possible_truncation, reason = "the range is checked")]
     (millis.abs() < FURTHEST).then_some((millis.round() as i64, unit))
+}
+
+/// Milliseconds of a number where milliseconds are expected: smaller ones than usual seconds are such, too.
+pub fn millis_of_display_time(time: f64) -> Option<(i64, TimeUnit)> {
+    let (millis, unit) = millis_of_size(time)?;
+    if unit != TimeUnit::Seconds || USUAL_SECONDS.contains(&time) {
+        return Some((millis, unit));
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "seconds are smaller than milliseconds")]
+    Some((time.round() as i64, TimeUnit::Milliseconds))
 }

@@ -51,15 +51,21 @@ async fn follow(
 ) {
     run("CREATE TABLE notes (id BIGINT, title VARCHAR(200), version BIGINT, seen_at VARCHAR(40))".into())
         .await;
-    let rows: Vec<String> =
-        (0..ROWS).map(|number| format!("({number}, 'harbour {number}', 7, '2024-01-01 00:00:00')")).collect();
+    let row = |number: usize| {
+        // The same time as a date, in seconds and in microseconds.
+        let seen = ["2024-01-01 00:00:00", "1704067200", "1704067200000000"][number % 3];
+        format!("({number}, 'harbour {number}', 7, '{seen}')")
+    };
+    let rows: Vec<String> = (0..ROWS).map(row).collect();
     run(format!("INSERT INTO notes VALUES {}", rows.join(", "))).await;
     let shown = operator.subscribe(form).await;
     assert_eq!(counts(&shown), json!(["read", ROWS, ROWS, 0, 0, 0]), "{shown}");
     assert!(!shown.to_string().contains("hunter-2"));
     assert_eq!(app.titles(&acme.caller, "harbour").await.len(), ROWS);
-    let item = operator.get("/admin/v1/contents/article/crm:10").await.ok();
-    assert_eq!(item.data()["displayTime"], json!(1_704_067_200_000_i64));
+    for number in 9..12 {
+        let item = operator.get(&format!("/admin/v1/contents/article/crm:{number}")).await.ok();
+        assert_eq!(item.data()["displayTime"], json!(1_704_067_200_000_i64));
+    }
 
     let again = operator.run_subscription("crm").await;
     assert_eq!(counts(&again), json!(["read", ROWS, 0, 0, 0, 0]));
