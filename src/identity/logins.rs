@@ -1,13 +1,15 @@
-//! Logins, which are compared without case (Unicode 3.13, default caseless matching).
+//! Logins, which are compared without case (Unicode 3.13, canonical caseless matching).
 
 use std::sync::LazyLock;
 
 use icu_casemap::{CaseMapper, CaseMapperBorrowed};
+use unicode_normalization::UnicodeNormalization;
 
-/// Folds a login: two that differ in case alone become equal.
+/// Folds a login: two that differ in case or composition alone become equal.
 pub fn fold(login: &str) -> String {
     static CASES: LazyLock<CaseMapperBorrowed<'static>> = LazyLock::new(CaseMapper::new);
-    CASES.fold_string(login).into_owned()
+    let decomposed: String = login.nfd().collect();
+    CASES.fold_string(&decomposed).nfc().collect()
 }
 
 #[cfg(test)]
@@ -15,7 +17,7 @@ mod tests {
     use super::fold;
 
     #[test]
-    fn logins_that_differ_in_case_alone_fold_equally() {
+    fn logins_that_differ_in_case_or_composition_alone_fold_equally() {
         for (one, other) in [
             ("mei.chen@acme.example", "Mei.CHEN@Acme.Example"),
             ("ünal", "ÜNAL"),
@@ -23,6 +25,10 @@ mod tests {
             ("straße", "STRASSE"),
             ("иван", "ИВАН"),
             ("5550142", "5550142"),
+            // Composed and decomposed characters.
+            ("ren\u{e9}e", "RENE\u{301}E"),
+            ("\u{212b}sa", "a\u{30a}sa"),
+            ("\u{ac00}", "\u{1100}\u{1161}"),
         ] {
             assert_eq!(fold(one), fold(other));
         }

@@ -130,7 +130,7 @@ impl UserBatch {
         if before.is_some_and(|before| !before.is_deleted && before.login_id == *login) {
             return Ok(());
         }
-        Err(format!("loginId: {login:?} differs in case alone from {alike:?} of another user"))
+        Err(format!("loginId: {login:?} differs in case or composition alone from {alike:?} of another user"))
     }
 
     /// Inserts a row if login and platform id are free.

@@ -191,14 +191,15 @@ fn accounts_where(column: &str, tenant_id: i64, value: &str) -> Statement {
 
 /// Present people in the order of their ids, behind one, whose login is not folded or was folded before it changed.
 ///
-/// Some of those with logins beyond ASCII are folded.
+/// Those with logins beyond ASCII may be folded.
 pub(super) async fn unfolded_logins(
     connection: &Connection,
     behind: (i64, &str),
     limit: u64,
 ) -> store::Result<Vec<(i64, String, String, Option<String>)>> {
     let text = "SELECT tenant_id, user_id, login_id, login_folded FROM users WHERE (tenant_id, user_id) > (?, ?) \
-                AND NOT is_deleted AND (login_folded IS NULL OR login_folded <> lower(login_id)) \
+                AND NOT is_deleted \
+                AND (login_folded IS NULL OR login_folded <> lower(login_id) OR octet_length(login_id) <> length(login_id)) \
                 ORDER BY tenant_id, user_id LIMIT ?";
     sql(text, [behind.0.into(), behind.1.into(), limit.into()]).fetch_all(connection).await
 }
@@ -215,7 +216,7 @@ pub(super) async fn fold_login(
     sql(text, [folded.into(), tenant_id.into(), user_id.into(), login_id.into()]).execute(transaction).await
 }
 
-/// Groups of present people whose logins differ in case alone, with their tenant's code.
+/// Groups of present people whose logins differ in case or composition alone, with their tenant's code.
 pub(super) async fn alike_logins(
     connection: &Connection,
     limit: u64,

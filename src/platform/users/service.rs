@@ -68,7 +68,7 @@ pub async fn fold_logins(store: &Store) -> Result<()> {
             tenant,
             login,
             count,
-            "logins differ in case alone; each signs in only as it is written"
+            "logins differ in case or composition alone; each signs in only as it is written"
         );
     }
     Ok(())

@@ -24,7 +24,12 @@ async fn person(app: &TestApp, acme: &Application, login: &str) -> Option<String
 #[tokio::test]
 async fn person_signs_in_by_a_login_of_any_case() {
     let (app, acme) = TestApp::start_with_acme().await;
-    let people = [("mei", "mei.chen@acme.example"), ("unal", "ÜNAL"), ("sisyphus", "Σίσυφος")];
+    let people = [
+        ("mei", "mei.chen@acme.example"),
+        ("unal", "ÜNAL"),
+        ("sisyphus", "Σίσυφος"),
+        ("renee", "rene\u{301}e"),
+    ];
     let rows = people.map(|(id, login)| with_login(id, login));
     app.sync(&acme.caller, "users", &json!(rows)).await;
     for (login, id) in [
@@ -32,6 +37,8 @@ async fn person_signs_in_by_a_login_of_any_case() {
         ("MEI.CHEN@ACME.EXAMPLE", "mei"),
         ("ünal", "unal"),
         ("ΣΊΣΥΦΟΣ", "sisyphus"),
+        ("ren\u{e9}e", "renee"),
+        ("RENE\u{301}E", "renee"),
     ] {
         let subject = person(&app, &acme, people.iter().find(|person| person.0 == id).unwrap().1).await;
         assert!(subject.is_some());
@@ -73,16 +80,23 @@ async fn login_alike_to_that_of_another_is_refused() {
     let (app, acme) = TestApp::start_with_acme().await;
     let sync = async |rows: Value| acme.caller.put("/v1/users/sync", &rows).await.ok();
     app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
-    let reason = "differs in case alone from \"mei\" of another user";
+    let reason = "differs in case or composition alone from \"mei\" of another user";
     for (id, login) in [("new", "MEI"), ("omar", "Mei")] {
         let refused = sync(json!([with_login(id, login), user("lin", "")])).await;
         refused.assert_only_failure(id, &format!("loginId: \"{login}\" {reason}"));
     }
+    let [composed, decomposed] = ["ren\u{e9}e", "rene\u{301}e"];
+    app.sync(&acme.caller, "users", &json!([with_login("renee", composed)])).await;
+    let refused = sync(json!([with_login("other", decomposed)])).await;
+    let reason = format!(
+        "loginId: {decomposed:?} differs in case or composition alone from {composed:?} of another user"
+    );
+    refused.assert_only_failure("other", &reason);
     // The first of one call stays, as does the own login in another case.
     let refused = sync(json!([with_login("unal", "Ünal"), with_login("other", "ÜNAL")])).await;
     refused.assert_only_failure(
         "other",
-        "loginId: \"ÜNAL\" differs in case alone from \"Ünal\" of another user",
+        "loginId: \"ÜNAL\" differs in case or composition alone from \"Ünal\" of another user",
     );
     app.sync(&acme.caller, "users", &json!([with_login("mei", "Mei")])).await;
     assert!(person(&app, &acme, "mei").await.is_some());
@@ -91,7 +105,10 @@ async fn login_alike_to_that_of_another_is_refused() {
     app.sync(&acme.caller, "users", &json!([{"userId": "new", "isDeleted": true}])).await;
     app.sync(&acme.caller, "users", &json!([with_login("omar", "mEI")])).await;
     let refused = sync(json!([{"userId": "new", "isDeleted": false}])).await;
-    refused.assert_only_failure("new", "loginId: \"MEI\" differs in case alone from \"mEI\" of another user");
+    refused.assert_only_failure(
+        "new",
+        "loginId: \"MEI\" differs in case or composition alone from \"mEI\" of another user",
+    );
     // Other tenants have logins of their own.
     let other = app.tenant("other").await;
     app.sync(&other.caller, "users", &json!([with_login("omar", "MEI")])).await;
@@ -100,12 +117,14 @@ async fn login_alike_to_that_of_another_is_refused() {
 #[tokio::test]
 async fn logins_alike_in_an_earlier_directory_stay_apart() {
     let (app, acme) = TestApp::start_with_acme().await;
-    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", ""), with_login("unal", "ÜNAL")]))
-        .await;
+    let (unal, renee) = (with_login("unal", "ÜNAL"), with_login("renee", "rene\u{301}e"));
+    app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", ""), unal, renee])).await;
     let subjects = [person(&app, &acme, "mei").await, person(&app, &acme, "omar").await];
     // Written by an earlier version, which did not fold.
     app.execute("UPDATE users SET login_folded = NULL").await;
     app.execute("UPDATE users SET login_id = 'MEI', login_folded = 'omar' WHERE user_id = 'omar'").await;
+    // An earlier version folded case alone.
+    app.execute("UPDATE users SET login_folded = login_id WHERE user_id = 'renee'").await;
     for is_folded in [false, true] {
         if is_folded {
             fold_logins(&app.app.store).await.unwrap();
@@ -115,6 +134,7 @@ async fn logins_alike_in_an_earlier_directory_stay_apart() {
             assert_eq!(person(&app, &acme, login).await, None, "{login}");
         }
         assert_eq!(person(&app, &acme, "ünal").await.is_some(), is_folded);
+        assert_eq!(person(&app, &acme, "ren\u{e9}e").await.is_some(), is_folded);
     }
     // Rows that keep their login are taken; nobody signs in as the other of a pair.
     let rows = json!([{"userId": "omar", "name": "Omar"}, with_login("mei", "mei"), {"userId": "omar", "status": 0}]);
@@ -124,7 +144,10 @@ async fn logins_alike_in_an_earlier_directory_stay_apart() {
         [subjects[0].clone(), None]
     );
     let refused = acme.caller.put("/v1/users/sync", &json!([with_login("mei", "Mei")])).await.ok();
-    refused.assert_only_failure("mei", "loginId: \"Mei\" differs in case alone from \"MEI\" of another user");
+    refused.assert_only_failure(
+        "mei",
+        "loginId: \"Mei\" differs in case or composition alone from \"MEI\" of another user",
+    );
     app.sync(&acme.caller, "users", &json!([with_login("omar", "omar")])).await;
     assert_eq!(person(&app, &acme, "Mei").await, subjects[0]);
 }
