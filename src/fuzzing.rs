@@ -77,9 +77,28 @@ fn object(json: &str) -> Map<String, Value> {
 
 /// A document: its text is bounded and holds no control characters.
 pub fn document(bytes: &[u8]) {
+    text(bytes, TextFormat::Plain);
+}
+
+/// Markdown: its text is as that of a document.
+pub fn markdown(bytes: &[u8]) {
+    text(bytes, TextFormat::Markdown);
+}
+
+/// A feed behind a line with the charset of its content type.
+pub fn charset(bytes: &[u8]) {
+    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return };
+    let (charset, content) = (String::from_utf8_lossy(&bytes[..end]), &bytes[end + 1..]);
+    let Ok(feed) = FeedRows::open(content, Some(&charset), None) else { return };
+    for row in feed {
+        assert!(row.fields.get("id").is_some_and(Value::is_string), "{:?}", row.fields);
+    }
+}
+
+fn text(bytes: &[u8], read_as: TextFormat) {
     let mut written = Vec::new();
     let mut text = TextWriter::new(&mut written, MOST_TEXT_BYTES);
-    let _stop = extract(bytes, TextFormat::Plain, true, &mut text);
+    let _stop = extract(bytes, read_as, true, &mut text);
     assert!(text.flush().is_ok());
     assert!(text.notes().len() <= 8 && text.notes().iter().all(|note| note.len() <= 200));
     drop(text);
@@ -96,5 +115,7 @@ mod tests {
         each_wild_file("feeds", super::feed).unwrap();
         each_wild_file("rows", super::rows).unwrap();
         each_wild_file("docs", super::document).unwrap();
+        each_wild_file("docs", super::markdown).unwrap();
+        each_wild_file("charsets", super::charset).unwrap();
     }
 }

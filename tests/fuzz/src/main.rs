@@ -22,6 +22,8 @@ fn target(name: &str) -> Option<Target> {
     let (read, is_confined): (fn(&[u8]), bool) = match name {
         "feeds" => (trawl::fuzzing::feed, false),
         "rows" => (trawl::fuzzing::rows, false),
+        "charsets" => (trawl::fuzzing::charset, false),
+        "markdown" => (trawl::fuzzing::markdown, true),
         "mail" | "archives" | "compound" | "pdf" | "pictures" | "sheets" | "texts" => {
             (trawl::fuzzing::document, true)
         }
