@@ -9,7 +9,8 @@ use std::{
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use serde_json::json;
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::AsyncWriteExt;
+use trawl_connectors::confined_command;
 
 use crate::util::{
     TIMEOUT,
@@ -108,7 +109,7 @@ async fn deeply_nested_content_ends() {
 }
 
 #[tokio::test]
-async fn mail_of_fifty_megabytes_is_read_to_its_end() {
+async fn mail_of_fifty_megabytes_is_read_to_its_end_in_bounded_memory() {
     let line = format!("{}\r\n", "QUJD".repeat(19));
     let attached = line.repeat((50 << 20) / line.len());
     let head = "From: mei@acme.example\r\nSubject: harbour\r\nMIME-Version: 1.0\r\n\
@@ -116,8 +117,18 @@ async fn mail_of_fifty_megabytes_is_read_to_its_end() {
     let part = |kind: &str, content: &str| format!("--b\r\nContent-Type: {kind}\r\n\r\n{content}\r\n");
     let attachment = "application/octet-stream; name=all.bin\r\nContent-Transfer-Encoding: base64";
     let mail = [head, &part(attachment, &attached), &part("text/plain", "tide"), "--b--\r\n"].concat();
-    let text = read(mail.into_bytes()).await;
-    assert!(text.contains("harbour") && text.contains("tide"), "{text}");
+    let mut child = confined_command(Path::new(env!("CARGO_BIN_EXE_trawl")))
+        // Two thirds of what a reader may take.
+        .args(["extract-text", "--memory-mib=256", "--seconds=60"])
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let write = async move { input.write_all(mail.as_bytes()).await };
+    let (written, output) = tokio::join!(write, child.wait_with_output());
+    let output = output.unwrap();
+    let (text, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(written.is_ok() && output.status.success(), "{said}");
+    assert!(text.contains("harbour") && text.contains("tide"), "{said}");
 }
 
 #[tokio::test]

@@ -57,6 +57,26 @@ async fn feed_of_many_empty_items_is_read_in_bounded_memory() {
 }
 
 #[tokio::test]
+async fn feed_of_ten_thousand_items_is_read_in_bounded_memory() {
+    const COUNT: usize = 10_000;
+    let directory = tempfile::tempdir().unwrap();
+    let (server, operator) =
+        start(directory.path(), "[connectors]\nallow_http_hosts = [\"127.0.0.1\"]\n").await;
+    let text = "tide and harbour ".repeat(35);
+    let item = |number: usize| {
+        format!(
+            "<item><guid>{number}</guid><title>Quay {number}</title><description>{text}</description></item>"
+        )
+    };
+    let document = format!("<rss><channel>{}</channel></rss>", (0..COUNT).map(item).collect::<String>());
+    let feeds = FeedServer::start().await;
+    feeds.reply_once("/a", FeedReply::Body(document));
+    let form = feed("a", &feeds.url("127.0.0.1", "/a"));
+    let shown = within_memory(&server, "ten thousand items", operator.subscribe(&form)).await;
+    assert_eq!(shown["lastRun"]["added"], json!(COUNT), "{shown}");
+}
+
+#[tokio::test]
 async fn query_with_huge_ids_and_cursors_is_read_in_bounded_memory() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().join("shared");
