@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Decisions 8.3.
+/// The callback's maximum timeout (book: reference/tasks.md).
 const MAX_CALLBACK_MS: u64 = 5_000;
 
 /// Quick handling of tasks.

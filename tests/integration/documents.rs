@@ -44,18 +44,23 @@ fn documents() -> Vec<PathBuf> {
     ]
     .map(|name| root().join(name))
     .into();
-    let mut folders = vec![book()];
+    found.extend(files_below(book(), "md"));
+    found.sort();
+    found
+}
+
+fn files_below(folder: PathBuf, extension: &str) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![folder]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "md") {
+            } else if path.extension().is_some_and(|end| end == extension) {
                 found.push(path);
             }
         }
     }
-    found.sort();
     found
 }
 

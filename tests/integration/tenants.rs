@@ -105,7 +105,7 @@ async fn invalid_enterprise_fields_are_refused_by_name() {
     }
 }
 
-/// Decisions 3.6.
+/// Book: how-to/operate.md.
 #[tokio::test]
 async fn domain_application_manages_its_own_set() {
     let app = TestApp::start().await;
@@ -132,7 +132,7 @@ async fn domain_application_manages_its_own_set() {
     assert_ne!(register(&domain.on("home"), body).await, "home");
 }
 
-/// Decisions 3.6, `isAllowManage`.
+/// Book: how-to/operate.md, `isAllowManage`.
 #[tokio::test]
 async fn unmanageable_tenant_is_managed_by_its_registrar_only() {
     let app = TestApp::start().await;

@@ -158,7 +158,7 @@ async fn valid_signature_with_invalid_claims_is_refused() {
         claims[field] = value;
         claims
     };
-    // Decisions 3.3: tokens outlive a change of the issuer URL.
+    // Tokens outlive a change of the issuer URL.
     let of_another_issuer = with("iss", json!("https://was.example"));
     let good = signed(&app, &first, &header("at+jwt", &first), &of_another_issuer).await;
     app.caller(&good).post_empty("/modules").await.ok();

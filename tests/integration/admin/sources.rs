@@ -226,7 +226,7 @@ async fn dry_run_checks_the_given_fields_and_registers_nothing() {
     assert_eq!(operator.get(SOURCES).await.ok().total(), 0);
 }
 
-/// Decisions 7.2: a PUT without a secret keeps it for the same endpoint only.
+/// A PUT without a secret keeps it for the same endpoint only (book: how-to/operate.md).
 #[tokio::test]
 async fn secret_is_kept_and_sent_nowhere_else() {
     let (_app, operator) = TestApp::start_operated().await;
@@ -355,7 +355,7 @@ async fn source_used_by_a_module_cannot_be_removed() {
     }
 }
 
-/// Decisions 3.7, 7.4.
+/// Book: reference/configuration.md, `allow_auth_none`.
 #[tokio::test]
 async fn source_without_credentials_needs_a_setting() {
     let app = TestApp::start_with(|config| config.connectors.allow_auth_none = false).await;
@@ -385,7 +385,7 @@ async fn tenant_is_limited_to_a_thousand_sources() {
     assert_eq!(operator.get(SOURCES).await.ok().total(), 1_000);
 }
 
-/// Decisions 3.7: answers, logs and files of the program.
+/// Reads answers, logs and files of the program (book: explanation/security.md).
 #[tokio::test]
 async fn secret_is_neither_shown_nor_logged_nor_stored_openly() {
     let directory = tempfile::tempdir().unwrap();

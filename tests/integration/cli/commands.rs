@@ -113,7 +113,7 @@ async fn example_settings_equal_the_defaults() {
     assert_eq!(printed[0], printed[1]);
 }
 
-/// Decisions 1: later sources win, secrets are masked.
+/// Later sources win, secrets are masked (book: reference/configuration.md).
 #[tokio::test]
 async fn effective_settings_are_printed_with_secrets_masked() {
     let directory = tempfile::tempdir().unwrap();

@@ -311,7 +311,7 @@ async fn contract_is_printed_as_checked() {
     assert_eq!((output.status.code(), printed), (Some(0), kept));
 }
 
-/// Decisions 5.1: `…/contents/search?moduleId=X&paging=cursor` is a valid source.
+/// `…/contents/search?moduleId=X&paging=cursor` is a valid source (book: explanation/federation.md).
 #[tokio::test]
 async fn trawl_as_a_source_passes_the_check() {
     let app = TestApp::start().await;

@@ -148,7 +148,7 @@ async fn list_in_place_of_an_object_is_refused() {
     assert_eq!(batch.data()["error"].as_array().unwrap().len(), 1, "{}", batch.text);
 }
 
-/// Decisions 2.4, 9.9.
+/// Book: reference/errors.md.
 #[tokio::test]
 async fn items_over_the_limit_are_400_and_none_is_stored() {
     let app = TestApp::start_with(|config| {
@@ -179,7 +179,7 @@ async fn items_over_the_limit_are_400_and_none_is_stored() {
     caller.put("/v1/users/sync", &many(&|id| user(&id, ""), 4)).await.ok();
 }
 
-/// Decisions 9.9: 8 MiB; the connection stays usable.
+/// The default limit is 8 MiB (book: reference/configuration.md).
 #[tokio::test]
 async fn body_over_the_limit_is_413_and_keeps_the_connection() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -241,7 +241,7 @@ async fn every_answer_carries_the_callers_or_a_new_request_id() {
     }
 }
 
-/// Decisions 9.9: 429 with `Retry-After`.
+/// Book: reference/errors.md.
 #[tokio::test]
 async fn writes_over_the_rate_limit_are_429() {
     let app = TestApp::start_with(|config| config.limits.writes_per_minute = 2).await;

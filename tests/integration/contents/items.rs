@@ -164,7 +164,7 @@ async fn items_of_another_tenant_are_not_found() {
     assert_eq!(other.caller.find("article", "harbour").await, ["1", "2"]);
 }
 
-/// Decisions 2.4.
+/// Book: explanation/freshness.md.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn items_of_one_call_become_visible_together() {
     // Makes the indexer's batches smaller than a call.

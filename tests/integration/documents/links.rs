@@ -5,8 +5,9 @@ use std::{
 };
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+use regex::Regex;
 
-use super::{book, documents, root};
+use super::{book, documents, files_below, root};
 
 #[test]
 fn relative_links_and_anchors_resolve() {
@@ -30,6 +31,16 @@ fn every_page_is_in_the_table_of_contents() {
     let pages: BTreeSet<PathBuf> = documents().into_iter().filter(|path| path.starts_with(book())).collect();
     let unlisted: Vec<_> = pages.difference(&listed).filter(|path| !path.ends_with("SUMMARY.md")).collect();
     assert!(unlisted.is_empty(), "{unlisted:?}");
+}
+
+#[test]
+fn comments_cite_nothing_outside_of_the_project() {
+    let outside = Regex::new(r"[Dd]ecisions? \d").unwrap();
+    let crates = ["src", "engine", "index", "search", "opensearch", "connectors", "fair", "macros"];
+    let folders = crates.into_iter().chain(["benches", "tests"]);
+    let files = folders.flat_map(|folder| files_below(root().join(folder), "rs"));
+    let citing: Vec<_> = files.filter(|file| outside.is_match(&fs::read_to_string(file).unwrap())).collect();
+    assert!(citing.is_empty(), "{citing:?}");
 }
 
 fn links(text: &str) -> Vec<String> {

@@ -60,7 +60,7 @@ const TABLE: [(u32, &str, &[Operation]); 9] = [
     (430_012, "File is unsafe", &[Commit, MultipartCommit, Download]),
     (430_015, "Subject quota insufficient", COMMITS),
     (430_016, "Enterprise quota insufficient", COMMITS),
-    // Decisions 10.2.
+    // Commits obey locks too (book: reference/files.md).
     (430_017, "Folder or a parent folder is locked", &[Commit, MultipartCommit, Delete]),
 ];
 

@@ -22,7 +22,7 @@ async fn give_group(caller: &Caller, folder: &str, role: &str, target: &str) {
     assert_eq!(ask(caller, "authorize", form).await.ok_epoch().data(), "the right is given");
 }
 
-/// Decisions 10.7.
+/// Book: reference/files.md.
 #[tokio::test]
 async fn roles_permit_the_operations_of_the_table() {
     let (_app, _, [mei, omar]) = TestApp::start_with_people(["mei", "omar"]).await;

@@ -106,7 +106,7 @@ async fn owner_sets_roles_and_transfers_ownership() {
     remove(&ana, &id, &["ana"]).await.fails(409, "transfer");
 }
 
-/// Decisions 9.4, last line.
+/// Book: reference/directory.md.
 #[tokio::test]
 async fn blacklisted_person_cannot_add_the_blacklister() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -72,7 +72,7 @@ async fn invalid_password_fails_its_row_and_is_not_echoed() {
     assert_eq!(kept_hash(&app, "good").await, None);
 }
 
-/// Decisions 3.7 (epoch).
+/// Book: reference/directory.md.
 #[tokio::test]
 async fn password_change_deletion_or_disabling_ends_tokens() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -98,7 +98,7 @@ async fn password_change_deletion_or_disabling_ends_tokens() {
     lin.post_empty("/modules").await.ok();
 }
 
-/// Decisions 9.8.
+/// Book: reference/directory.md.
 #[tokio::test]
 async fn enterprise_suffix_applies_to_logins_not_numbers() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -177,7 +177,7 @@ async fn number_equal_to_another_login_fails_only_its_row() {
     sync(&acme.caller, back).await.assert_only_failure("mei", "loginId:");
 }
 
-/// Decisions 9.6.
+/// Book: explanation/visibility.md.
 #[tokio::test]
 async fn deputy_departments_count_for_visibility() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -115,7 +115,7 @@ async fn login_taken_meanwhile_fails_only_its_row() {
     sync(caller, json!([{"userId": "third", "loginId": ""}])).await.assert_only_failure("third", "loginId:");
 }
 
-/// Decisions 3.6.
+/// Book: explanation/visibility.md.
 #[tokio::test]
 async fn ids_and_logins_of_another_tenant_are_free() {
     let app = TestApp::start().await;

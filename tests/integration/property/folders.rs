@@ -207,7 +207,7 @@ impl Naive {
         .collect()
     }
 
-    /// Decisions 10.7.
+    /// The permissions of a person on a folder (book: reference/files.md).
     fn permissions(&self, by: usize, of: usize) -> String {
         let role = self.role(by, of);
         let way = self.way(of).unwrap();

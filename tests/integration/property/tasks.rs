@@ -84,7 +84,7 @@ enum Expected {
 const NAMES: [&str; 7] = ["to-do", "done", "to-read", "paused", "read", "withdrawn", "removed"];
 
 impl Known {
-    /// Decisions 8.1.
+    /// The state after a call (book: reference/tasks.md).
     fn after(&self, call: Call) -> Option<i64> {
         match (call, self.status) {
             (Call::Complete(Some(2), _), 0 | 2) => Some(5),
@@ -256,7 +256,7 @@ impl Cast {
         Ok(())
     }
 
-    /// Decisions 4.5.
+    /// Checks who finds each task (book: explanation/visibility.md).
     async fn check_found(&self, tasks: &[Option<Known>], word: &str) -> Result<(), TestCaseError> {
         self.office.app.wait_for_index().await;
         for module in ["todo", "done"] {

@@ -146,7 +146,7 @@ async fn robot_actions_are_audited_without_tokens() {
     }
 }
 
-/// Decisions 3.7.
+/// Book: explanation/security.md.
 #[tokio::test]
 async fn token_is_stored_as_a_digest_only() {
     let here = RobotGroup::start().await;

@@ -168,7 +168,7 @@ async fn messages_are_found_by_members_only() {
     here.member.get(&here.path("messages")).await.fails(404, "groupId");
 }
 
-/// Decisions 9.4.
+/// Book: reference/groups.md.
 #[tokio::test]
 async fn outer_member_reads_and_finds_the_messages() {
     let here = RobotGroup::start().await;

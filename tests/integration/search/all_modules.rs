@@ -63,7 +63,7 @@ async fn every_module_is_answered_as_alone_and_in_order() {
     }
 }
 
-/// Decisions 5.9, 5.4.
+/// Book: reference/search.md, "All modules".
 #[tokio::test]
 async fn cursor_of_a_module_continues_to_the_end() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -94,7 +94,7 @@ async fn cursor_of_a_module_continues_to_the_end() {
     }
 }
 
-/// Decisions 3.5, 4.5.
+/// Book: explanation/visibility.md.
 #[tokio::test]
 async fn callers_see_only_permitted_items() {
     let (app, acme) = TestApp::start_with_acme().await;

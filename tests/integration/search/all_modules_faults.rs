@@ -15,7 +15,7 @@ use crate::util::{
     items::many,
 };
 
-/// Decisions 5.5, 6.1.
+/// Book: explanation/failures.md.
 #[tokio::test]
 async fn hanging_source_is_late_in_its_modules_only() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -103,7 +103,7 @@ async fn search_fails_when_no_module_answers() {
     }
 }
 
-/// Decisions 6.6: the disconnect ends the external call before the deadline and frees the permit.
+/// The disconnect ends the external call before the deadline and frees the permit (book: explanation/federation.md).
 #[tokio::test]
 async fn disconnected_caller_ends_its_external_calls() {
     let app = TestApp::start_with(|config| config.search.at_once = 2).await;

@@ -37,7 +37,7 @@ async fn get_and_post_carry_keyword_limit_and_cursor() {
     }
 }
 
-/// Decisions 5.5.
+/// Book: reference/errors.md.
 #[tokio::test]
 async fn answer_without_any_source_is_502_or_504() {
     let (app, acme) = TestApp::start_with_acme().await;

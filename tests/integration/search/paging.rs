@@ -53,7 +53,7 @@ async fn writes_between_pages_move_nothing() {
     Walk { ids, ..Walk::default() }.assert_met(ids_of(&items));
 }
 
-/// Decisions 5.4.
+/// Book: explanation/cursors.md.
 #[tokio::test]
 async fn foreign_or_altered_cursor_is_400() {
     let items = many("i", "harbour quay", 50, 5);

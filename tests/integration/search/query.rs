@@ -97,7 +97,7 @@ async fn module_of_another_tenant_is_unknown() {
     assert_eq!(refused.message(), unknown.message());
 }
 
-/// Decisions 5.1.
+/// Book: reference/search.md.
 #[tokio::test]
 async fn query_body_and_get_answer_the_same() {
     let (_app, acme) = with_items(&many("i", "harbour", 30, 3)).await;
@@ -155,7 +155,7 @@ async fn order_is_time_then_place_then_id() {
     }
 }
 
-/// Decisions 5.6.
+/// Book: reference/search.md, "Answer".
 #[tokio::test]
 async fn total_counts_every_match_and_count_the_page() {
     let (_app, acme) = with_items(&[many("h", "harbour", 120, 1), many("q", "quay", 30, 1)].concat()).await;
@@ -273,7 +273,7 @@ async fn keyword_without_a_word_is_told_in_the_report() {
     }
 }
 
-/// Decisions 5.7.
+/// Book: reference/search.md, "Query language".
 #[tokio::test]
 async fn no_query_is_a_syntax_error() {
     let (_app, acme) = with_items(&[item("1", "harbour ship", 1)]).await;

@@ -126,9 +126,9 @@ fn all_but(scope: TokenScope, kind: Kind) -> Vec<TokenScope> {
     all_of(kind).into_iter().filter(|other| *other != scope).collect()
 }
 
-/// Decisions 3.5; routes not listed here are for applications only.
+/// Routes not listed here are for applications only (book: reference/http.md).
 #[test]
-fn access_table_matches_the_identities_of_the_decisions() {
+fn access_table_matches_the_kinds_of_token() {
     let of_people = [
         "/v1/users/blacklist",
         "/v1/users/blacklist/remove",

@@ -23,7 +23,7 @@ async fn failing_handler() -> &'static str {
     panic!("secret detail of /tmp/trawl.db")
 }
 
-/// Decisions 2.1.
+/// Book: reference/errors.md.
 #[tokio::test]
 async fn panic_is_500_with_the_envelope() {
     let app = TestApp::start().await;
@@ -37,7 +37,7 @@ async fn panic_is_500_with_the_envelope() {
     }
 }
 
-/// Decisions 3.5.
+/// Book: explanation/security.md.
 #[tokio::test]
 async fn route_without_an_access_rule_is_refused() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -144,7 +144,7 @@ async fn large_batch_keeps_order_times_and_assignees() {
     assert_eq!(times.len(), 1_000);
 }
 
-/// Decisions 2.4.
+/// Book: explanation/freshness.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn batch_becomes_visible_as_a_whole() {
     let office = Office::open().await;

@@ -87,7 +87,7 @@ async fn wrong_fields_are_400_and_named() {
     assert_eq!(*app.app.store.positions().borrow(), 0);
 }
 
-/// Decisions 4.4.
+/// Book: reference/tasks.md.
 #[tokio::test]
 async fn batch_items_have_distinct_current_times() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -104,7 +104,7 @@ async fn batch_items_have_distinct_current_times() {
     assert!(times.iter().all(|time| (before - 500..=now_millis()).contains(time)));
 }
 
-/// Decisions 3.5, 4.5.
+/// Book: explanation/visibility.md.
 #[tokio::test]
 async fn only_assignee_and_creator_find_a_to_do() {
     let (app, acme) = TestApp::start_with_acme().await;
@@ -139,7 +139,7 @@ async fn only_assignee_and_creator_find_a_to_do() {
     assert_eq!(mei.find("done", "budget").await, [""; 0]);
 }
 
-/// Decisions 8.2.
+/// Book: reference/tasks.md.
 #[tokio::test]
 async fn assignee_synchronised_later_finds_and_handles_the_to_do() {
     let (app, acme) = TestApp::start_with_acme().await;

@@ -185,7 +185,7 @@ async fn filters_and_chips_narrow_the_list() {
     page.close().await;
 }
 
-/// Decisions 10: the signed URL is requested on demand.
+/// The signed URL is requested on demand.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_is_downloaded_and_a_missing_one_reported() {
     let all = SearchPage::start().await;

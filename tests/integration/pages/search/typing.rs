@@ -72,7 +72,7 @@ async fn each_key_searches_and_only_the_last_answer_is_shown() {
     page.close().await;
 }
 
-/// Decisions 6.6.
+/// Book: explanation/federation.md.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replaced_query_is_cancelled_on_the_server() {
     let all = SearchPage::with(&[item("h", "harbour", 1), item("q", "quay", 2)]).await;
