@@ -4,6 +4,7 @@
 //! not match the database is rebuilt from the rows. The part rebuilt so far is searched meanwhile, and the change log
 //! is followed.
 
+mod context;
 mod control;
 mod follower;
 mod log_cutter;
@@ -38,10 +39,11 @@ pub use crate::index_progress::{Progress, Rebuild};
 pub use self::control::{EngineHealth, EngineStatus, FreshnessMillis, IndexControl, IndexState, Move};
 
 use self::{
+    context::{EngineContext, Outputs},
     log_cutter::Followed,
     progress::{Announcer, Freshness},
     reader::Rows,
-    run::{EngineContext, EngineRun, Outputs},
+    run::EngineRun,
     supervisor::Supervisor,
 };
 use crate::{

@@ -11,6 +11,9 @@ use crate::content_type::CONTRACT_TYPE;
 use crate::credentials::SourceCredential;
 use crate::settings::Method;
 
+/// Default limit of the contract.
+pub(crate) const DEFAULT_LIMIT: usize = 10;
+
 const JSON_IN_UTF8: HeaderValue = HeaderValue::from_static(CONTRACT_TYPE);
 
 /// Parameters of the contract.

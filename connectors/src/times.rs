@@ -4,6 +4,7 @@ mod compact;
 mod loose;
 mod names;
 mod ranges;
+mod tokens;
 mod units;
 
 use std::ops::RangeInclusive;

@@ -26,7 +26,7 @@ use crate::{
     },
     platform::{
         shared::keyword_filter::{fold_all, fold_keyword},
-        users::service::{PersonAccount, find_person_account, list_accounts},
+        users::lookups::{PersonAccount, find_person_account, list_accounts},
     },
     store::{Cached, Connection},
 };

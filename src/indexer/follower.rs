@@ -12,12 +12,12 @@ use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
+    context::{EngineContext, Outputs},
     log_cutter::LogCutter,
     progress::Announcer,
     reader::{LogReader, ReaderStep, Rows},
     rebuild::{Portion, RebuildScan},
     rebuild_request::{Ask, RebuildRefusal, RebuildRequests, RebuildState},
-    run::{EngineContext, Outputs},
     sinks::{IndexFailure, Sinks},
 };
 use crate::{error::Error, store::change_log};

@@ -1,45 +1,20 @@
 //! One engine, kept level with the change log.
 
-use std::{fs::File, path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use tokio::{sync::mpsc, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use trawl_engine::Health;
 use trawl_index::EmbeddedIndexes;
-use trawl_opensearch::OpenSearch;
-use trawl_search::sources::builtin::ServedIndex;
 
 use super::{
-    follower::Follower, log_cutter::Followed, progress::Announcer, reader::Rows, rebuild_request::Ask,
+    context::{EngineContext, Outputs},
+    follower::Follower,
+    log_cutter::Followed,
+    rebuild_request::Ask,
     shared::SharedRun,
 };
-use crate::{
-    config::{EngineKind, IndexSettings},
-    index_progress::Progress,
-    replicas::Leases,
-};
-
-/// The parts that each engine needs.
-pub(super) struct EngineContext {
-    pub(super) rows: Rows,
-    pub(super) data: PathBuf,
-    pub(super) settings: IndexSettings,
-    pub(super) leases: Leases,
-    /// The cluster, if configured.
-    pub(super) cluster: Option<OpenSearch>,
-    /// Codes of tenants with indexes of their own.
-    pub(super) own_indexes: Vec<String>,
-    pub(super) followed: Followed,
-    /// Locks the data directory, which one server uses at a time.
-    pub(super) _lock: File,
-}
-
-/// The places where an engine is served and its progress is announced.
-#[derive(Clone)]
-pub(super) struct Outputs {
-    pub(super) served: Arc<ServedIndex>,
-    pub(super) announcer: Announcer,
-}
+use crate::{config::EngineKind, index_progress::Progress};
 
 pub(super) struct EngineRun {
     pub(super) kind: EngineKind,

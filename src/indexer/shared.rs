@@ -16,10 +16,10 @@ use trawl_opensearch::{GenerationProgress, OpenSearch, OpenSearchIndexes, Shared
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
+    context::{EngineContext, Outputs},
     follower::Follower,
     rebuild::RebuildScan,
     rebuild_request::{Ask, RebuildRefusal, pass_on},
-    run::{EngineContext, Outputs},
 };
 use crate::{auth::tenants, error::Result, index_progress::Rebuild, replicas::Lease, store::Store};
 

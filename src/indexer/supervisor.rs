@@ -9,9 +9,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    context::{EngineContext, Outputs},
     progress::{Announcer, Freshness},
     rebuild_request::{Ask, pass_on},
-    run::{EngineContext, EngineRun, Outputs},
+    run::EngineRun,
 };
 use crate::{
     config::EngineKind,

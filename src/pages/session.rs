@@ -31,7 +31,7 @@ use crate::{
     },
     error::{Error, ErrorKind, Result},
     http::{client_address::client_address, envelope::Envelope},
-    platform::users::{picture::public_address, service::find_avatar},
+    platform::users::{lookups::find_avatar, picture::public_address},
 };
 
 /// The browser's session, or the ways to sign in.

@@ -87,7 +87,7 @@ impl PersonDirectory for AreaDirectory {
         kind: SubjectKind,
         subject: &str,
     ) -> store::Result<Option<Person>> {
-        users::service::find_person(connection, tenant_id, kind, subject).await
+        users::lookups::find_person(connection, tenant_id, kind, subject).await
     }
 
     async fn find_account(
@@ -96,7 +96,7 @@ impl PersonDirectory for AreaDirectory {
         tenant_id: i64,
         login_id: &str,
     ) -> store::Result<Option<Account>> {
-        users::service::find_account(connection, tenant_id, login_id).await
+        users::lookups::find_account(connection, tenant_id, login_id).await
     }
 
     async fn raise_epoch(
@@ -105,7 +105,7 @@ impl PersonDirectory for AreaDirectory {
         tenant_id: i64,
         user_id: &str,
     ) -> store::Result<Option<i64>> {
-        users::service::raise_epoch(transaction, tenant_id, user_id).await
+        users::lookups::raise_epoch(transaction, tenant_id, user_id).await
     }
 
     async fn principals(

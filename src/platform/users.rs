@@ -4,6 +4,7 @@ mod batch;
 pub mod connections;
 pub mod documents;
 pub mod forms;
+pub mod lookups;
 pub mod password;
 pub mod picture;
 mod prepare;

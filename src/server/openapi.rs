@@ -1,5 +1,6 @@
 //! The interface description `/openapi.json` and its offline page.
 
+pub(super) mod description;
 mod lists;
 mod simplification;
 
@@ -14,13 +15,9 @@ use axum::{
     routing::get,
 };
 use tokio::sync::OnceCell;
-use utoipa::{
-    Modify, OpenApi,
-    openapi::{
-        ObjectBuilder, OpenApi as Document, RefOr, Server,
-        schema::{OneOfBuilder, Schema, Type},
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-    },
+use utoipa::openapi::{
+    ObjectBuilder, OpenApi as Document, RefOr, Server,
+    schema::{OneOfBuilder, Schema, Type},
 };
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
@@ -37,48 +34,6 @@ const PATH: &str = "/openapi.json";
 /// The content security policy of the description's page, whose library writes styles.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
     connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "trawl",
-        description = "Federated search for the workplace. Every answer is the common envelope \
-            `{code, message, data, …}` unless stated; every failure carries its HTTP status as `code`, \
-            and the request's id in the header `x-request-id`."
-    ),
-    modifiers(&Bearer),
-    security(("bearer" = [])),
-    tags(
-        (name = "search", description = "Modules and their contents"),
-        (name = "contents", description = "Articles, news, feeds and an operator's own modules"),
-        (name = "tasks", description = "To-do items"),
-        (name = "robots", description = "Group robots, their messages, and the templates of cards"),
-        (name = "favorites", description = "Personal favorites and their labels"),
-        (name = "badges", description = "An enterprise's badges"),
-        (name = "tenants", description = "Enterprises: registering, freezing and deleting them"),
-        (name = "directory", description = "Users and departments"),
-        (name = "groups", description = "Groups of people: members, join codes and applications"),
-        (name = "storage", description = "Contents of files, at signed addresses"),
-        (name = "folders", description = "Folders, and who may do what in them"),
-        (name = "files", description = "Files: addresses for their bytes, commits, and their end"),
-        (name = "admin", description = "Modules, the external sources that they show, and how these are"),
-        (name = "identity", description = "Tokens"),
-        (name = "operation", description = "Health and metrics"),
-    )
-)]
-pub(super) struct Description;
-
-struct Bearer;
-
-impl Modify for Bearer {
-    fn modify(&self, document: &mut Document) {
-        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).bearer_format("JWT").build();
-        document
-            .components
-            .get_or_insert_default()
-            .add_security_scheme("bearer", SecurityScheme::Http(scheme));
-    }
-}
 
 /// Derived parameter types omit the null of business failures.
 fn let_data_be_null(description: &mut Document) {

@@ -22,7 +22,8 @@ use utoipa_axum::{
 };
 
 use super::{
-    health, openapi,
+    health,
+    openapi::description::Description,
     rule::{BodyLimit, POSITION, Rule, anyone, application, either, page_session, person},
 };
 use crate::{
@@ -281,7 +282,7 @@ pub(super) struct Routers {
 }
 
 pub(super) fn routers() -> (Routers, Document) {
-    let mut description = openapi::Description::openapi();
+    let mut description = Description::openapi();
     let mut collect = |belongs: fn(&Rule) -> bool| {
         let chosen = OPERATIONS.iter().filter(|route| belongs(&route.rule));
         let (router, described) = chosen

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::clause::ContractClause;
 use super::page::{CheckedPage, show};
 use super::page_chain;
-use super::session::{CheckSession, DEFAULT_LIMIT};
+use super::session::CheckSession;
 use crate::answer::MAX_CURSOR_BYTES;
-use crate::request::ContractParameters;
+use crate::request::{ContractParameters, DEFAULT_LIMIT};
 use crate::settings::DeclaredOrder;
 
 pub(super) const MULTI_PAGE_CLAUSES: [ContractClause; 7] = [

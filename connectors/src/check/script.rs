@@ -8,9 +8,9 @@ use super::curl;
 use super::multi_page::MULTI_PAGE_CLAUSES;
 use super::page::{CheckedPage, show};
 use super::probe::{Exchange, Probe};
-use super::session::{CheckSession, DEFAULT_LIMIT, Decide};
+use super::session::{CheckSession, Decide};
 use super::verdicts::Verdicts;
-use crate::request::ContractParameters;
+use crate::request::{ContractParameters, DEFAULT_LIMIT};
 use crate::settings::{Authentication, ClientCredentials, DeclaredOrder};
 
 /// If the operator names no keyword.

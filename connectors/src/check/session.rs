@@ -10,8 +10,6 @@ use super::report::Finding;
 use super::verdicts::Verdicts;
 use crate::request::ContractParameters;
 
-pub(super) const DEFAULT_LIMIT: usize = 10;
-
 /// Final findings with their indexes.
 pub(super) type Decide<'d> = dyn FnMut(Vec<(usize, Finding)>) + Send + Sync + 'd;
 

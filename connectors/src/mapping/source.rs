@@ -16,11 +16,8 @@ use crate::credentials::is_reserved_header;
 use crate::error::SourceError;
 use crate::identity::KnownPerson;
 use crate::redaction::redact_answer;
-use crate::request::{ContractParameters, SearchRequest, append_query};
+use crate::request::{ContractParameters, DEFAULT_LIMIT, SearchRequest, append_query};
 use crate::settings::Method;
-
-/// Default limit of the contract.
-const DEFAULT_LIMIT: usize = 10;
 
 /// A mapping with the processes that run it.
 ///

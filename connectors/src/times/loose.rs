@@ -1,6 +1,5 @@
 //! Reads a date and a time from words and numbers in the order in which they stand.
 
-use std::iter::from_fn;
 use std::ops::Range;
 
 use jiff::civil::{Date, Time, Weekday};
@@ -9,15 +8,9 @@ use jiff::{Timestamp, ToSpan};
 use unicode_normalization::UnicodeNormalization;
 
 use super::compact::date_of_digits;
-use super::names::{UNITS, day_period, is_filler, month, weekday, zone};
+use super::names::{is_filler, month, weekday, zone};
 use super::ranges::{length_of_end, length_of_range, length_of_times};
-
-/// A run of digits, a run of letters, or another character.
-#[derive(Clone, Copy)]
-pub(super) struct Token<'t> {
-    pub(super) text: &'t str,
-    pub(super) follows_space: bool,
-}
+use super::tokens::{Token, number, period_of_day, tokens};
 
 #[derive(Default)]
 struct Parts {
@@ -47,33 +40,6 @@ pub(super) fn read(text: &str) -> Option<Timestamp> {
     parts.timestamp()
 }
 
-fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
-    let mut rest = text;
-    from_fn(move || {
-        let trimmed = rest.trim_start();
-        let follows_space = trimmed.len() < rest.len();
-        let first = trimmed.chars().next()?;
-        let is_same: fn(char) -> bool = match first {
-            '0'..='9' => |other| other.is_ascii_digit(),
-            _ if UNITS.contains(&first) => |_| false,
-            _ if first.is_alphabetic() => |other| other.is_alphabetic() && !UNITS.contains(&other),
-            _ => |_| false,
-        };
-        let behind = &trimmed[first.len_utf8()..];
-        let end = trimmed.len() - behind.trim_start_matches(is_same).len();
-        let (text, behind) = trimmed.split_at(end);
-        rest = behind;
-        Some(Token { text, follows_space })
-    })
-}
-
-/// A number of as many digits as are allowed.
-pub(super) fn number<T: std::str::FromStr>(text: &str, digits: std::ops::RangeInclusive<usize>) -> Option<T> {
-    (digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit()))
-        .then(|| text.parse().ok())
-        .flatten()
-}
-
 /// Two digits of a year (RFC 2822 §4.3), or four.
 fn year(text: &str) -> Option<i16> {
     let year: i16 = number(text, 2..=4)?;
@@ -83,18 +49,6 @@ fn year(text: &str) -> Option<i16> {
         4 => Some(year),
         _ => None,
     }
-}
-
-/// Hours of the part of the day that begins here, and the number of its tokens.
-///
-/// It is `pm`, `p. m.` or `下午`, for example.
-pub(super) fn period_of_day(tokens: &[Token]) -> Option<(Range<i32>, usize)> {
-    let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
-    let last = if text(1) == "." { 2 } else { 1 };
-    if matches!(text(last), "m" | "μ") {
-        return Some((day_period(&[text(0), text(last)].concat())?, last + 1));
-    }
-    Some((day_period(text(0))?, 1))
 }
 
 /// A zone of the tz database, such as `Europe/Berlin`.

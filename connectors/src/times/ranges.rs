@@ -1,6 +1,6 @@
 //! Ranges of days and times, of which the beginning counts.
 
-use super::loose::{Token, number, period_of_day};
+use super::tokens::{Token, number, period_of_day};
 
 /// Tokens of a range of days, such as `15-17`, `15.-17.` or `15th-17th`.
 pub(super) fn length_of_range(tokens: &[Token]) -> Option<usize> {

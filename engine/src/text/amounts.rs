@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use super::ScriptRun;
 use super::dates::Date;
-use super::numbers::{digits_of, is_digits};
-use super::segmentation::{PlacedRun, dictionary_words};
+use super::segmentation::{PlacedRun, dictionary_words, digits_of, is_digits};
 
 const TEN_THOUSAND: u64 = 10_000;
 const HUNDRED_MILLION: u64 = 100_000_000;

@@ -5,8 +5,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::numbers::is_digits;
-use super::segmentation::PlacedRun;
+use super::segmentation::{PlacedRun, is_digits};
 use super::{ScriptRun, cut_to_length};
 
 /// Longer compounds are joined in overlapping spans.

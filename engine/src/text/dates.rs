@@ -3,8 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::fold;
-use super::numbers::{digits_of, is_digits};
-use super::segmentation::{PlacedRun, ScriptRun, placed_runs};
+use super::segmentation::{PlacedRun, ScriptRun, digits_of, is_digits, placed_runs};
 
 const YEARS: RangeInclusive<u32> = 1900..=2100;
 /// Words and bytes of a date in a query.

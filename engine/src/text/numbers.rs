@@ -3,7 +3,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::dates::{Date, spaced_date};
-use super::segmentation::{PlacedRun, ScriptRun, placed_runs};
+use super::segmentation::{PlacedRun, digits_of, placed_runs};
 
 /// Shorter numbers are extensions; longer ones are accounts and cards.
 const NUMBER_DIGITS: RangeInclusive<usize> = 7..=19;
@@ -11,17 +11,6 @@ const NUMBER_DIGITS: RangeInclusive<usize> = 7..=19;
 const MIN_DOTTED_DIGITS: usize = 3;
 /// Numbers of more groups are a table.
 const MAX_GROUPS: usize = 5;
-
-pub(super) fn is_digits(word: &str) -> bool {
-    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-pub(super) fn digits_of<'a>(runs: &[PlacedRun<'a>], number: usize) -> Option<&'a str> {
-    match runs.get(number)? {
-        (place, ScriptRun::Word(word)) if is_digits(word) && word.len() == place.len() => Some(word),
-        _ => None,
-    }
-}
 
 /// Groups of digits that may be a telephone number.
 #[derive(Debug)]

@@ -61,6 +61,17 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
     })
 }
 
+pub(super) fn is_digits(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+pub(super) fn digits_of<'a>(runs: &[PlacedRun<'a>], number: usize) -> Option<&'a str> {
+    match runs.get(number)? {
+        (place, ScriptRun::Word(word)) if is_digits(word) && word.len() == place.len() => Some(word),
+        _ => None,
+    }
+}
+
 /// Kind of the characters of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RunKind {

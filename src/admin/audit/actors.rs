@@ -8,7 +8,7 @@ use crate::{
     audit::records::KeptDeed,
     auth::{applications, tenants},
     error::Result,
-    platform::users::service::find_names,
+    platform::users::lookups::find_names,
     store::Connection,
 };
 

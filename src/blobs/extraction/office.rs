@@ -5,12 +5,10 @@
 
 use std::{collections::BTreeSet, io::Write, path::Path};
 
-use quick_xml::events::BytesStart;
-
 use super::{
     Stop, TextWriter,
     encoding::decode_marked_up_noted,
-    package::{Package, Relationship},
+    package::{Package, Relationship, relationship_of},
     read_inner, sheets,
     xml::{ElementNames, PROPERTIES, each_element, read_xml},
 };
@@ -197,17 +195,4 @@ fn order_of(name: &str) -> (usize, String, u32, String) {
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let letters = stem.trim_end_matches(|character: char| character.is_ascii_digit());
     (place, letters.to_owned(), stem[letters.len()..].parse().unwrap_or_default(), name.to_owned())
-}
-
-/// The part that an element names by its prefixed attribute `id`.
-pub(super) fn relationship_of<'p>(
-    element: &BytesStart<'_>,
-    parts: &'p [Relationship],
-) -> Option<&'p Relationship> {
-    let mut attributes = element.attributes();
-    attributes.with_checks(false);
-    let id = attributes
-        .filter_map(Result::ok)
-        .find(|attribute| attribute.key.prefix().is_some() && attribute.key.local_name().as_ref() == "id")?;
-    parts.iter().find(|part| *part.id == *id.value)
 }

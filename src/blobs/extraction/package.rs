@@ -6,6 +6,7 @@ use std::{
     io::{Cursor, Read, Write},
 };
 
+use quick_xml::events::BytesStart;
 use zip::{ZipArchive, result::ZipError};
 
 use super::{
@@ -188,6 +189,19 @@ pub(super) fn resolve(folder: &str, target: &str) -> String {
         }
     }
     parts.join("/").to_lowercase()
+}
+
+/// The part that an element names by its prefixed attribute `id`.
+pub(super) fn relationship_of<'p>(
+    element: &BytesStart<'_>,
+    parts: &'p [Relationship],
+) -> Option<&'p Relationship> {
+    let mut attributes = element.attributes();
+    attributes.with_checks(false);
+    let id = attributes
+        .filter_map(Result::ok)
+        .find(|attribute| attribute.key.prefix().is_some() && attribute.key.local_name().as_ref() == "id")?;
+    parts.iter().find(|part| *part.id == *id.value)
 }
 
 #[cfg(test)]

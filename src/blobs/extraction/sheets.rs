@@ -15,8 +15,7 @@ use self::number_formats::NumberFormats;
 use super::{
     Stop, TextWriter,
     encoding::{decode_marked_up, decode_marked_up_noted},
-    office::relationship_of,
-    package::{Package, Relationship},
+    package::{Package, Relationship, relationship_of},
     xml::{MAX_DEPTH, attribute, each_element, lenient_reader, local_name, resolved},
 };
 

@@ -1,7 +1,7 @@
 //! Rows of devices.
 
 use super::forms::{Device, IdType};
-use crate::platform::users::service::find_account;
+use crate::platform::users::lookups::find_account;
 use crate::store::{self, Connection, DatabaseError, Transaction, now_millis, sql};
 
 /// Source id of the named user, unless deleted.

@@ -45,7 +45,7 @@ pub async fn find(reader: &Connection, signed: &SignedFile) -> Result<StoredVers
     let stored = statement.fetch_optional::<StoredVersion>(reader).await?.ok_or_else(gone)?;
     let tenant = tenants::find_by_id(reader, stored.tenant_id).await?.ok_or_else(gone)?;
     refuse_frozen(tenant.is_frozen)?;
-    let person = users::service::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
+    let person = users::lookups::find_person(reader, tenant.id, SubjectKind::UserId, &signed.user_id).await?;
     let person = person.ok_or_else(gone)?;
     let principals = directory::standing(reader, tenant.id, &person).await?;
     let viewer = FolderViewer { tenant_id: tenant.id, user_id: &person.user_id, principals: &principals };

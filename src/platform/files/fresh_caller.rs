@@ -24,7 +24,7 @@ impl FreshCaller {
         let tenant_id = caller.tenant.id;
         let known = &caller.require_user()?.person;
         let found =
-            users::service::find_person(transaction, tenant_id, SubjectKind::UserId, &known.user_id).await?;
+            users::lookups::find_person(transaction, tenant_id, SubjectKind::UserId, &known.user_id).await?;
         let person = found
             .filter(|person| person.epoch == known.epoch)
             .ok_or_else(|| Error::unauthorized("the token is revoked; sign in again"))?;

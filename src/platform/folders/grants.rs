@@ -17,7 +17,7 @@ use crate::{
     identity::principals::{department_principal, group_principal, user_principal},
     platform::{
         folders::FoldersState,
-        users::service::{NamedBy, find_shown},
+        users::lookups::{NamedBy, find_shown},
     },
     store::{self, Cached, Transaction, now_millis, sql},
 };

@@ -20,7 +20,7 @@ use crate::{
     platform::{
         departments,
         groups::GroupsState,
-        users::service::{NamedBy, ShownPerson, find_shown},
+        users::lookups::{NamedBy, ShownPerson, find_shown},
     },
     store::{Cached, Transaction},
 };

@@ -19,7 +19,7 @@ use crate::{
         tenants,
     },
     error::{Error, Result},
-    platform::{blacklist, groups::GroupsState, robots, users::service::NamedBy},
+    platform::{blacklist, groups::GroupsState, robots, users::lookups::NamedBy},
     store::{Cached, Transaction},
 };
 

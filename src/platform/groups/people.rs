@@ -6,7 +6,7 @@ use crate::{
     error::{Error, Result},
     platform::{
         tenants,
-        users::service::{NamedBy, ShownPerson, find_shown},
+        users::lookups::{NamedBy, ShownPerson, find_shown},
     },
     store::Transaction,
 };

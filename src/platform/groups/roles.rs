@@ -10,7 +10,7 @@ use crate::{
     auth::caller::Caller,
     error::{Error, Result},
     identity::principals::group_principal,
-    platform::{folders::removal, groups::GroupsState, users::service::NamedBy},
+    platform::{folders::removal, groups::GroupsState, users::lookups::NamedBy},
     store::Transaction,
 };
 

@@ -7,7 +7,7 @@ use super::{
 use crate::{
     error::{Error, Result},
     identity::logins,
-    platform::users::service::find_ids_by_logins,
+    platform::users::lookups::find_ids_by_logins,
     store::{
         self, Connection, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, find_values_in,
         now_millis, placeholders, sql,

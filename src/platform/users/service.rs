@@ -1,4 +1,4 @@
-//! Synchronisation of users, and lookups for other areas.
+//! Synchronisation of users.
 
 use std::collections::HashSet;
 
@@ -7,14 +7,6 @@ use super::{
     documents::PEOPLE,
     repo,
     rules::{StoredUser, UserChange},
-};
-pub use super::{
-    repo::{
-        accounts::{PersonAccount, find_person_account, list_accounts, raise_epoch},
-        find_account, find_ids_by_logins, find_names, find_person, find_shown,
-        pages::find_avatar,
-    },
-    rules::{NamedBy, ShownPerson},
 };
 use crate::{
     audit::Actor,

@@ -8,7 +8,6 @@ use trawl_connectors::{check_picture, decode_references, escaped_to_text, html_t
 use url::{ParseError, Url};
 
 use super::FeedRow;
-use super::ids::{hash, shown};
 use crate::rows::content::MAX_TITLE_BYTES;
 use crate::rows::row::truncate;
 
@@ -62,7 +61,7 @@ pub(super) struct Entry {
     /// The line where it begins.
     pub(super) line: u64,
     pub(super) id: Option<String>,
-    title: Ranked<String>,
+    pub(super) title: Ranked<String>,
     /// The title as it is written.
     pub(super) written_title: Option<String>,
     pub(super) text: Ranked<String>,
@@ -75,7 +74,7 @@ pub(super) struct Entry {
     without_zone: Ranked<(i64, String)>,
     pub(super) link: Ranked<String>,
     /// The first address of any kind, of which ids are derived.
-    first_address: Option<String>,
+    pub(super) first_address: Option<String>,
     image: Ranked<String>,
 }
 
@@ -212,23 +211,6 @@ impl Entry {
             .collect();
         fields.extend(time.map(|time| ("displayTime".to_owned(), time.into())));
         FeedRow { number, line: self.line, fields, undated, unread_zone, is_shortened }
-    }
-
-    /// An id of link and title, else of what there is; empty if there is nothing.
-    pub(super) fn derived_id(&self) -> String {
-        let title = self.written_title.as_deref();
-        let link = self.link.get().map(String::as_str);
-        let text = self.text.get().map(String::as_str);
-        let parts = match (self.first_address.as_deref(), title, link.or(text)) {
-            (Some(address), title, _) => [address, title.unwrap_or_default()],
-            (None, Some(title), _) => ["", title],
-            (None, None, Some(other)) => [other, ""],
-            (None, None, None) => match self.title.get() {
-                Some(title) => ["", title],
-                None => return String::new(),
-            },
-        };
-        shown(hash(&parts))
     }
 }
 

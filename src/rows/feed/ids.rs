@@ -33,7 +33,7 @@ impl Ids {
     ///
     /// Of several entries under one id the first keeps it. Others have their link and title in it, or all that tells them apart.
     pub(super) fn assign(&mut self, entry: &Entry) -> Option<String> {
-        let stated = entry.id.clone().unwrap_or_else(|| entry.derived_id());
+        let stated = entry.id.clone().unwrap_or_else(|| derived_id(entry));
         let link = entry.link.get().map_or("", String::as_str);
         let title = entry.written_title.as_deref().unwrap_or_default();
         if link.is_empty() && title.is_empty() && entry.text.get().is_none() {
@@ -65,7 +65,24 @@ impl Ids {
     }
 }
 
-pub(super) fn hash(parts: &[&str]) -> u128 {
+/// An id of link and title, else of what there is; empty if there is nothing.
+fn derived_id(entry: &Entry) -> String {
+    let title = entry.written_title.as_deref();
+    let link = entry.link.get().map(String::as_str);
+    let text = entry.text.get().map(String::as_str);
+    let parts = match (entry.first_address.as_deref(), title, link.or(text)) {
+        (Some(address), title, _) => [address, title.unwrap_or_default()],
+        (None, Some(title), _) => ["", title],
+        (None, None, Some(other)) => [other, ""],
+        (None, None, None) => match entry.title.get() {
+            Some(title) => ["", title],
+            None => return String::new(),
+        },
+    };
+    shown(hash(&parts))
+}
+
+fn hash(parts: &[&str]) -> u128 {
     let mut hasher = SipHasher::new_with_keys(ID_KEYS.0, ID_KEYS.1);
     for part in parts {
         hasher.write(part.as_bytes());
@@ -74,7 +91,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
 }
 
 /// Both halves without leading zeros, as ids have always been.
-pub(super) fn shown(hash: u128) -> String {
+fn shown(hash: u128) -> String {
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
     let (low, high) = (hash as u64, (hash >> 64) as u64);
     format!("{low:x}{high:x}")

@@ -7,7 +7,7 @@ use crate::{
             people::NamedPerson,
             rules::{GroupRole, MAX_GROUPS, MAX_OUTER_GROUPS},
         },
-        users::service::NamedBy,
+        users::lookups::NamedBy,
     },
     store::{
         self, FromRow, ROWS_PER_STATEMENT, Transaction, Value, find_in, find_values_in, now_millis, sql,
