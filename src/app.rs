@@ -38,7 +38,7 @@ use crate::{
     },
     budget::ByteBudget,
     config::{Config, Connectors, Limits},
-    confined::process::{ReaderPlaces, Readers, own_program},
+    confined::process::{ReaderPlaces, ReaderProcesses, own_program},
     error::Error,
     index_progress::BulkGate,
     indexer::{IndexControl, Indexer, IndexerError, Progress},
@@ -371,7 +371,7 @@ fn start_subscriptions(
     replicas: &Replicas,
     places: ReaderPlaces,
 ) -> Result<Scheduler, StartError> {
-    let readers = Readers::new(own_program(config.readers.program.as_ref())?, places.clone());
+    let readers = ReaderProcesses::new(own_program(config.readers.program.as_ref())?, places.clone());
     let contents = ContentsState {
         store: store.clone(),
         limits: Arc::new(config.limits.clone()),

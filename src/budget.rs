@@ -94,17 +94,17 @@ impl ByteBudget {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reserve(&self, holder: Holder, bytes: usize) -> Result<Reservation, BudgetExhausted> {
+    fn reserve(&self, holder: Holder, bytes: usize) -> Result<BudgetReservation, BudgetExhausted> {
         self.shares().take(holder, bytes)?;
-        Ok(Reservation { budget: self.clone(), holder, bytes })
+        Ok(BudgetReservation { budget: self.clone(), holder, bytes })
     }
 
     /// Reserves `bytes`, or a whole share where that is less and the holder has none yet.
-    fn reserve_answer(&self, holder: Holder, bytes: usize) -> Result<Reservation, BudgetExhausted> {
+    fn reserve_answer(&self, holder: Holder, bytes: usize) -> Result<BudgetReservation, BudgetExhausted> {
         let mut shares = self.shares();
         let bytes = if shares.held.contains_key(&holder) { bytes } else { bytes.min(shares.free / 2) };
         shares.take(holder, bytes)?;
-        Ok(Reservation { budget: self.clone(), holder, bytes })
+        Ok(BudgetReservation { budget: self.clone(), holder, bytes })
     }
 
     /// Buffers a large answer and holds its bytes until the connection drops them.
@@ -137,13 +137,13 @@ impl ByteBudget {
 
 /// Bytes that a holder gives back when this is dropped.
 #[derive(Debug)]
-struct Reservation {
+struct BudgetReservation {
     budget: ByteBudget,
     holder: Holder,
     bytes: usize,
 }
 
-impl Drop for Reservation {
+impl Drop for BudgetReservation {
     fn drop(&mut self) {
         let mut shares = self.budget.shares();
         shares.free += self.bytes;
@@ -158,7 +158,7 @@ impl Drop for Reservation {
 
 struct ReservedBytes {
     bytes: Bytes,
-    _reservation: Reservation,
+    _reservation: BudgetReservation,
 }
 
 impl AsRef<[u8]> for ReservedBytes {
@@ -174,7 +174,7 @@ impl AsRef<[u8]> for ReservedBytes {
 pub struct BodyReservation {
     budget: ByteBudget,
     holder: Holder,
-    reserved: Arc<Mutex<Option<Reservation>>>,
+    reserved: Arc<Mutex<Option<BudgetReservation>>>,
 }
 
 impl BodyReservation {

@@ -14,7 +14,7 @@ use trawl_search::{clock::Clock, figures::Figures};
 
 use crate::{
     audit::records,
-    auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::Usage},
+    auth::{revoked_tokens, sessions::Sessions, tenants, tokens::Tokens, usage::LastUses},
     blobs::contents::{self, Contents},
     error::Result,
     figures,
@@ -44,7 +44,7 @@ pub struct Maintenance {
 
 pub(crate) struct Jobs {
     pub(crate) store: Store,
-    pub(crate) usage: Arc<Usage>,
+    pub(crate) usage: Arc<LastUses>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) tokens: Arc<Tokens>,
     pub(crate) figures: Arc<Figures>,

@@ -16,7 +16,7 @@ use super::{
     sessions::{SessionId, Sessions},
     tenants::{self, Tenant},
     tokens::{self, Claims, Tokens},
-    usage::{LastUse, Usage},
+    usage::{LastUse, LastUses},
 };
 use crate::{
     audit::Actor,
@@ -198,7 +198,7 @@ impl Actor {
 pub struct Authenticator {
     pub(super) store: Store,
     tokens: Arc<Tokens>,
-    usage: Arc<Usage>,
+    usage: Arc<LastUses>,
     issuers: Issuers,
     sessions: Arc<Sessions>,
     directory: Arc<dyn PersonDirectory>,
@@ -239,7 +239,7 @@ impl Authenticator {
         Self {
             store,
             tokens,
-            usage: Arc::new(Usage::for_applications()),
+            usage: Arc::new(LastUses::for_applications()),
             issuers: Issuers::default(),
             sessions,
             directory,
@@ -269,7 +269,7 @@ impl Authenticator {
     }
 
     /// The last uses of applications.
-    pub fn usage(&self) -> &Arc<Usage> {
+    pub fn usage(&self) -> &Arc<LastUses> {
         &self.usage
     }
 

@@ -17,7 +17,7 @@ use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 
 use super::{
     tenants::Tenant,
-    usage::{LastUse, Usage},
+    usage::{LastUse, LastUses},
 };
 use crate::{
     config::{Console, Web},
@@ -143,7 +143,7 @@ pub struct Sessions {
     life: Duration,
     operators: HashSet<String>,
     require_second_factor: bool,
-    usage: Usage,
+    usage: LastUses,
 }
 
 impl Sessions {
@@ -154,7 +154,7 @@ impl Sessions {
             life: Duration::from_hours(web.session_hours.into()),
             operators: console.operators.iter().cloned().collect(),
             require_second_factor: console.require_second_factor,
-            usage: Usage::for_sessions(),
+            usage: LastUses::for_sessions(),
         }
     }
 

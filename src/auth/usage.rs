@@ -31,14 +31,14 @@ impl LastUse {
 
 /// Last uses by client id, or by a session id's hexadecimal digits.
 #[derive(Debug)]
-pub struct Usage {
+pub struct LastUses {
     /// Its text before and after the rows of ids and times.
     statement: (&'static str, &'static str),
     row: fn(&str, i64) -> Result<[Value; 2]>,
     used: Mutex<HashMap<Arc<str>, Arc<LastUse>>>,
 }
 
-impl Usage {
+impl LastUses {
     /// The uses of applications.
     pub fn for_applications() -> Self {
         Self::written_by(
@@ -140,7 +140,7 @@ mod tests {
     async fn uses_are_written_down_in_portions() {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(directory.path(), 1).await.unwrap();
-        let usage = Usage::for_sessions();
+        let usage = LastUses::for_sessions();
         let job = store.write(|transaction| {
             Box::pin(async move {
                 let tenant = tenants::insert(transaction, NewTenant::named_as_its_code("acme")).await?;

@@ -140,12 +140,12 @@ impl ReaderPlaces {
 
 /// Starts processes of this program that read.
 #[derive(Clone, Debug)]
-pub struct Readers {
+pub struct ReaderProcesses {
     program: PathBuf,
     places: ReaderPlaces,
 }
 
-impl Readers {
+impl ReaderProcesses {
     /// Starts `program`, which is trawl's own, within the places.
     pub fn new(program: PathBuf, places: ReaderPlaces) -> Self {
         Self { program, places }

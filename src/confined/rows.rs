@@ -14,7 +14,7 @@ use tokio::process::ChildStdin;
 use url::Url;
 
 use super::limits::{ProcessLimits, ReaderMemory, ReaderOptions, confine};
-use super::process::{AnsweringProcess, ReaderAsker, Readers, answer};
+use super::process::{AnsweringProcess, ReaderAsker, ReaderProcesses, answer};
 use crate::error::{Error, Result};
 use crate::rows::batch::{RowBatch, batches};
 use crate::rows::content;
@@ -75,7 +75,7 @@ impl RowsReading {
     /// # Errors
     /// The process cannot be started.
     pub(crate) async fn begin(
-        readers: &Readers,
+        readers: &ReaderProcesses,
         asker: ReaderAsker,
         job: &RowsJob,
         content: Bytes,

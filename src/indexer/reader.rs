@@ -18,7 +18,7 @@ use crate::{
     platform::{documents::Area, files, folders},
     store::{
         Store,
-        change_log::{self, Entry},
+        change_log::{self, LogEntry},
     },
 };
 
@@ -73,13 +73,14 @@ impl LogReader {
             };
             // Only a failover skips positions.
             let is_gap =
-                |first: &Entry| first.position > position + 1 && first.last_before_failover().is_none();
+                |first: &LogEntry| first.position > position + 1 && first.last_before_failover().is_none();
             if entries.first().is_some_and(is_gap) {
                 // A receiver that is gone needs no step.
                 drop(self.steps.send(ReaderStep::Truncated).await);
                 return Ok(());
             }
-            let has_lost = |entry: &Entry| entry.last_before_failover().is_some_and(|last| position > last);
+            let has_lost =
+                |entry: &LogEntry| entry.last_before_failover().is_some_and(|last| position > last);
             if entries.iter().any(has_lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
                 return Ok(());
             }
@@ -103,7 +104,7 @@ impl LogReader {
     /// The next entries up to the end of a request.
     ///
     /// Its changes become searchable together.
-    async fn next_batch(&self, position: i64) -> Result<Vec<Entry>> {
+    async fn next_batch(&self, position: i64) -> Result<Vec<LogEntry>> {
         let mut limit = self.batch_changes;
         loop {
             let mut entries =
@@ -124,9 +125,9 @@ impl LogReader {
 ///
 /// Pieces may come in any order: files of a removed folder are read as gone. A removed tenant is the exception. Its
 /// entry has an empty module name and so precedes the tenant's present items.
-fn pieces(entries: Vec<Entry>) -> Vec<ModuleItems> {
+fn pieces(entries: Vec<LogEntry>) -> Vec<ModuleItems> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
-    for key in entries.into_iter().map(Entry::into_key) {
+    for key in entries.into_iter().map(LogEntry::into_key) {
         items.entry((key.tenant_id, key.module)).or_default().insert(key.item_id);
     }
     items

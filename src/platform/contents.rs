@@ -10,7 +10,8 @@ pub mod service;
 use std::sync::Arc;
 
 use crate::{
-    config::Limits, confined::process::Readers, index_progress::BulkGate, registry::Registry, store::Store,
+    config::Limits, confined::process::ReaderProcesses, index_progress::BulkGate, registry::Registry,
+    store::Store,
 };
 
 /// Route state.
@@ -20,5 +21,5 @@ pub struct ContentsState {
     pub(crate) limits: Arc<Limits>,
     pub(crate) bulk: BulkGate,
     pub(crate) registry: Arc<Registry>,
-    pub(crate) readers: Readers,
+    pub(crate) readers: ReaderProcesses,
 }

@@ -24,7 +24,7 @@ pub struct ItemKey {
 
 /// One entry of the log.
 #[derive(Clone, Debug, FromRow)]
-pub struct Entry {
+pub struct LogEntry {
     /// Strictly increasing over all tenants; never reused, even after entries were removed.
     pub position: i64,
     /// The tenant's number.
@@ -37,7 +37,7 @@ pub struct Entry {
     pub is_last: bool,
 }
 
-impl Entry {
+impl LogEntry {
     /// The last position that a failover kept; `None` for other entries.
     ///
     /// Changes at later positions before this entry are lost. Indexes that have applied them are wrong.
@@ -94,7 +94,7 @@ pub(super) async fn append_failover(connection: &Connection, position: i64, last
 }
 
 /// Up to `limit` entries after `position`, oldest first.
-pub async fn entries_after(connection: &Connection, position: i64, limit: u64) -> Result<Vec<Entry>> {
+pub async fn entries_after(connection: &Connection, position: i64, limit: u64) -> Result<Vec<LogEntry>> {
     let text = "SELECT position, tenant_id, module, item_id, is_last FROM change_log WHERE position > ? ORDER BY position LIMIT ?";
     sql(text, [position.into(), limit.into()]).fetch_all(connection).await
 }

@@ -116,7 +116,7 @@ impl CompiledMapping {
             let envelope = json!({"code": code, "message": message}).to_string();
             return Ok(ReadAnswer { envelope, ..ReadAnswer::default() });
         }
-        let mut faults = Faults::default();
+        let mut faults = FieldFaults::default();
         let incomplete = run.try_first("answer.incomplete", answer.clone()).unwrap_or_else(|message| {
             faults.add_to_page("answer.incomplete", &message);
             None
@@ -306,7 +306,7 @@ impl<'p> BoundFilters<'p> {
     }
 
     /// A field without a usable value is absent, and counted.
-    fn item(&self, row: &Val, site: &Site, faults: &mut Faults) -> Map<String, Value> {
+    fn item(&self, row: &Val, site: &Site, faults: &mut FieldFaults) -> Map<String, Value> {
         let mut item = Map::new();
         for (field, name) in ITEM_FIELDS {
             if !self.program.filters.contains_key(field) {
@@ -359,9 +359,9 @@ impl<'p> BoundFilters<'p> {
 }
 
 #[derive(Default)]
-struct Faults(Vec<FieldFault>);
+struct FieldFaults(Vec<FieldFault>);
 
-impl Faults {
+impl FieldFaults {
     fn add_to_page(&mut self, field: &str, message: &str) {
         self.0.push(FieldFault { field: field.to_owned(), rows: 0, message: Some(message.to_owned()) });
     }

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::compact::date_of_digits;
 use super::names::{is_filler, month, weekday, zone};
 use super::ranges::{length_of_end, length_of_range, length_of_times};
-use super::tokens::{Token, number, period_of_day, tokens};
+use super::tokens::{TimeToken, number, period_of_day, tokens};
 
 #[derive(Default)]
 struct Parts {
@@ -30,7 +30,7 @@ struct Parts {
 pub(super) fn read(text: &str) -> Option<Timestamp> {
     let text = text.nfkc().collect::<String>().to_lowercase();
     let text = text.replace(['−', '–', '—', '~', '〜', '至'], "-").replace("z00'00'", "z");
-    let tokens: Vec<Token> = tokens(&text).collect();
+    let tokens: Vec<TimeToken> = tokens(&text).collect();
     let (mut parts, mut at) = (Parts::default(), 0);
     while at < tokens.len() {
         let has_begun =
@@ -52,7 +52,7 @@ fn year(text: &str) -> Option<i16> {
 }
 
 /// A zone of the tz database, such as `Europe/Berlin`.
-fn named_zone(tokens: &[Token]) -> Option<TimeZone> {
+fn named_zone(tokens: &[TimeToken]) -> Option<TimeZone> {
     let name: String = tokens.iter().map(|token| token.text).collect();
     TimeZone::get(&name).ok()
 }
@@ -69,7 +69,7 @@ pub(super) fn is_offset(offset: Offset) -> bool {
 }
 
 /// Whether an hour up to 12 begins here, which may be of either half of the day.
-fn is_early(tokens: &[Token]) -> bool {
+fn is_early(tokens: &[TimeToken]) -> bool {
     let [hour, mark, ..] = tokens else { return false };
     number::<i32>(hour.text, 1..=2).is_some_and(|hour| hour <= 12)
         && matches!(mark.text, ":" | "点" | "點" | "時" | "时" | "시")
@@ -83,7 +83,7 @@ fn fraction(mark: &str, digits: &str) -> Option<i32> {
 
 impl Parts {
     /// Takes what begins here; returns the number of tokens.
-    fn take(&mut self, tokens: &[Token], has_begun: bool) -> Option<usize> {
+    fn take(&mut self, tokens: &[TimeToken], has_begun: bool) -> Option<usize> {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let first = text(0);
         if self.day_period.is_some()
@@ -114,7 +114,7 @@ impl Parts {
     }
 
     /// Three numbers parted alike, or a year and a month alone.
-    fn take_date(&mut self, tokens: &[Token]) -> Option<usize> {
+    fn take_date(&mut self, tokens: &[TimeToken]) -> Option<usize> {
         if self.day.is_some() {
             return None;
         }
@@ -142,7 +142,7 @@ impl Parts {
     }
 
     /// `14:00`, `14:00:30.5`, `14h30`, and `14.00` behind a date.
-    fn take_time(&mut self, tokens: &[Token]) -> Option<usize> {
+    fn take_time(&mut self, tokens: &[TimeToken]) -> Option<usize> {
         if self.time.is_some() {
             return None;
         }
@@ -171,7 +171,7 @@ impl Parts {
     }
 
     /// A year, a day, or digits without marks.
-    fn take_number(&mut self, tokens: &[Token]) -> Option<usize> {
+    fn take_number(&mut self, tokens: &[TimeToken]) -> Option<usize> {
         let (text, unit) = (tokens[0].text, tokens.get(1).map_or("", |token| token.text));
         let value: i8 = number(text, 1..=2).unwrap_or_default();
         match unit.chars().next() {
@@ -232,7 +232,7 @@ impl Parts {
         Some(())
     }
 
-    fn take_word(&mut self, tokens: &[Token], has_begun: bool) -> Option<usize> {
+    fn take_word(&mut self, tokens: &[TimeToken], has_begun: bool) -> Option<usize> {
         let word = tokens[0].text;
         self.weekday = self.weekday.or(weekday(word));
         if self.time.is_some() && self.zone.is_none() && tokens.get(1).is_some_and(|next| next.text == "/") {
@@ -277,7 +277,7 @@ impl Parts {
     }
 
     /// `+01:00`, `+0100` or `+1`; it counts more than letters before it.
-    fn take_offset(&mut self, tokens: &[Token]) -> Option<usize> {
+    fn take_offset(&mut self, tokens: &[TimeToken]) -> Option<usize> {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let digits = text(1);
         let (hours, minutes, taken): (i32, i32, _) = match digits.len() {
@@ -292,7 +292,7 @@ impl Parts {
     }
 
     /// A zone, where none stands yet, or a remark.
-    fn take_brackets(&mut self, tokens: &[Token]) -> Option<()> {
+    fn take_brackets(&mut self, tokens: &[TimeToken]) -> Option<()> {
         let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
         let first = text(0);
         if self.zone.is_some() || first.is_empty() {

@@ -8,12 +8,12 @@ use super::names::{UNITS, day_period};
 
 /// A run of digits, a run of letters, or another character.
 #[derive(Clone, Copy)]
-pub(super) struct Token<'t> {
+pub(super) struct TimeToken<'t> {
     pub(super) text: &'t str,
     pub(super) follows_space: bool,
 }
 
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = TimeToken<'_>> {
     let mut rest = text;
     from_fn(move || {
         let trimmed = rest.trim_start();
@@ -29,7 +29,7 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
         let end = trimmed.len() - behind.trim_start_matches(is_same).len();
         let (text, behind) = trimmed.split_at(end);
         rest = behind;
-        Some(Token { text, follows_space })
+        Some(TimeToken { text, follows_space })
     })
 }
 
@@ -43,7 +43,7 @@ pub(super) fn number<T: FromStr>(text: &str, digits: RangeInclusive<usize>) -> O
 /// Hours of the part of the day that begins here, and the number of its tokens.
 ///
 /// It is `pm`, `p. m.` or `下午`, for example.
-pub(super) fn period_of_day(tokens: &[Token]) -> Option<(Range<i32>, usize)> {
+pub(super) fn period_of_day(tokens: &[TimeToken]) -> Option<(Range<i32>, usize)> {
     let text = |place: usize| tokens.get(place).map_or("", |token| token.text);
     let last = if text(1) == "." { 2 } else { 1 };
     if matches!(text(last), "m" | "μ") {

@@ -16,13 +16,13 @@ const RESET: [&str; 4] =
 
 /// Whether an answer asks for fewer requests, and for how long there should be none; at most one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Pause {
+pub(crate) struct RateLimitPause {
     pub(crate) is_asked: bool,
     pub(crate) wait: Option<Duration>,
 }
 
 /// 403 is about credentials, unless headers tell that an allowance is used up.
-pub(crate) fn read_pause(status: StatusCode, headers: &HeaderMap) -> Pause {
+pub(crate) fn read_pause(status: StatusCode, headers: &HeaderMap) -> RateLimitPause {
     let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let list = |name: &str| {
         let lines: Vec<&str> = headers.get_all(name).iter().filter_map(|line| line.to_str().ok()).collect();
@@ -50,7 +50,7 @@ pub(crate) fn read_pause(status: StatusCode, headers: &HeaderMap) -> Pause {
     };
     let tells_reset = is_used_up || status == StatusCode::TOO_MANY_REQUESTS;
     let wait = after.or_else(|| tells_reset.then(reset).flatten());
-    Pause { is_asked, wait: wait.filter(|_| is_asked).map(|wait| wait.min(MAX_WAIT)) }
+    RateLimitPause { is_asked, wait: wait.filter(|_| is_asked).map(|wait| wait.min(MAX_WAIT)) }
 }
 
 /// Whether each allowance is used up: `5, 0`, or `0;w=60`.
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    fn pause(status: u16, headers: &[(&'static str, &'static str)]) -> Pause {
+    fn pause(status: u16, headers: &[(&'static str, &'static str)]) -> RateLimitPause {
         let date = [("date", "Tue, 14 Nov 2023 22:13:20 GMT")];
         let pairs = date.iter().chain(headers);
         let headers = pairs
@@ -178,21 +178,24 @@ mod tests {
         assert_eq!(wait(429, &policies("\"daily\";r=0;t=3600, \"burst\";r=10;t=1")), Some(3600));
         assert_eq!(wait(429, &policies("\"burst\";r=0;t=1, \"daily\";r=0;t=3600")), Some(3600));
         assert_eq!(wait(429, &policies("\"burst\";r=10;t=1, \"daily\";r=7;t=3600")), Some(1));
-        assert_eq!(pause(403, &policies("\"burst\";r=10;t=1, \"daily\";r=7;t=3600")), Pause::default());
+        assert_eq!(
+            pause(403, &policies("\"burst\";r=10;t=1, \"daily\";r=7;t=3600")),
+            RateLimitPause::default()
+        );
         let listed = |remaining, reset| [("x-ratelimit-remaining", remaining), ("x-ratelimit-reset", reset)];
         assert_eq!(wait(403, &listed("5, 0", "1, 3600")), Some(3600));
         assert_eq!(wait(403, &listed("0, 5", "1, 3600")), Some(1));
         assert_eq!(wait(403, &listed("5, 0", "90")), Some(90));
         assert_eq!(wait(403, &listed("0;w=60", "90")), Some(90));
-        assert_eq!(pause(403, &listed("5, 10", "1, 3600")), Pause::default());
+        assert_eq!(pause(403, &listed("5, 10", "1, 3600")), RateLimitPause::default());
     }
 
     #[test]
     fn refusal_of_credentials_is_no_pause() {
         let reset = ("x-ratelimit-reset", "1700000090");
-        assert_eq!(pause(403, &[]), Pause::default());
-        assert_eq!(pause(403, &[("x-ratelimit-remaining", "41"), reset]), Pause::default());
-        assert_eq!(pause(401, &[("x-ratelimit-remaining", "0"), reset]), Pause::default());
+        assert_eq!(pause(403, &[]), RateLimitPause::default());
+        assert_eq!(pause(403, &[("x-ratelimit-remaining", "41"), reset]), RateLimitPause::default());
+        assert_eq!(pause(401, &[("x-ratelimit-remaining", "0"), reset]), RateLimitPause::default());
         assert!(pause(403, &[("x-ratelimit-remaining", "0")]).is_asked, "without a time, too");
         assert_eq!(wait(403, &[("retry-after", "30")]), Some(30));
         assert_eq!(wait(503, &[("x-ratelimit-remaining", "41"), reset]), None, "it is out of service");

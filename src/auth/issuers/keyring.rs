@@ -195,7 +195,7 @@ struct ProviderMetadata {
 }
 
 #[derive(Deserialize)]
-struct KeySet {
+struct FetchedKeySet {
     keys: Vec<Box<RawValue>>,
 }
 
@@ -206,7 +206,7 @@ impl Inner {
         if description.issuer != self.issuer {
             return Err(format!("its metadata names the issuer {:?}", shorten(&description.issuer)).into());
         }
-        let set: KeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
+        let set: FetchedKeySet = read(&self.document(&description.jwks_uri).await?, "key set")?;
         // A useless key does not discard the others.
         let by_id: HashMap<String, Arc<Key>> =
             set.keys.iter().filter_map(|key| read_key(key)).take(MAX_KEYS).collect();

@@ -63,7 +63,7 @@ impl ElementNames {
 
 /// Nesting of the elements that matter.
 #[derive(Default)]
-struct Place {
+struct Nesting {
     depth: usize,
     texts: usize,
     /// Texts within asides.
@@ -77,7 +77,7 @@ struct Place {
     is_placeholder: bool,
 }
 
-impl Place {
+impl Nesting {
     fn enter(&mut self, name: &str, names: &ElementNames) -> Result<(), Stop> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -121,8 +121,8 @@ struct Lines<'t, W: Write> {
 }
 
 impl<W: Write> Lines<'_, W> {
-    fn push(&mut self, piece: &str, place: &Place) -> Result<(), Stop> {
-        if place.asides > 0 {
+    fn push(&mut self, piece: &str, nesting: &Nesting) -> Result<(), Stop> {
+        if nesting.asides > 0 {
             self.aside.push_str(piece);
             return Ok(());
         }
@@ -131,8 +131,8 @@ impl<W: Write> Lines<'_, W> {
     }
 
     /// Ends the line, if it has begun.
-    fn begin(&mut self, place: &Place) -> Result<(), Stop> {
-        if place.asides > 0 {
+    fn begin(&mut self, nesting: &Nesting) -> Result<(), Stop> {
+        if nesting.asides > 0 {
             self.aside.push('\n');
         } else if self.is_begun {
             self.is_begun = false;
@@ -141,9 +141,9 @@ impl<W: Write> Lines<'_, W> {
         Ok(())
     }
 
-    fn end(&mut self, place: &Place) -> Result<(), Stop> {
-        if place.asides > 0 || place.lines > 0 {
-            return self.begin(place);
+    fn end(&mut self, nesting: &Nesting) -> Result<(), Stop> {
+        if nesting.asides > 0 || nesting.lines > 0 {
+            return self.begin(nesting);
         }
         self.is_begun = false;
         self.text.push("\n")?;
@@ -169,52 +169,52 @@ pub(super) fn read_xml<W: Write>(
 
 fn read_lines<W: Write>(xml: &str, names: &ElementNames, lines: &mut Lines<'_, W>) -> Result<(), Stop> {
     let mut reader = lenient_reader(xml);
-    let mut place = Place::default();
+    let mut nesting = Nesting::default();
     loop {
-        let is_text = *place.texts() > 0 && place.is_shown(names);
+        let is_text = *nesting.texts() > 0 && nesting.is_shown(names);
         match reader.read_event().map_err(Stop::unreadable)? {
             Event::Start(element) => {
                 let name = local_name(&element);
-                place.enter(name, names)?;
-                place.is_placeholder |= is_placeholder(&element, names);
-                if names.lines.contains(&name) && place.is_shown(names) {
-                    lines.begin(&place)?;
+                nesting.enter(name, names)?;
+                nesting.is_placeholder |= is_placeholder(&element, names);
+                if names.lines.contains(&name) && nesting.is_shown(names) {
+                    lines.begin(&nesting)?;
                 }
-                if place.is_shown(names) {
-                    lines.push(names.mark(name), &place)?;
+                if nesting.is_shown(names) {
+                    lines.push(names.mark(name), &nesting)?;
                 }
-                lines.push(&title_of(&element, names).unwrap_or_default(), &place)?;
-                if place.labelling > 0 && names.labelled.is_some_and(|(_, inner)| inner == name) {
+                lines.push(&title_of(&element, names).unwrap_or_default(), &nesting)?;
+                if nesting.labelling > 0 && names.labelled.is_some_and(|(_, inner)| inner == name) {
                     lines.text.push_line(&attribute(&element, "name").unwrap_or_default())?;
                 }
             }
             Event::End(element) => {
                 let name = element.local_name();
                 let name = name.as_ref();
-                place.leave(name, names);
-                if names.lines.contains(&name) && place.is_shown(names) {
-                    lines.end(&place)?;
-                } else if names.asides.contains(&name) && place.lines + place.asides == 0 {
+                nesting.leave(name, names);
+                if names.lines.contains(&name) && nesting.is_shown(names) {
+                    lines.end(&nesting)?;
+                } else if names.asides.contains(&name) && nesting.lines + nesting.asides == 0 {
                     lines.push_asides()?;
                 }
             }
-            Event::Empty(element) if place.is_shown(names) => {
+            Event::Empty(element) if nesting.is_shown(names) => {
                 let name = local_name(&element);
-                place.is_placeholder |= !names.shapes.contains(&name) && is_placeholder(&element, names);
-                lines.push(&title_of(&element, names).unwrap_or_default(), &place)?;
+                nesting.is_placeholder |= !names.shapes.contains(&name) && is_placeholder(&element, names);
+                lines.push(&title_of(&element, names).unwrap_or_default(), &nesting)?;
                 if names.lines.contains(&name) {
-                    lines.push("\n", &place)?;
+                    lines.push("\n", &nesting)?;
                 } else {
-                    lines.push(names.mark(name), &place)?;
+                    lines.push(names.mark(name), &nesting)?;
                 }
             }
             Event::Text(piece) if is_text => {
-                lines.push(&piece.xml_content(XmlVersion::Implicit1_0), &place)?;
+                lines.push(&piece.xml_content(XmlVersion::Implicit1_0), &nesting)?;
             }
             Event::CData(piece) if is_text => {
-                lines.push(&piece.xml_content(XmlVersion::Implicit1_0), &place)?;
+                lines.push(&piece.xml_content(XmlVersion::Implicit1_0), &nesting)?;
             }
-            Event::GeneralRef(reference) if is_text => lines.push(&resolved(&reference), &place)?,
+            Event::GeneralRef(reference) if is_text => lines.push(&resolved(&reference), &nesting)?,
             Event::Eof => return Ok(()),
             _ => {}
         }

@@ -197,7 +197,7 @@ fn kept(mut extracted: ExtractedText) -> ExtractedText {
 /// What an item tells of its file, as items of uploaded files do.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FileAttributes<'a> {
+struct FolderFileAttributes<'a> {
     extension: &'a str,
     size: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -207,7 +207,8 @@ struct FileAttributes<'a> {
 fn content(id: String, path: &str, extracted: ExtractedText, file: &FoundFile) -> Content {
     let ExtractedText { text, problem } = extracted;
     let (folder, name) = path.rsplit_once('/').map_or((None, path), |(folder, name)| (Some(folder), name));
-    let attached = FileAttributes { extension: extension_of(path), size: file.size, text_problem: problem };
+    let attached =
+        FolderFileAttributes { extension: extension_of(path), size: file.size, text_problem: problem };
     Content {
         id,
         title: Some(name.to_owned()),

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     blobs::extraction::process::TextReader,
-    confined::process::{ReaderAsker, Readers, ReadingTask},
+    confined::process::{ReaderAsker, ReaderProcesses, ReadingTask},
     error::{Error, ErrorKind, Result},
     replicas::Fence,
 };
@@ -34,7 +34,7 @@ pub(super) struct Runner {
     /// Time after which a run lets others go first.
     pub(super) max_run_time: Duration,
     pub(super) texts: TextReader,
-    pub(super) readers: Readers,
+    pub(super) readers: ReaderProcesses,
 }
 
 /// Why a run ends before its source is read.

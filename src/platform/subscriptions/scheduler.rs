@@ -17,7 +17,7 @@ use super::{SubscriptionsState, execution::run, hosts::Hosts, repo, run::Runner}
 use crate::{
     blobs::extraction::process::TextReader,
     config,
-    confined::process::Readers,
+    confined::process::ReaderProcesses,
     error::Result,
     replicas::{Fence, Lease, Leases},
 };
@@ -41,7 +41,7 @@ impl Scheduler {
         state: SubscriptionsState,
         leases: Leases,
         texts: TextReader,
-        readers: Readers,
+        readers: ReaderProcesses,
         &config::Subscriptions { at_once, run_seconds, .. }: &config::Subscriptions,
     ) -> Result<Self, SettingsError> {
         let stop = CancellationToken::new();

@@ -4,7 +4,7 @@ use jaq_json::Val;
 use url::{Position, Url};
 
 use super::value::{as_text, is_nothing, kind};
-use super::{BoundFilters, Faults, SEEN};
+use super::{BoundFilters, FieldFaults, SEEN};
 use crate::mapping::Paging;
 use crate::mapping::message::{AnswerHead, MappingError};
 
@@ -16,7 +16,7 @@ impl BoundFilters<'_> {
         rows: usize,
         total: Option<u64>,
         AnswerHead { sent_to, next_link, .. }: AnswerHead,
-        faults: &mut Faults,
+        faults: &mut FieldFaults,
     ) -> Result<Option<String>, MappingError> {
         const FIELD: &str = "answer.next";
         let stated = self.first(FIELD, answer)?.filter(|value| !is_nothing(value));

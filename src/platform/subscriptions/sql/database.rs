@@ -24,7 +24,7 @@ use super::{
 use crate::{
     confined::{
         limits::{ProcessLimits, ReaderMemory, ReaderOptions, allow_processor_time, confine, start_no_more},
-        process::{AnsweringProcess, ReaderAsker, Readers, answer},
+        process::{AnsweringProcess, ReaderAsker, ReaderProcesses, answer},
     },
     platform::subscriptions::origins::{DatabaseKind, file_of},
 };
@@ -48,7 +48,7 @@ pub(super) enum Database {
 pub(super) struct SqliteFile {
     path: PathBuf,
     folders: Arc<[PathBuf]>,
-    readers: Readers,
+    readers: ReaderProcesses,
     asker: ReaderAsker,
     /// Its process, while it has a place.
     open: Option<SqliteProcess>,
@@ -85,7 +85,7 @@ impl Database {
         address: &Url,
         password: Option<&SecretString>,
         folders: &Arc<[PathBuf]>,
-        (readers, asker): (&Readers, ReaderAsker),
+        (readers, asker): (&ReaderProcesses, ReaderAsker),
     ) -> Result<Self, String> {
         match DatabaseKind::of(address) {
             Some(DatabaseKind::Postgres) => {

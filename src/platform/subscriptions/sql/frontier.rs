@@ -84,21 +84,22 @@ impl Frontier {
     /// Moves to a row's cursor, or returns why it should not be one.
     pub(super) fn pass(&mut self, cursor: &Cursor, now: i64) -> Option<&'static str> {
         let clock = Clock { now, zone_millis: self.zone_millis };
-        let before = self.reached.as_ref().map(Value::of);
+        let before = self.reached.as_ref().map(CursorValue::of);
         // In SQLite a row's type is its own: texts stand behind all numbers.
         let is_number = moment::is_number(&cursor.data_type);
         let is_another_type = |reached: &Cursor| moment::is_number(&reached.data_type) != is_number;
-        let value = Value::of(cursor);
-        let is_counting = matches!(value, Value::Text { has_digits: true, .. });
-        let is_doubtful =
-            |before: &Value<'_>| is_counting && self.is_lone && !matches!(before, Value::Moment(_));
+        let value = CursorValue::of(cursor);
+        let is_counting = matches!(value, CursorValue::Text { has_digits: true, .. });
+        let is_doubtful = |before: &CursorValue<'_>| {
+            is_counting && self.is_lone && !matches!(before, CursorValue::Moment(_))
+        };
         let standing = match value.stand(before.filter(|before| !is_doubtful(before)), clock) {
             Standing::Counts if self.reached.as_ref().is_some_and(is_another_type) => Standing::Unlike,
             standing => standing,
         };
         let may_be_confirmed = match standing {
             Standing::FarBeyond => true,
-            Standing::Unlike => !matches!(before, Some(Value::Moment(_))),
+            Standing::Unlike => !matches!(before, Some(CursorValue::Moment(_))),
             _ => false,
         };
         if standing == Standing::Counts || may_be_confirmed && self.is_confirmed(cursor) {
@@ -122,7 +123,7 @@ impl Frontier {
 
 /// What a cursor's text says.
 #[derive(Clone, Copy, Debug)]
-enum Value<'c> {
+enum CursorValue<'c> {
     Moment(Moment),
     Number(Number),
     /// A text, and whether it has digits that are no wrong date.
@@ -139,7 +140,7 @@ struct Number {
     is_filler: bool,
 }
 
-impl<'c> Value<'c> {
+impl<'c> CursorValue<'c> {
     fn of(cursor: &'c Cursor) -> Self {
         let text = cursor.text.trim();
         let is_number = moment::is_number(&cursor.data_type);
