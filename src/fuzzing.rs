@@ -13,8 +13,8 @@ use crate::rows::input::RowReader;
 use crate::rows::row::Row;
 use crate::rows::task;
 
-const MOST_TEXT_BYTES: usize = 256 << 10;
-const MOST_ROWS_BYTES: u64 = 1 << 20;
+const MAX_TEXT_BYTES: usize = 256 << 10;
+const MAX_ROWS_BYTES: u64 = 1 << 20;
 
 /// A feed: its rows are numbered, have ids, and become items or are refused.
 pub fn feed(bytes: &[u8]) {
@@ -40,7 +40,7 @@ pub fn feed(bytes: &[u8]) {
 pub fn rows(bytes: &[u8]) {
     let mut before = 0;
     let mut has_ended = false;
-    for row in RowReader::new(Cursor::new(bytes.to_vec()), MOST_ROWS_BYTES) {
+    for row in RowReader::new(Cursor::new(bytes.to_vec()), MAX_ROWS_BYTES) {
         assert!(!has_ended, "a row follows the end");
         let number = match row {
             Ok(row) => {
@@ -97,12 +97,12 @@ pub fn charset(bytes: &[u8]) {
 
 fn text(bytes: &[u8], read_as: TextFormat) {
     let mut written = Vec::new();
-    let mut text = TextWriter::new(&mut written, MOST_TEXT_BYTES);
+    let mut text = TextWriter::new(&mut written, MAX_TEXT_BYTES);
     let _stop = extract(bytes, read_as, true, &mut text);
     assert!(text.flush().is_ok());
     assert!(text.notes().len() <= 8 && text.notes().iter().all(|note| note.len() <= 200));
     drop(text);
-    assert!(written.len() <= MOST_TEXT_BYTES && std::str::from_utf8(&written).is_ok());
+    assert!(written.len() <= MAX_TEXT_BYTES && std::str::from_utf8(&written).is_ok());
     assert!(!written.iter().any(|byte| byte.is_ascii_control() && !b"\n\t".contains(byte)));
 }
 

@@ -1,6 +1,6 @@
 //! Parser of response bodies.
 //!
-//! Slips become notes; breaks of the contract become [`Answer::broken`] or an error.
+//! Harmless violations become notes; others become [`Answer::broken`] or an error.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use crate::content_type::ContentType;
 use crate::error::{SourceError, refuses_the_call};
 use crate::item::{ContentItem, read_item};
 use crate::lenient_json::{
-    Integer, MAX_JSON_VALUES, ObjectFields, SlipCounter, holds_too_many_values, repair_surrogates,
+    Integer, MAX_JSON_VALUES, ObjectFields, ViolationCounter, holds_too_many_values, repair_surrogates,
 };
 use crate::nesting::read_json;
 use crate::redaction::redact;
@@ -37,7 +37,7 @@ pub struct Answer {
     pub cursor: Option<String>,
     /// Why items are missing, although the source answered.
     pub incomplete: Option<String>,
-    /// Slips; the source stays `ok`.
+    /// Harmless violations; the source stays `ok`.
     pub notes: Vec<String>,
     /// Breaks that leave rows usable; the source is `invalid`.
     pub broken: Option<String>,
@@ -154,12 +154,12 @@ fn read_page(
 
 fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<String>) -> Vec<ContentItem> {
     let sent = data.len();
-    let mut slips = SlipCounter::default();
-    let mut unreadable = SlipCounter::default();
+    let mut violations = ViolationCounter::default();
+    let mut unreadable = ViolationCounter::default();
     let mut items = Vec::with_capacity(sent);
     for (place, value) in data.into_iter().enumerate() {
-        (slips.place, unreadable.place) = (place, place);
-        match read_item(value, &mut slips) {
+        (violations.place, unreadable.place) = (place, place);
+        match read_item(value, &mut violations) {
             Ok(item) => items.push(item),
             Err((field, reason)) => unreadable.add(field, reason),
         }
@@ -168,7 +168,7 @@ fn read_items(data: Vec<Value<'_>>, notes: &mut Vec<String>, broken: &mut Vec<St
         let reasons = unreadable.sentences().join(", ");
         broken.push(format!("{} of {sent} items are unreadable: {reasons}", unreadable.total()));
     }
-    notes.extend(slips.sentences());
+    notes.extend(violations.sentences());
     drop_repeated(&mut items, broken);
     items
 }

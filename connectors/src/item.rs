@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json_borrow::Value;
 
 use crate::action::{check_action, check_action_addresses, check_picture};
-use crate::lenient_json::{Integer, ObjectFields, SlipCounter};
+use crate::lenient_json::{Integer, ObjectFields, ViolationCounter};
 use crate::text::{LineBreaks, clean, clean_line, clean_lines, holds_unfit};
 use crate::times::{TimeUnit, USUAL_SECONDS, millis_of_display_time};
 
@@ -87,22 +87,22 @@ impl ContentItem {
 /// The error names the field.
 pub(crate) fn read_item(
     value: Value<'_>,
-    slips: &mut SlipCounter,
+    violations: &mut ViolationCounter,
 ) -> Result<ContentItem, (&'static str, &'static str)> {
     let Value::Object(object) = value else {
         return Err(("data", "holds something that is not an object"));
     };
     let mut fields = ObjectFields::from(object);
-    let id = read_id(fields.take("id"), slips)?;
-    let display_time = read_time(fields.get("displayTime"), slips)?;
+    let id = read_id(fields.take("id"), violations)?;
+    let display_time = read_time(fields.get("displayTime"), violations)?;
     let has_title = !matches!(fields.get("title"), None | Some(Value::Null));
-    let mut reader = Reader { fields, slips };
+    let mut reader = Reader { fields, violations };
     let title = reader.text("title", bounds::TITLE, LineBreaks::One).unwrap_or_default();
     let brief = reader.text("brief", bounds::BRIEF, LineBreaks::Many);
     if title.is_empty() && brief.is_none() {
-        reader.slips.add("title", "is missing, and `brief` too");
+        reader.violations.add("title", "is missing, and `brief` too");
     } else if !has_title {
-        reader.slips.add("title", "is missing");
+        reader.violations.add("title", "is missing");
     }
     Ok(ContentItem {
         id,
@@ -121,13 +121,13 @@ pub(crate) fn read_item(
 /// Neither cut nor cleaned, as a change could make two items one.
 fn read_id(
     value: Option<Value<'_>>,
-    slips: &mut SlipCounter,
+    violations: &mut ViolationCounter,
 ) -> Result<String, (&'static str, &'static str)> {
     let id = match value {
         None | Some(Value::Null) => return Err(("id", "is missing")),
         Some(Value::Str(id)) => id.into_owned(),
         Some(Value::Number(number)) => {
-            slips.add("id", "is a number, not text");
+            violations.add("id", "is a number, not text");
             Value::Number(number).to_string()
         }
         Some(_) => return Err(("id", "is not text")),
@@ -145,14 +145,14 @@ fn read_id(
 
 fn read_time(
     value: Option<&Value<'_>>,
-    slips: &mut SlipCounter,
+    violations: &mut ViolationCounter,
 ) -> Result<i64, (&'static str, &'static str)> {
     let value = value.ok_or(("displayTime", "is missing"))?;
     #[expect(clippy::cast_precision_loss, reason = "milliseconds are exact")]
     let time = match (Integer::read(value), value) {
         (Some(integer), _) => {
             if let Integer::Text(_) = integer {
-                slips.add("displayTime", "is text, not an integer");
+                violations.add("displayTime", "is text, not an integer");
             }
             integer.value() as f64
         }
@@ -177,13 +177,13 @@ fn read_time(
         TimeUnit::Ticks => "is in ticks, not milliseconds",
         TimeUnit::Milliseconds => return Ok(millis),
     };
-    slips.add("displayTime", what);
+    violations.add("displayTime", what);
     Ok(millis)
 }
 
 struct Reader<'a> {
     fields: ObjectFields<'a>,
-    slips: &'a mut SlipCounter,
+    violations: &'a mut ViolationCounter,
 }
 
 impl Reader<'_> {
@@ -191,7 +191,7 @@ impl Reader<'_> {
     fn text(&mut self, name: &'static str, bound: usize, lines: LineBreaks) -> Option<String> {
         let text = self.raw_text(name)?;
         if text.len() > bound {
-            self.slips.add(name, "is too long and was cut");
+            self.violations.add(name, "is too long and was cut");
         }
         Some(clean(text, bound, lines)).filter(|text| !text.is_empty())
     }
@@ -200,12 +200,12 @@ impl Reader<'_> {
     fn image(&mut self) -> Option<String> {
         let text = self.raw_text("image")?;
         if text.len() > bounds::IMAGE {
-            self.slips.add("image", "is too long and was left out");
+            self.violations.add("image", "is too long and was left out");
             return None;
         }
         let text = clean(text, bounds::IMAGE, LineBreaks::One);
         if let Err(what) = check_picture(&text) {
-            self.slips.add_left_out("image", what);
+            self.violations.add_left_out("image", what);
             return None;
         }
         Some(text).filter(|text| !text.is_empty())
@@ -216,11 +216,11 @@ impl Reader<'_> {
             Value::Null => return None,
             Value::Str(text) => text.into_owned(),
             scalar @ (Value::Number(_) | Value::Bool(_)) => {
-                self.slips.add(name, "is not text");
+                self.violations.add(name, "is not text");
                 scalar.to_string()
             }
             Value::Array(_) | Value::Object(_) => {
-                self.slips.add(name, "is not text and was left out");
+                self.violations.add(name, "is not text and was left out");
                 return None;
             }
         };
@@ -234,17 +234,17 @@ impl Reader<'_> {
             Value::Str(text) if text.is_empty() => return None,
             Value::Str(text) => text.into_owned(),
             object @ Value::Object(_) => {
-                self.slips.add("action", "is an object, not text holding one");
+                self.violations.add("action", "is an object, not text holding one");
                 object.to_string()
             }
             _ => String::new(),
         };
         if text.len() > bounds::ACTION {
-            self.slips.add("action", "is too long and was left out");
+            self.violations.add("action", "is too long and was left out");
             return None;
         }
         if let Err(what) = check_action(&text) {
-            self.slips.add_left_out("action", what);
+            self.violations.add_left_out("action", what);
             return None;
         }
         Some(if holds_unfit(&text) { on_one_line(&text) } else { text })

@@ -1,4 +1,4 @@
-//! Lenient JSON, with a count of its slips.
+//! Lenient JSON, with a count of its violations.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -102,7 +102,7 @@ fn read_escape(json: &[u8], place: usize) -> Option<u16> {
 }
 
 #[derive(Debug)]
-struct Slip {
+struct Violation {
     subject: &'static str,
     what: &'static str,
     /// Ends the sentence.
@@ -112,13 +112,13 @@ struct Slip {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct SlipCounter {
-    slips: Vec<Slip>,
+pub(crate) struct ViolationCounter {
+    violations: Vec<Violation>,
     pub(crate) place: usize,
 }
 
-impl SlipCounter {
-    /// Counts a slip of the kind `subject what` (`id`, `is a number`).
+impl ViolationCounter {
+    /// Counts a violation of the kind `subject what` (`id`, `is a number`).
     pub(crate) fn add(&mut self, subject: &'static str, what: &'static str) {
         self.count(subject, what, "");
     }
@@ -128,23 +128,23 @@ impl SlipCounter {
     }
 
     fn count(&mut self, subject: &'static str, what: &'static str, then: &'static str) {
-        match self.slips.iter_mut().find(|slip| (slip.subject, slip.what) == (subject, what)) {
-            Some(slip) => slip.times += 1,
-            None => self.slips.push(Slip { subject, what, then, times: 1, first: self.place }),
+        match self.violations.iter_mut().find(|known| (known.subject, known.what) == (subject, what)) {
+            Some(known) => known.times += 1,
+            None => self.violations.push(Violation { subject, what, then, times: 1, first: self.place }),
         }
     }
 
     pub(crate) fn total(&self) -> usize {
-        self.slips.iter().map(|slip| slip.times).sum()
+        self.violations.iter().map(|violation| violation.times).sum()
     }
 
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let sentence = |slip: &Slip| {
-            let mut text = format!("`{}` {}{}", slip.subject, slip.what, slip.then);
-            let _ = write!(text, " ({} ×, first in data[{}])", slip.times, slip.first);
+        let sentence = |violation: &Violation| {
+            let mut text = format!("`{}` {}{}", violation.subject, violation.what, violation.then);
+            let _ = write!(text, " ({} ×, first in data[{}])", violation.times, violation.first);
             text
         };
-        self.slips.iter().map(sentence).collect()
+        self.violations.iter().map(sentence).collect()
     }
 }
 
@@ -206,19 +206,19 @@ mod tests {
 
     #[test]
     fn slips_are_counted_by_kind() {
-        let mut slips = SlipCounter::default();
+        let mut violations = ViolationCounter::default();
         for place in [2, 5] {
-            slips.place = place;
-            slips.add("id", "is a number");
+            violations.place = place;
+            violations.add("id", "is a number");
         }
-        slips.add_left_out("action", "is odd");
+        violations.add_left_out("action", "is odd");
         assert_eq!(
-            slips.sentences(),
+            violations.sentences(),
             [
                 "`id` is a number (2 ×, first in data[2])",
                 "`action` is odd and was left out (1 ×, first in data[5])"
             ]
         );
-        assert_eq!(slips.total(), 3);
+        assert_eq!(violations.total(), 3);
     }
 }

@@ -16,8 +16,9 @@ pub fn query(bytes: &[u8]) {
     assert!(query.clauses.len() <= MAX_CLAUSES);
     assert!(query.clauses.iter().all(|clause| !clause.pieces.is_empty()));
     assert!(query == Query::parse(keyword), "two readings differ");
-    let wholes = query.whole_token_queries();
-    for changed in [query.with_parts_of(&wholes), query.without_stop_words(), query.without_question_words()]
+    let whole_tokens = query.whole_token_queries();
+    for changed in
+        [query.with_parts_of(&whole_tokens), query.without_stop_words(), query.without_question_words()]
     {
         changed.bytes();
     }

@@ -32,7 +32,7 @@ use crate::text::{fold, is_stop_word, parts_of_word};
 /// Further clauses are ignored.
 pub const MAX_CLAUSES: usize = 64;
 /// Exact tokens and words whose parts are searched if nothing holds them.
-const MAX_WHOLES: usize = 16;
+const MAX_WHOLE_QUERIES: usize = 16;
 /// Terms of all clauses; further ones are ignored.
 pub const MAX_TERMS: usize = 128;
 
@@ -291,7 +291,7 @@ impl Query {
         let mut queries: Vec<Self> = clauses.map(|clause| Self::from(clause.clone())).collect();
         for word in self.words.iter().filter(|_| !self.is_exact) {
             let whole = word.alone();
-            if queries.len() < MAX_WHOLES && !word.parts().is_empty() && !queries.contains(&whole) {
+            if queries.len() < MAX_WHOLE_QUERIES && !word.parts().is_empty() && !queries.contains(&whole) {
                 queries.push(whole);
             }
         }

@@ -83,7 +83,7 @@ async fn small_requests_do_not_pass_a_large_one_that_is_next() {
 }
 
 #[tokio::test]
-async fn small_requests_are_served_once_a_large_one_before_them_gives_up() {
+async fn small_request_is_served_when_a_large_one_before_it_is_cancelled() {
     let semaphore = FairSemaphore::new(4, 3, 10);
     let _held = semaphore.acquire_patiently(of(1, 1), 3).await;
     let mut large = semaphore.acquire_patiently(of(2, 1), 2).boxed();

@@ -19,7 +19,7 @@ use crate::state::{DOCUMENT_VERSION, GenerationState, State, replaced};
 /// A leader that was replaced may write late, but not by more than this.
 const STUB_AGE: Duration = Duration::from_hours(24);
 
-/// Opens, fills and exchanges the indexes of a cluster, as their leader.
+/// Opens, fills and swaps the indexes of a cluster, as their leader.
 ///
 /// Opening them ends what an earlier leader does: its commits fail.
 pub struct OpenSearchIndexes {

@@ -208,16 +208,17 @@ async fn without_missing(
     request: &Request,
     beside: &[RankedScope],
 ) -> Result<Request, Failure> {
-    let mut wholes = request.query.whole_token_queries();
-    if wholes.is_empty() {
+    let mut whole_tokens = request.query.whole_token_queries();
+    if whole_tokens.is_empty() {
         return Ok(request.clone());
     }
     let beside = beside.iter().map(|beside| &beside.scope);
     let scopes: Vec<Arc<Scope>> = std::iter::once(&request.scope).chain(beside).map(Arc::clone).collect();
     let searched = Searched { indexes, scopes: &scopes, principals: &request.principals };
-    let mut found = searched.count(wholes.iter().map(|whole| vec![whole.clone()]), 1).await?.into_iter();
-    wholes.retain(|_| found.next() == Some(0));
-    Ok(Request { query: Arc::new(request.query.with_parts_of(&wholes)), ..request.clone() })
+    let mut found =
+        searched.count(whole_tokens.iter().map(|whole| vec![whole.clone()]), 1).await?.into_iter();
+    whole_tokens.retain(|_| found.next() == Some(0));
+    Ok(Request { query: Arc::new(request.query.with_parts_of(&whole_tokens)), ..request.clone() })
 }
 
 /// Merges matches of modules, and keeps the order within each.

@@ -7,7 +7,7 @@
 //!
 //! A replica may be stopped at any point, be replaced as leader, and go on. Nothing that it does then changes what is found:
 //!
-//! - A leader begins by raising `epoch`. Later writes of the state by an earlier leader fail: its commits, its exchanges, and
+//! - A leader begins by raising `epoch`. Later writes of the state by an earlier leader fail: its commits, its swaps, and
 //!   its generation numbers.
 //!
 //! - A number is given to one generation of one leader. Only that leader has it searched, by a write of the state. So

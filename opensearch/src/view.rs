@@ -23,14 +23,14 @@ pub(crate) struct OpenSearchView {
 impl View for OpenSearchView {
     async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure> {
         match page(&self.indexes, request).await {
-            Err(failure) => page(&self.after_exchange(failure).await?, request).await,
+            Err(failure) => page(&self.after_swap(failure).await?, request).await,
             page => page,
         }
     }
 
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure> {
         match time_order::newest_of_each(&self.indexes, requests).await {
-            Err(failure) => time_order::newest_of_each(&self.after_exchange(failure).await?, requests).await,
+            Err(failure) => time_order::newest_of_each(&self.after_swap(failure).await?, requests).await,
             found => found,
         }
     }
@@ -41,9 +41,7 @@ impl View for OpenSearchView {
         fields: FacetFields,
     ) -> Result<FieldCounts, Failure> {
         match facets::count_fields(&self.indexes, requests, fields.clone()).await {
-            Err(failure) => {
-                facets::count_fields(&self.after_exchange(failure).await?, requests, fields).await
-            }
+            Err(failure) => facets::count_fields(&self.after_swap(failure).await?, requests, fields).await,
             counts => counts,
         }
     }
@@ -56,7 +54,7 @@ impl View for OpenSearchView {
     ) -> Result<UnknownWords, Failure> {
         match correction::unknown_words(&self.indexes, scopes, principals, keyword).await {
             Err(failure) => {
-                let latest = self.after_exchange(failure).await?;
+                let latest = self.after_swap(failure).await?;
                 correction::unknown_words(&latest, scopes, principals, keyword).await
             }
             found => found,
@@ -76,11 +74,11 @@ impl OpenSearchView {
         Self { cluster: Arc::clone(cluster), indexes: ServedIndexes::new(cluster), generation }
     }
 
-    /// Returns the latest generation, if its exchange caused the failure.
+    /// Returns the latest generation, if its swap caused the failure.
     ///
     /// # Errors
     /// The failure, if it has another cause.
-    async fn after_exchange(&self, failure: Failure) -> Result<ServedIndexes, Failure> {
+    async fn after_swap(&self, failure: Failure) -> Result<ServedIndexes, Failure> {
         let number = |indexes: &ServedIndexes| indexes.generation().map(|generation| generation.number).ok();
         if lacks_a_part(&failure) && self.cluster.read_state().await.is_ok() {
             let latest = ServedIndexes::new(&self.cluster);

@@ -23,7 +23,7 @@ pub struct SourceReport {
     pub took_ms: u64,
     /// Matches on all pages, if stated.
     pub total: Option<u64>,
-    /// The reason of a failure or slip, for people.
+    /// The reason of a failure or violation, for people.
     pub message: Option<String>,
     /// When a suspended source may be asked again, epoch milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -186,7 +186,7 @@ pub(crate) struct SourcePage {
     pub(crate) tie_cut: bool,
     /// A breach of the contract with usable items.
     pub(crate) broken: Option<String>,
-    /// A slip that harms no item.
+    /// A violation of the contract that harms no item.
     pub(crate) note: Option<String>,
     /// May be older than its neighbours.
     pub(crate) cached: bool,

@@ -8,8 +8,8 @@ use toml::{Table, Value};
 
 use crate::json::{describe, json_type};
 
-/// Least likeness (Jaro and Winkler's) of a name that a wrong one may stand for.
-const LEAST_LIKENESS: f64 = 0.75;
+/// Minimum likeness (Jaro and Winkler's) of a name that a wrong one may stand for.
+const MIN_LIKENESS: f64 = 0.75;
 
 /// The settings of one origin.
 pub(super) struct Layer {
@@ -99,7 +99,7 @@ fn nearest(path: &str, message: &str) -> Option<String> {
     let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
     let nearest = known.split('`').skip(1).step_by(2).max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     let section = path.strip_suffix(unknown).unwrap_or_default();
-    (likeness(nearest) > LEAST_LIKENESS).then(|| format!("{section}{nearest}"))
+    (likeness(nearest) > MIN_LIKENESS).then(|| format!("{section}{nearest}"))
 }
 
 fn merge(settings: &mut Table, later: Table) {

@@ -38,7 +38,7 @@ pub struct Trial {
     pub cursor: Option<String>,
     /// The fields that rows lack.
     pub missing: Vec<FieldFault>,
-    /// Slips and breaks of the contract.
+    /// Violations of the contract.
     pub problems: Vec<String>,
     /// The reason why there are no rows.
     pub failure: Option<String>,

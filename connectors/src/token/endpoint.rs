@@ -310,20 +310,20 @@ impl EndpointAnswer {
         Ok(Token { credential, text, scope: self.scope, note, fresh_until })
     }
 
-    /// The slips that do no harm.
+    /// Notes violations that do no harm.
     fn note(&self, status: StatusCode) -> Option<String> {
-        let mut slips = Vec::new();
+        let mut notes = Vec::new();
         if status != StatusCode::OK {
-            slips.push(format!("it is HTTP {}, not 200", status.as_u16()));
+            notes.push(format!("it is HTTP {}, not 200", status.as_u16()));
         }
         if self.is_form {
-            slips.push("it is a form, not JSON".to_owned());
+            notes.push("it is a form, not JSON".to_owned());
         }
         match &self.token_type {
             Value::Null => {}
             Value::String(kind) if kind.eq_ignore_ascii_case("bearer") => {}
-            Value::String(kind) => slips.push(format!("`token_type` is {}, not Bearer", quote(kind, 40))),
-            _ => slips.push("`token_type` is not text".to_owned()),
+            Value::String(kind) => notes.push(format!("`token_type` is {}, not Bearer", quote(kind, 40))),
+            _ => notes.push("`token_type` is not text".to_owned()),
         }
         let is_whole = match &self.expires_in {
             Value::Null => true,
@@ -334,9 +334,9 @@ impl EndpointAnswer {
             _ => false,
         };
         if !is_whole || read_life(&self.expires_in).is_none() && !self.expires_in.is_null() {
-            slips.push("`expires_in` is not a number of whole seconds".to_owned());
+            notes.push("`expires_in` is not a number of whole seconds".to_owned());
         }
-        (!slips.is_empty()).then(|| format!("the token endpoint's answer: {}", slips.join(", ")))
+        (!notes.is_empty()).then(|| format!("the token endpoint's answer: {}", notes.join(", ")))
     }
 }
 

@@ -25,15 +25,15 @@ pub(super) fn faults() -> Vec<Fault> {
         .unusable("more than"),
         Fault::send("3-mib", "size", |_, text| send_json(padded(text))).unusable("more than"),
         Fault::send("content-type-html", "content-type", |_, text| send_as("text/html;charset=UTF-8", text))
-            .slip("the content type is text/html"),
+            .noted("the content type is text/html"),
         Fault::send("no-content-type", "content-type", |_, text| {
             let mut response = text.into_response();
             response.headers_mut().remove(header::CONTENT_TYPE);
             response
         })
-        .slip("no content type"),
+        .noted("no content type"),
         Fault::send("charset-gbk", "charset", |_, text| send_as("application/json;charset=GBK", text))
-            .slip("the content type is application/json;charset=GBK"),
+            .noted("the content type is application/json;charset=GBK"),
         Fault::send("latin-1", "utf-8", |_, text| send_json(latin_1(&text))).unusable("not UTF-8"),
         Fault::send("utf-16", "utf-8", |_, text| {
             let units = std::iter::once(0xfeff).chain(text.encode_utf16());
@@ -41,7 +41,7 @@ pub(super) fn faults() -> Vec<Fault> {
         })
         .unusable("UTF-16"),
         Fault::send("byte-order-mark", "utf-8", |_, text| send_json(format!("\u{feff}{text}")))
-            .slip("byte order mark"),
+            .noted("byte order mark"),
         Fault::send("json-cut-off", "json", |_, mut text| {
             text.pop();
             send_json(text)
@@ -55,7 +55,7 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::send("half-a-character", "json", |_, text| {
             send_json(text.replacen("\"title\":\"", "\"title\":\"\\ud83d", 1))
         })
-        .slip("half characters"),
+        .noted("half characters"),
         Fault::send("json-as-jsonp", "json", |_, text| send_json(format!("callback({text})")))
             .unusable("not JSON"),
         Fault::send("envelope-in-an-array", "envelope", |_, text| send_json(format!("[{text}]")))

@@ -11,10 +11,10 @@ pub(super) fn faults() -> Vec<Fault> {
         })
         .failing("error", "out of order"),
         Fault::page("code-0", "code", |_, page| page["code"] = json!(0)).failing("error", "code 0"),
-        Fault::page("code-missing", "code", |_, page| remove(page, "code")).slip("`code` is missing"),
-        Fault::page("code-as-text", "code", |_, page| page["code"] = json!("200")).slip("`code` is text"),
+        Fault::page("code-missing", "code", |_, page| remove(page, "code")).noted("`code` is missing"),
+        Fault::page("code-as-text", "code", |_, page| page["code"] = json!("200")).noted("`code` is text"),
         Fault::page("code-true", "code", |_, page| page["code"] = json!(true)).unusable("`code`"),
-        Fault::page("message-ok", "message", |_, page| page["message"] = json!("OK")).slip("`message`"),
+        Fault::page("message-ok", "message", |_, page| page["message"] = json!("OK")).noted("`message`"),
         Fault::page("data-null", "data", |_, page| page["data"] = json!(null)).unusable("`data` is null"),
         Fault::page("data-missing", "data", |_, page| remove(page, "data")).unusable("`data` is missing"),
         Fault::page("data-an-object", "data", |_, page| page["data"] = json!({"list": page["data"].take()}))
@@ -22,25 +22,25 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::page("data-as-text", "data", |_, page| page["data"] = page["data"].to_string().into())
             .unusable("`data` is text"),
         Fault::page("count-off-by-one", "count", |_, page| page["count"] = json!(number(page, "count") + 1))
-            .slip("`count` is"),
-        Fault::page("count-missing", "count", |_, page| remove(page, "count")).slip("`count` is missing"),
+            .noted("`count` is"),
+        Fault::page("count-missing", "count", |_, page| remove(page, "count")).noted("`count` is missing"),
         Fault::page("count-as-text", "count", |_, page| {
             page["count"] = number(page, "count").to_string().into();
         })
-        .slip("`count` is text"),
+        .noted("`count` is text"),
         // An empty page cannot have fewer.
         Fault::page("total-below-count", "total", |_, page| {
             page["total"] = json!((number(page, "count") - 1).max(0));
         })
-        .slip("`total` is"),
+        .noted("`total` is"),
         Fault::page("total-of-the-page", "total", |_, page| page["total"] = page["count"].clone()),
         Fault::page("total-as-text", "total", |_, page| {
             page["total"] = number(page, "total").to_string().into();
         })
-        .slip("`total` is text"),
-        Fault::page("total-missing", "total", |_, page| remove(page, "total")).slip("`total` is missing"),
+        .noted("`total` is text"),
+        Fault::page("total-missing", "total", |_, page| remove(page, "total")).noted("`total` is missing"),
         Fault::page("total-unknown-as-minus-one", "total", |_, page| page["total"] = json!(-1))
-            .slip("`total` is not a count"),
+            .noted("`total` is not a count"),
         Fault::page("cursor-empty-at-the-end", "cursor", |_, page| {
             if page["cursor"].is_null() {
                 page["cursor"] = json!("");

@@ -77,13 +77,13 @@ impl Fault {
     }
 
     /// Harms no row: `ok` with a message.
-    pub(super) fn slip(self, message: &'static str) -> Self {
+    pub(super) fn noted(self, message: &'static str) -> Self {
         Self { message: Some(message), ..self }
     }
 
     /// Leaves all rows usable: `invalid`.
     pub(super) fn used(self, message: &'static str) -> Self {
-        Self { status: "invalid", ..self.slip(message) }
+        Self { status: "invalid", ..self.noted(message) }
     }
 
     /// Leaves some rows usable: `invalid`.

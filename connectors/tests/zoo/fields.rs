@@ -38,7 +38,7 @@ fn ids() -> Vec<Fault> {
         })
         .partly("`id` is missing"),
         Fault::item("id-a-number", "item-id", |item| item["id"] = number(item).into())
-            .slip("`id` is a number"),
+            .noted("`id` is a number"),
         Fault::item("id-of-600-bytes", "item-id", |item| {
             item["id"] = format!("{:0>600}", number(item)).into();
         })
@@ -69,29 +69,29 @@ async fn number_the_calls(Call { request, reference, state, .. }: Call) -> Respo
 fn texts() -> Vec<Fault> {
     vec![
         Fault::item("title-a-number", "item-title", |item| item["title"] = number(item).into())
-            .slip("`title` is not text"),
-        Fault::item("title-missing", "item-title", |item| remove(item, "title")).slip("`title` is missing"),
+            .noted("`title` is not text"),
+        Fault::item("title-missing", "item-title", |item| remove(item, "title")).noted("`title` is missing"),
         Fault::item("title-and-brief-missing", "item-title", |item| {
             remove(item, "title");
             remove(item, "brief");
         })
-        .slip("`title` is missing, and `brief` too"),
+        .noted("`title` is missing, and `brief` too"),
         Fault::item("subtitle-an-object", "item-text", |item| {
             item["subTitle"] = json!({"zh": "港口", "en": "harbour"});
         })
-        .slip("`subTitle` is not text"),
+        .noted("`subTitle` is not text"),
         Fault::item("author-a-number", "item-text", |item| item["author"] = number(item).into())
-            .slip("`author` is not text"),
+            .noted("`author` is not text"),
         Fault::page("title-of-100-kb", "item-bounds", |_, page| {
             if let Some(first) = page["data"].get_mut(0) {
                 first["title"] = "long ".repeat(20_000).into();
             }
         })
-        .slip("`title` is too long"),
+        .noted("`title` is too long"),
         Fault::item("image-of-20-kb", "item-bounds", |item| {
             item["image"] = format!("data:image/png;base64,{}", "A".repeat(20_000)).into();
         })
-        .slip("`image` is too long"),
+        .noted("`image` is too long"),
     ]
 }
 
@@ -114,15 +114,15 @@ fn times() -> Vec<Fault> {
         Fault::item("time-as-text", "item-display-time", |item| {
             item["displayTime"] = time(item).to_string().into();
         })
-        .slip("`displayTime` is text"),
+        .noted("`displayTime` is text"),
         Fault::item("time-in-seconds", "item-display-time-plausible", |item| {
             item["displayTime"] = (time(item) / 1_000).into();
         })
-        .slip("`displayTime` is in seconds"),
+        .noted("`displayTime` is in seconds"),
         Fault::item("time-in-microseconds", "item-display-time-plausible", |item| {
             item["displayTime"] = (time(item) * 1_000).into();
         })
-        .slip("`displayTime` is in microseconds"),
+        .noted("`displayTime` is in microseconds"),
     ]
 }
 
@@ -131,14 +131,14 @@ fn actions() -> Vec<Fault> {
         Fault::item("action-an-address", "item-action", |item| {
             item["action"] = json!("https://papers.example/1");
         })
-        .slip("`action`"),
+        .noted("`action`"),
         Fault::item("action-an-object", "item-action", |item| {
             item["action"] = json!({"web": "[OpenUrl]\nurl=https://papers.example/1"});
         })
-        .slip("`action` is an object"),
+        .noted("`action` is an object"),
         Fault::item("action-without-its-tag", "item-action", |item| {
             item["action"] = json!(r#"{"web": "https://papers.example/1"}"#);
         })
-        .slip("`action`"),
+        .noted("`action`"),
     ]
 }

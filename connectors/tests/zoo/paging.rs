@@ -22,7 +22,7 @@ pub(super) fn faults() -> Vec<Fault> {
             send_twenty_without_limit(call).map(send).boxed()
         }),
         Fault::search("cursor-a-number", "cursor", |call| count_in_the_cursor(call).map(send).boxed())
-            .slip("`cursor` is a number"),
+            .noted("`cursor` is a number"),
         Fault::search("cursor-of-5000-bytes", "cursor", |call| lengthen_the_cursor(call).map(send).boxed())
             .partly("`cursor` is longer"),
         Fault::search("cursor-stands-still", "cursor-advances", |call| stand_still(call).map(send).boxed())
@@ -32,7 +32,7 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::search("cursor-without-end", "cursor-ends", |call| go_on_without_end(call).map(send).boxed())
             .used("brought nothing new"),
         Fault::search("cursor-that-works-once", "cursor-repeatable", |call| work_once(call).boxed())
-            .slip("it shows no more")
+            .noted("it shows no more")
             .with_rows(Rows::Some),
         Fault::search("cursor-shifts-when-repeated", "cursor-repeatable", |call| {
             shift_when_repeated(call).map(send).boxed()
@@ -44,7 +44,7 @@ pub(super) fn faults() -> Vec<Fault> {
         Fault::search("row-twice-in-the-chain", "cursor-unique", |call| repeat_a_row(call).map(send).boxed())
             .used("repeat an id"),
         Fault::search("row-lost-between-pages", "cursor-complete", |call| lose_a_row(call).map(send).boxed())
-            .slip("it shows no more")
+            .noted("it shows no more")
             .with_rows(Rows::Some),
         Fault::page("cursor-lost-on-large-pages", "cursor-complete", |request, page| {
             if request.limit_or_default() > MAX_ROWS {
@@ -52,7 +52,7 @@ pub(super) fn faults() -> Vec<Fault> {
             }
         }),
         Fault::search("ends-before-its-total", "total", |call| end_early(call).map(send).boxed())
-            .slip("it shows no more")
+            .noted("it shows no more")
             .with_rows(Rows::Some),
         Fault::search("total-of-what-is-left", "total", |call| count_what_is_left(call).map(send).boxed()),
         Fault::page("page-upside-down", "order", |_, page| page["data"].as_array_mut().unwrap().reverse())

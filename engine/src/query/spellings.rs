@@ -188,9 +188,9 @@ mod tests {
         let query = Query::parse("database ").with_spellings();
         let words = |query: &Query| query.words.iter().map(|word| word.term.clone()).collect::<Vec<_>>();
         assert_eq!(words(&query), ["databa"]);
-        let wholes = query.whole_token_queries();
-        assert_eq!(wholes.len(), 1);
-        assert_eq!(words(&query.with_parts_of(&wholes)), ["databa"]);
+        let whole_tokens = query.whole_token_queries();
+        assert_eq!(whole_tokens.len(), 1);
+        assert_eq!(words(&query.with_parts_of(&whole_tokens)), ["databa"]);
         assert!(words(&query.with_parts_of(&[])).contains(&"base".to_owned()));
     }
 

@@ -124,19 +124,21 @@ fn viewer_scopes<'a>(
     Ok(keys.iter().map(viewer_scope).collect::<Result<_, _>>()?)
 }
 
-/// The request with the parts of those [`Query::wholes`](trawl_engine::Query::wholes) that the viewer finds in no scope.
+/// Replaces words that the viewer finds in no scope by their parts.
+///
+/// The words are [`Query::whole_token_queries`](trawl_engine::Query::whole_token_queries).
 fn without_missing<'r>(
     view: &IndexView,
     request: &'r Request,
     scopes: &[&Arc<Scope>],
     budget: &mut StepBudget,
 ) -> Result<Cow<'r, Request>, SearchError> {
-    let wholes = request.query.whole_token_queries();
-    if wholes.is_empty() {
+    let whole_tokens = request.query.whole_token_queries();
+    if whole_tokens.is_empty() {
         return Ok(Cow::Borrowed(request));
     }
     let mut missing = Vec::new();
-    for whole in wholes {
+    for whole in whole_tokens {
         let query = Arc::new(whole.clone());
         let mut is_found = false;
         for scope in scopes {

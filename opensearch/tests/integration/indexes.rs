@@ -87,7 +87,7 @@ fn wanted_rebuild_is_noted_beside_commits_until_it_begins() {
 }
 
 #[test]
-fn search_follows_an_exchange_that_its_replica_has_not_noticed() {
+fn search_follows_a_swap_that_its_replica_has_not_noticed() {
     run(async {
         let installation = Installation::new();
         let mut leader = installation.leader().await;

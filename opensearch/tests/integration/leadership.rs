@@ -86,7 +86,7 @@ enum Work {
     Open,
     OpenWiped,
     OpenBeside,
-    Exchange,
+    Swap,
 }
 
 impl Work {
@@ -97,7 +97,7 @@ impl Work {
         }
         let mut leader = installation.leader_at(proxy.url.clone()).await;
         write(leader.sink(), vec![harbour("old")], 1).await.unwrap();
-        if self == Self::Exchange {
+        if self == Self::Swap {
             leader.open_replacement().await.unwrap();
             write(leader.fresh(), vec![harbour("fresh")], 2).await.unwrap();
         }
@@ -109,7 +109,7 @@ impl Work {
             Self::FirstOpen | Self::Open => leader.open().await.map(drop),
             Self::OpenWiped => leader.open_wiped().await,
             Self::OpenBeside => leader.open_replacement().await,
-            Self::Exchange => leader.swap().await,
+            Self::Swap => leader.swap().await,
         }
     }
 }
@@ -144,7 +144,7 @@ async fn at_each_request(
 #[test]
 fn leader_that_sleeps_at_any_request_changes_nothing_when_it_wakes() {
     run(async {
-        for work in [Work::Open, Work::OpenBeside, Work::Exchange] {
+        for work in [Work::Open, Work::OpenBeside, Work::Swap] {
             at_each_request(work, Stage::Request, async |installation, proxy, working| {
                 let mut second = installation.leader().await;
                 second.rebuild("new", 5).await;
@@ -168,7 +168,7 @@ fn leader_that_sleeps_at_any_request_changes_nothing_when_it_wakes() {
 #[test]
 fn crash_at_any_request_leaves_indexes_that_open() {
     run(async {
-        for work in [Work::FirstOpen, Work::Open, Work::OpenWiped, Work::OpenBeside, Work::Exchange] {
+        for work in [Work::FirstOpen, Work::Open, Work::OpenWiped, Work::OpenBeside, Work::Swap] {
             at_each_request(work, Stage::Answer, async |installation, proxy, working| {
                 working.abort();
                 drop(proxy);
@@ -180,7 +180,7 @@ fn crash_at_any_request_leaves_indexes_that_open() {
                     Work::FirstOpen => &[&[]],
                     Work::Open | Work::OpenBeside => &[&["old"]],
                     Work::OpenWiped => &[&["old"], &[]],
-                    Work::Exchange => &[&["old"], &["fresh"]],
+                    Work::Swap => &[&["old"], &["fresh"]],
                 };
                 assert!(expected.contains(&left.as_slice()), "{work:?}: {left:?}");
                 assert_eq!(next.sink().checkpoint().is_none(), left.is_empty(), "{work:?}");

@@ -110,7 +110,7 @@ impl PagedSource for NamedSource {
     ) -> Result<SourcePage, SourceFailure> {
         match self.0 {
             "fine" => Ok(SourcePage::default()),
-            "broken" => Ok(SourcePage { broken: Some("a slip".to_owned()), ..SourcePage::default() }),
+            "broken" => Ok(SourcePage { broken: Some("a violation".to_owned()), ..SourcePage::default() }),
             "refused" => Err(SourceFailure::new(FailureKind::Unauthorized, "a secret refusal")),
             "panics" => panic!("made to panic"),
             _ => pending().await,

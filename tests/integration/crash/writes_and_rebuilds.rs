@@ -27,7 +27,7 @@ async fn kill_9_during_a_requested_rebuild_resumes_it() {
     }
     server.wait_for_index().await;
     let mut in_the_middle = 0;
-    // The last positions are around the exchange of the indexes.
+    // The last positions are around the swap of the indexes.
     for until in [0, 0, 2_000, 4_000, 6_000, 6_001, 6_002] {
         let asked = server.caller(&operator).await.post_empty("/admin/v1/index/rebuild").await;
         assert!([200, 409].contains(&asked.status), "{}", asked.text);

@@ -14,8 +14,8 @@ use crate::util::{
     subscriptions::{SUBSCRIPTIONS, feed, form_of_view, write_views},
 };
 
-/// Growth of the server, beyond what it holds idle.
-const MOST_GROWTH: u64 = 128 << 20;
+/// Maximum growth of the server, beyond what it holds idle.
+const MAX_GROWTH: u64 = 128 << 20;
 
 async fn start(directory: &Path, settings: &str) -> (Server, Caller) {
     fs::write(directory.join("trawl.toml"), settings).unwrap();
@@ -31,7 +31,7 @@ async fn within_memory<T>(server: &Server, what: &str, work: impl Future<Output 
     let done = work.await;
     let growth = server.peak().saturating_sub(idle) >> 20;
     println!("{what}: {growth} MiB beside {} MiB idle", idle >> 20);
-    assert!(growth << 20 <= MOST_GROWTH, "{what} took {growth} MiB");
+    assert!(growth << 20 <= MAX_GROWTH, "{what} took {growth} MiB");
     done
 }
 

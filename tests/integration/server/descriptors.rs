@@ -7,7 +7,7 @@ use crate::util::{program::Server, raw::Connection};
 /// The system's limit is no round number, as others are.
 const HARD: u64 = 702;
 /// Connections may take half of so few.
-const MOST: usize = 351;
+const MAX_CONNECTIONS: usize = 351;
 const ALIVE: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
 
 async fn start(connections: usize) -> (tempfile::TempDir, Server) {
@@ -24,14 +24,14 @@ async fn start(connections: usize) -> (tempfile::TempDir, Server) {
 }
 
 #[tokio::test]
-async fn connections_are_lowered_to_what_the_limit_of_open_files_suffices_for() {
+async fn connection_limit_above_the_open_file_limit_is_lowered() {
     let (_directory, server) = start(10_000).await;
     let log = server.log();
     let told: Vec<_> = log.lines().filter(|line| line.contains("limits.connections is lowered")).collect();
     assert_eq!(told.len(), 1, "{log}");
-    assert!(told[0].contains(&format!("most={MOST} wanted=10000")), "{}", told[0]);
+    assert!(told[0].contains(&format!("most={MAX_CONNECTIONS} wanted=10000")), "{}", told[0]);
     let mut connections = Vec::new();
-    for _ in 0..=MOST {
+    for _ in 0..=MAX_CONNECTIONS {
         let mut connection = Connection::open(&server.base).await;
         connection.write(ALIVE).await;
         assert_eq!(connection.read().await.status, 200);
@@ -41,7 +41,7 @@ async fn connections_are_lowered_to_what_the_limit_of_open_files_suffices_for() 
 }
 
 #[tokio::test]
-async fn connections_within_the_limit_of_open_files_are_left_as_set() {
-    let (_directory, server) = start(MOST).await;
+async fn connection_limit_within_the_open_file_limit_is_kept() {
+    let (_directory, server) = start(MAX_CONNECTIONS).await;
     assert!(!server.log().contains("limits.connections"), "{}", server.log());
 }

@@ -77,7 +77,7 @@ impl OneServer {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "tests/soak/run runs it"]
-async fn one_server_with_faults_loses_nothing_and_stays_flat() {
+async fn server_with_faults_loses_nothing_and_does_not_grow() {
     let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new());
     let [data, folder]: [PathBuf; 2] = ["data", "views"].map(|name| directory.path().join(name));
     fs::create_dir(&data).unwrap();

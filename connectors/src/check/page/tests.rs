@@ -36,7 +36,7 @@ fn good_answer_keeps_every_clause() {
 }
 
 #[test]
-fn each_slip_breaks_its_own_clause() {
+fn each_violation_breaks_its_own_clause() {
     type Change = fn(&mut Value);
     let cases: [(ContractClause, Change); 26] = [
         (ContractClause::Code, |answer| answer["code"] = json!("200")),
