@@ -84,7 +84,7 @@ impl Maintenance {
         rows.and(self.jobs.make_contents(None).await)
     }
 
-    /// Stops after the current portion and saves usage times and figures. The rest follows after the next start.
+    /// Stops after the current portion and saves usage times and figures.
     pub async fn stop(&self) {
         self.jobs.stop.cancel();
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));

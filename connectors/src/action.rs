@@ -87,8 +87,9 @@ fn check_fields(lines: &str) -> Result<(), &'static str> {
     fields.filter(|(name, _)| is_address(name.trim())).try_for_each(|(_, address)| check_address(address))
 }
 
-/// Checks that `text` is an action in the documented form. It is a JSON object keyed by client kind. Each
-/// value starts with `[OpenUrl]` or `[OpenApp]`, and its fields follow in any order.
+/// Checks that `text` is an action in the documented form.
+///
+/// It is a JSON object keyed by client kind. Each value starts with `[OpenUrl]` or `[OpenApp]`, and its fields follow in any order.
 ///
 /// # Errors
 /// The fault, without quoting the text; continues a sentence after "`action`".

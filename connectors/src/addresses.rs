@@ -209,8 +209,9 @@ fn is_local_nat64(ip: Ipv6Addr) -> bool {
     matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
 
-/// Checks the four places of an IPv4 address behind a /48 translator (RFC 6052, 8215). A wrong place of a good
-/// address may look like other refused kinds, so these do not count.
+/// Checks the four places of an IPv4 address behind a /48 translator.
+///
+/// See RFC 6052 and 8215. A wrong place of a good address may look like other refused kinds, so these do not count.
 fn check_local_nat64(ip: Ipv6Addr, is_listed: bool) -> Result<(), AddressRefusal> {
     let bytes = ip.octets();
     let places = [[6, 7, 9, 10], [7, 9, 10, 11], [9, 10, 11, 12], [12, 13, 14, 15]];

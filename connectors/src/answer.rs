@@ -16,8 +16,9 @@ use crate::nesting::read_json;
 use crate::redaction::redact;
 use crate::text::quote;
 
-/// Longest cursor of a source, in bytes; trawl's own cursor carries it. A source that is another trawl needs 40 to 80 bytes for each of its
-/// sources.
+/// Longest cursor of a source, in bytes; trawl's own cursor carries it.
+///
+/// A source that is another trawl needs 40 to 80 bytes for each of its sources.
 pub const MAX_CURSOR_BYTES: usize = 4096;
 
 const TOTAL_MISSING: &str = "`total` is missing";

@@ -28,7 +28,9 @@ pub enum CallbackError {
     /// A redirect, not followed, as the call must happen once.
     #[error("the callback answered with a redirect (HTTP {0}), which is not followed")]
     Redirect(u16),
-    /// No connection, or no HTTP on it. Callers choose the address, and must not learn of the network.
+    /// No connection, or no HTTP on it.
+    ///
+    /// Callers choose the address, and must not learn of the network.
     #[error("the callback cannot be reached, or does not answer in HTTP")]
     Unreachable(String),
     /// A refused address.

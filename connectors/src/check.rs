@@ -61,7 +61,7 @@ impl Check {
         Ok(Self { settings, probe })
     }
 
-    /// Runs about thirty searches, and `tell`s each clause once, when it is decided. Many are decided only by the last call.
+    /// Runs about thirty searches, and `tell`s each clause once it is decided.
     pub async fn run(self, tell: &mut Tell<'_>) -> Report {
         let Self { settings, probe } = self;
         let count = if probe.takes_assertions() { CLAUSES } else { COMMON_CLAUSES };
@@ -98,7 +98,9 @@ impl Check {
 /// Callback for each decided clause.
 pub type Tell<'t> = dyn FnMut(Decided) + Send + Sync + 't;
 
-/// Runs a whole check. Fails for settings that can never work; faults of the source are [`Finding`]s.
+/// Runs a whole check.
+///
+/// Fails for settings that can never work; faults of the source are [`Finding`]s.
 pub async fn check(settings: CheckSettings, rules: &AddressRules) -> Result<Report, SettingsError> {
     Ok(Check::new(settings, rules)?.run(&mut |_decided| {}).await)
 }

@@ -52,10 +52,14 @@ pub enum SourceError {
     /// The source reported a failure.
     #[error("{0}")]
     Failed(String),
-    /// The source, or its token endpoint, refused or does not know this person. Calls of other people may succeed.
+    /// The source or its token endpoint refused this person.
+    ///
+    /// Calls of other people may succeed.
     #[error("{0}")]
     PersonRefused(String),
-    /// A refused cursor: 400, 404, 410, 413, 416, 422 or 501 as status or `code`. Other calls may succeed.
+    /// A cursor refused by 400, 404, 410, 413, 416, 422 or 501.
+    ///
+    /// These are the status or `code`. Other calls may succeed.
     #[error("{0}")]
     CursorRefused(String),
 }

@@ -95,7 +95,7 @@ fn decode_open(text: &str) -> Option<(String, &str)> {
     Some((decode_reference(&text[..end])?, &text[end..]))
 }
 
-/// A character by the numbers of its two halves in UTF-16, and the text behind the second.
+/// Decodes a character by the numbers of its halves in UTF-16.
 fn decode_pair<'t>(first: &str, behind: &'t str) -> Option<(char, &'t str)> {
     let first = code(first).filter(|code| (0xd800..0xdc00).contains(code))?;
     let (second, behind) = split_name(behind.strip_prefix('&')?)?;

@@ -25,7 +25,7 @@ pub(crate) struct ContractParameters<'p> {
     pub(crate) limit: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cursor: Option<&'p str>,
-    /// Whether every byte of the keyword is escaped in a query, which means the same (RFC 3986 §2.4).
+    /// Whether each byte of the keyword is escaped (RFC 3986 §2.4).
     #[serde(skip)]
     pub(crate) escapes_keyword: bool,
 }

@@ -25,7 +25,7 @@ const MIN_DIGITS: usize = 9;
 /// The years 1000 to 9999: systems write earlier ones for a time that was never set.
 pub const BOUNDS: RangeInclusive<i64> = -30_610_224_000_000..=253_402_300_799_999;
 
-/// Reads the digits of a date, or an epoch number in the unit that its size tells.
+/// Reads digits as a date, or an epoch number by its size.
 pub fn from_number(number: f64) -> Option<i64> {
     let date = date_of_digits(&number.to_string()).and_then(in_utc);
     let millis = match date {
@@ -39,7 +39,7 @@ fn in_utc(time: DateTime) -> Option<Timestamp> {
     Some(time.to_zoned(TimeZone::UTC).ok()?.timestamp())
 }
 
-/// Reads a date with or without a time, or an epoch number of nine digits or more.
+/// Reads a date, or an epoch number of nine digits or more.
 ///
 /// ISO 8601, RFC 2822 and RFC 850, and what people and programs make of them: wrong or foreign weekdays, names of months in
 /// other languages, zones by letters, AM and PM. A time without a zone is in UTC. A date that could be two, such as

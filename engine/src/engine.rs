@@ -62,7 +62,9 @@ pub trait View: Send + Sync {
     /// Answers the request.
     async fn search(&self, request: &Arc<Request>) -> Result<HitPage, Failure>;
 
-    /// The newest hits of each request, uncounted. Requests are of one viewer; their `start` is not read.
+    /// The newest hits of each request, uncounted.
+    ///
+    /// Requests are of one viewer; their `start` is not read.
     async fn newest(&self, requests: &Arc<[Request]>) -> Result<Vec<Vec<Hit>>, Failure>;
 
     /// Counts all matches of the requests by their fields.
@@ -91,7 +93,9 @@ pub trait View: Send + Sync {
 /// Why an engine did not answer.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// It cannot be reached, or lacks a part of the index. The text is shown to callers.
+    /// It cannot be reached, or lacks a part of the index.
+    ///
+    /// The text is shown to callers.
     #[error("{0}")]
     Unavailable(String),
     /// Its indexes are another database's. The text is shown to callers.

@@ -46,7 +46,9 @@ fn relax(keyword: &str) {
     relaxable.parted(|word| word % 2 == 0);
 }
 
-/// Marks are closed, hold something, and do not nest; without them it is a part of the text.
+/// Checks that marks are closed, not empty, and do not nest.
+///
+/// Without them the text is a part of the field's.
 fn check_marks(text: &str, html: Option<String>, extent: Extent) {
     let Some(html) = html else { return assert!(text.is_empty()) };
     for (place, marked) in html.split("<em>").enumerate() {

@@ -62,7 +62,7 @@ pub struct QueryWord {
     pub quoted: bool,
     /// Another spelling of the words before it.
     pub joined: bool,
-    /// Position of the word that it is a part of; `None` if it is all of it.
+    /// Position of the word that contains it; `None` if it is whole.
     pub part_of: Option<usize>,
     /// Folded, if it is one word of letters and digits that its neighbours may belong to.
     pub written: Option<String>,
@@ -90,7 +90,9 @@ pub struct Clause {
     pub target: Target,
     /// Required in either order.
     pub quoted: bool,
-    /// An exact token, or ideographs outside the dictionary. Relevance order requires it only if something holds it.
+    /// An exact token, or ideographs outside the dictionary.
+    ///
+    /// Relevance order requires it only if something holds it.
     pub exact: bool,
     /// All required; never empty.
     pub pieces: Vec<Piece>,

@@ -166,7 +166,7 @@ impl Snapshot {
         })
     }
 
-    /// Looks up words that none of a tenant's scopes shows, and visible words one edit away. Blocks.
+    /// Looks up hidden words, and visible words one edit away. Blocks.
     ///
     /// An edit inserts, deletes, replaces or swaps letters.
     ///

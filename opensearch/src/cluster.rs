@@ -88,7 +88,9 @@ impl Cluster {
         Ok(true)
     }
 
-    /// Changes the state as the leader of an epoch. The change may run again, on a later state.
+    /// Changes the state as the leader of an epoch.
+    ///
+    /// The change may run again, on a later state.
     ///
     /// # Errors
     /// A later leader has raised the epoch.

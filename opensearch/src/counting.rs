@@ -21,7 +21,7 @@ pub(crate) struct Searched<'a> {
 }
 
 impl Searched<'_> {
-    /// Counts what any query of each list finds, in one call. Totals are exact up to `most`.
+    /// Counts what queries of each list find, exactly up to `most`.
     pub(crate) async fn count(
         &self,
         lists: impl Iterator<Item = Vec<Query>>,

@@ -13,7 +13,9 @@ use crate::terms::TermPrefix;
 const AUTHOR: &str = "author";
 const ITEM_ID: &str = "_id";
 
-/// Matches of a request, without scores. `words`: relevance order, in which unquoted words are not required here.
+/// Matches of a request, without scores.
+///
+/// `words`: relevance order, in which unquoted words are not required here.
 ///
 /// `None` if nothing can match.
 pub(crate) fn matches(request: &Request, words: Option<&WeightedWords>) -> Option<Value> {

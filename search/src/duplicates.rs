@@ -165,7 +165,7 @@ impl SeenItems {
         self.duplicates.print_of(item)
     }
 
-    /// Where an equal item was shown. A source has several parts of a page, and others the page.
+    /// Finds where an equal item was shown.
     pub(crate) fn find(&self, print: Option<&ItemPrint>, source: SourceFingerprint) -> Option<SeenAt> {
         let print = print?;
         let find = |print: Fingerprint| self.places.get(&split(print).0).copied();

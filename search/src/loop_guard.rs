@@ -1,4 +1,4 @@
-//! Ends chains of pages that would go on for ever, in constant space inside the opaque cursor.
+//! Ends chains of pages that would go on for ever.
 //!
 //! A cursor may lead back to a page (Brent's cycle detection), or new cursors may bring the rows of before, or none.
 
@@ -51,7 +51,7 @@ pub(crate) struct LoopGuard {
     passed: u32,
     /// The last pages with rows, in short.
     recent: Vec<[u8; 4]>,
-    /// Some rows of the last page, in short. They tell whether the next one is nearly the same.
+    /// Some rows of the last page, in short.
     sample: Vec<[u8; 2]>,
     barren: u8,
     /// The last rows of the last page, in short. The next page may overlap it.
@@ -64,7 +64,9 @@ struct Landmark {
     rows: Option<Fingerprint>,
     /// The first rows from here on, in short.
     sample: Vec<[u8; 4]>,
-    /// Whether a later page had few rows of the sample. Until then, pages that overlap are no circle.
+    /// Whether a later page had few rows of the sample.
+    ///
+    /// Until then, pages that overlap are no circle.
     is_behind: bool,
     /// A bit for each row of the sample that came once more.
     met: u8,
@@ -205,7 +207,7 @@ fn short([a, b, c, d, ..]: Fingerprint) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// The rows of the least prints, as a page of so many may have a few new ones.
+/// Picks the rows of the least prints.
 fn sample_of(rows: &[SentRow]) -> Vec<[u8; 2]> {
     if rows.len() < ROWS_OF_A_NEW_ONE {
         return Vec::new();

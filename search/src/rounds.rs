@@ -27,7 +27,7 @@ use crate::{
     sources::builtin::BuiltinSource,
 };
 
-/// Rows of last pages that a cursor carries for all sources. One that is itself a source has a short cursor.
+/// Rows of last pages that a cursor carries for all sources.
 const LAST_ROWS: usize = 256;
 /// Sources are late after this part of the time.
 const LATE_AFTER_PART: u32 = 10;

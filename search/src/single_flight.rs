@@ -103,7 +103,9 @@ where
     K: Clone + Eq + Hash + Send + 'static,
     T: Clone + Send + Sync + 'static,
 {
-    /// Joins a call or begins one; returns whether it joined. A panic gives all waiters the result of `on_panic`.
+    /// Joins a call or begins one; returns whether it joined.
+    ///
+    /// A panic gives all waiters the result of `on_panic`.
     pub fn join(
         &self,
         key: K,
@@ -115,7 +117,9 @@ where
         }
     }
 
-    /// Joins a call, or begins the one that `begin` permits. No call of any key begins meanwhile.
+    /// Joins a call, or begins the one that `begin` permits.
+    ///
+    /// No call of any key begins meanwhile.
     ///
     /// # Errors
     /// The refusal of `begin`.

@@ -147,7 +147,9 @@ pub struct SearchTimer {
 }
 
 impl SearchTimer {
-    /// Keeps a slow search that was not refused. `module` and `outcome` are evaluated for slow ones only.
+    /// Keeps a slow search that was not refused.
+    ///
+    /// `module` and `outcome` are evaluated for slow ones only.
     pub async fn end<M: Future<Output = Option<String>>>(
         self,
         module: impl FnOnce() -> M,

@@ -73,7 +73,9 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// Loads the configured key or the key file (created with mode 0600 where there is no database yet).
+    /// Loads the configured key or the key file.
+    ///
+    /// The file is created with mode 0600 where there is no database yet.
     pub fn load(configured: Option<&SecretString>, data: &Path) -> Result<Self, KeyError> {
         let master = if let Some(key) = configured {
             decode(key.expose_secret(), "TRAWL_MASTER_KEY")?

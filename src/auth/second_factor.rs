@@ -1,4 +1,4 @@
-//! Second factors of people who sign in by password: codes of an authenticator app, and recovery codes.
+//! Second factors of sign-in by password: authenticator and recovery codes.
 //!
 //! A code is checked in the write transaction that spends it, so it is good once over all replicas.
 
@@ -15,7 +15,9 @@ use crate::{
     store::{self, Connection, Json, Transaction, Value, now_millis},
 };
 
-/// Wrong codes in a row after which recovery codes alone are taken, and an offer ends (NIST SP 800-63B, 5.2.2).
+/// Wrong codes in a row after which only recovery codes count.
+///
+/// They also end an offer (NIST SP 800-63B, 5.2.2).
 const MAX_WRONG_CODES: i64 = 100;
 
 /// The person whose second factor it is.

@@ -79,7 +79,7 @@ impl SecretCheckFor {
     }
 }
 
-/// Checks Argon2id hashes with bounded concurrency: fair shares of networks, and of accounts and clients in each.
+/// Checks Argon2id hashes with bounded concurrency, in fair shares.
 ///
 /// A check takes 19 MiB and about 12 ms of CPU, a failure twice that.
 #[derive(Clone, Debug)]

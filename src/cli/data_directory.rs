@@ -56,7 +56,7 @@ pub(super) struct ExposedEntries {
     pub(super) left: usize,
 }
 
-/// Creates the data directory, or takes the rights of group and others from it and its entries.
+/// Creates the data directory, or makes it and its entries private.
 ///
 /// What lies deeper is behind directories that nobody else may enter. A directory that users share stays as it is.
 pub(super) fn open(data: &Path) -> io::Result<ExposedEntries> {

@@ -108,7 +108,7 @@ pub(super) async fn run(options: ServeOptions) -> ExitCode {
     }
 }
 
-/// Lowers the number of connections to what the system has descriptors for, with a line in the log.
+/// Lowers the number of connections to the available descriptors, and logs it.
 fn limit_connections(limits: &mut Limits) {
     match descriptors::raise_limit() {
         Ok(most) if most < limits.connections => {

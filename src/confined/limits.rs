@@ -24,13 +24,15 @@ pub struct ProcessLimits {
     pub processor_seconds: Option<u64>,
     /// Whether searches go first.
     pub in_background: bool,
-    /// Files that may be opened to be read. A process with some may start threads until [`start_no_more`].
+    /// Files that may be opened to be read.
+    ///
+    /// A process with some may start threads until [`start_no_more`].
     pub readable: Vec<PathBuf>,
 }
 
 /// Content whose reader needs little memory, in bytes.
 const MAX_SMALL_CONTENT: u64 = 1 << 20;
-/// Memory of a reader of little content, in MiB. It is a unit of the memory of all readers.
+/// Memory of a reader of little content, in MiB.
 const UNIT_MIB: u64 = 128;
 /// Units of a reader of more content.
 const LARGE_UNITS: usize = 3;

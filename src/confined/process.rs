@@ -26,7 +26,7 @@ const WALL_CLOCK: u32 = 6;
 const BUSY_FOR: Duration = Duration::from_secs(5);
 /// Time that an import waits for a place.
 const MAX_IMPORT_WAIT: Duration = Duration::from_secs(10);
-/// Time that work in the background waits for a place, longer than others take unless the index is behind for long.
+/// Time that background work waits for a place.
 const MAX_BACKGROUND_WAIT: Duration = Duration::from_hours(1);
 const TOO_LONG: &str = "reading it takes too long";
 const FAILED: &str = "its reader failed on it";
@@ -77,7 +77,7 @@ impl ConfinedProcess {
     }
 }
 
-/// The time by the clock of a process with so much processor time, which ends long before.
+/// The clock's time for a process, above its processor time.
 pub(crate) fn patience(processor_time: Duration) -> Duration {
     processor_time * WALL_CLOCK
 }
@@ -110,7 +110,7 @@ pub enum ReadingTask {
 /// Whom a process reads for: a task of a tenant.
 pub type ReaderAsker = Asker<i64, ReadingTask>;
 
-/// Places for processes that read, whose memory is bounded, in fair shares of tenants. Clones share them.
+/// Places for processes that read, in fair shares of tenants.
 #[derive(Clone, Debug)]
 pub struct ReaderPlaces(FairSemaphore<i64, ReadingTask>);
 

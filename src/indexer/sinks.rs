@@ -98,8 +98,9 @@ impl Sinks {
         self.reason.take()
     }
 
-    /// Opens the index unless it is open, in place of an unusable one. Returns whether a rebuild beside it was
-    /// interrupted.
+    /// Opens the index unless it is open; replaces an unusable one.
+    ///
+    /// Returns whether a rebuild beside it was interrupted.
     pub(super) async fn open(&mut self) -> Result<bool, IndexFailure> {
         if self.is_open() {
             return Ok(false);

@@ -41,7 +41,7 @@ pub(crate) struct FeedRow {
     pub(crate) undated: Option<String>,
     /// A time that counts as UTC, as its zone cannot be read.
     pub(crate) unread_zone: Option<String>,
-    /// Whether its title or author was cut, or an address left out that is too long or unsafe.
+    /// Whether its title or author was cut, or an address dropped.
     pub(crate) is_shortened: bool,
 }
 

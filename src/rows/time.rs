@@ -11,7 +11,7 @@ pub(crate) fn display_time(value: &Value) -> Option<i64> {
     }
 }
 
-/// Parses an epoch number, told apart by its size, or a date as systems and people write it.
+/// Parses an epoch number, or a date as systems write it.
 ///
 /// Times without a zone are UTC.
 pub(crate) fn any_time(value: &Value) -> Option<i64> {

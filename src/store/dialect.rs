@@ -1,4 +1,4 @@
-//! Statements as each database reads them. Their text is written for SQLite, in what PostgreSQL shares with it.
+//! Statements, written for SQLite, as each database reads them.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,6 @@
-//! Schema changes, oldest first. One that has been released is never edited: a new one follows it.
+//! Schema changes, oldest first.
+//!
+//! One that has been released is never edited: a new one follows it.
 //!
 //! PostgreSQL begins with the schema that SQLite has after its tenth. From there on each name has a script for either.
 
@@ -85,7 +87,9 @@ fn of(dialect: Dialect) -> &'static [Migration] {
     }
 }
 
-/// The applied schema changes and when, in seconds since 1970. Name and shape are those of `sea-orm-migration`.
+/// The applied schema changes and when, in seconds since 1970.
+///
+/// Name and shape are those of `sea-orm-migration`.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS seaql_migrations \
                      (version VARCHAR NOT NULL PRIMARY KEY, applied_at BIGINT NOT NULL)";
 

@@ -11,7 +11,7 @@ const PARAMETER: &str = "trawl.is_direct";
 const SHARES_CONNECTIONS: &str = "the pooler before it gives connections for single transactions; \
                                   set pool_mode = session for this database";
 
-/// Why the pooler before a database, if there is one, cannot serve `needed` connections; none if it can.
+/// Why a pooler before a database cannot serve `needed` connections.
 pub(super) async fn missing_requirement(server: &PgConnectOptions, needed: u32) -> Result<Option<String>> {
     if is_direct(server).await? {
         return Ok(None);

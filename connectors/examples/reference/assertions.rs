@@ -1,4 +1,4 @@
-//! Assertions of trawl: short JWTs that name the person who searches. They are verified with the keys that trawl publishes.
+//! Assertions of trawl: short JWTs that name the person who searches.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ pub(crate) struct Item {
     pub(crate) reader: Option<String>,
 }
 
-/// 57 items in the contract's order: newest first, then by id. Three in a row share a time.
+/// Returns 57 items, newest first; three in a row share a time.
 pub(crate) fn collection(prefix: &str) -> Vec<Item> {
     let item = |number: usize| {
         let subject = SUBJECTS[number % SUBJECTS.len()];

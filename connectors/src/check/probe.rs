@@ -362,7 +362,9 @@ impl Probe {
     }
 }
 
-/// The wait that a rate limit asks for, by its status or by `code`. A source out of service (HTTP 503) is none with a rate limit.
+/// Returns the wait that a rate limit asks for.
+///
+/// A source that is out of service (HTTP 503) sets no rate limit.
 fn rate_limit(received: &Received, headers: &HeaderMap, reply: Option<&Reply>) -> Option<Duration> {
     let says_busy = |reply: &Reply| {
         reply.status == StatusCode::OK.as_u16()

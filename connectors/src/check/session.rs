@@ -78,7 +78,9 @@ impl CheckSession<'_> {
         }
     }
 
-    /// A call without a page breaks `purpose`, unless its bytes or a refusal of good credentials are at fault.
+    /// Reads the page of a call; without one, `purpose` is broken.
+    ///
+    /// Where its bytes or a refusal of good credentials are at fault, another clause is.
     pub(super) async fn page(
         &mut self,
         purpose: ContractClause,

@@ -49,7 +49,9 @@ pub struct FieldFault {
 }
 
 impl FieldFault {
-    /// The note of a search; an absent value needs none, except a title. Messages quote values of rows, which are no concern of others if `is_personal`.
+    /// Returns a search's note; absent values need none, except titles.
+    ///
+    /// Messages quote values of rows, which others must not see if `is_personal`.
     pub(crate) fn note(&self, is_personal: bool) -> Option<String> {
         let message = match self.message.as_deref() {
             Some(_) if is_personal => SEE_TRIAL,

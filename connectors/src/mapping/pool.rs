@@ -22,7 +22,7 @@ const MAX_PROCESSES: usize = 3;
 const MAX_IDLE: usize = 8;
 /// Jobs of a process. One that was taken over does not stay.
 const MAX_JOBS: usize = 1_000;
-/// Bytes of a body and its outcome above which a process ends, as it keeps much memory.
+/// Bytes of a body and its outcome above which a process ends.
 const MAX_KEPT_BYTES: usize = 1 << 20;
 /// Time of one job by the clock. Its processor time ends long before.
 const JOB_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,7 +30,9 @@ const JOB_TIMEOUT: Duration = Duration::from_secs(10);
 const SIGXCPU: i32 = 24;
 const MAX_OUTCOME_BYTES: u32 = 16 << 20;
 
-/// The allocator's first reservation, in KiB: it counts towards the limit of address space. Its usual 1 GiB would be exempt.
+/// The allocator's first reservation, in KiB.
+///
+/// It counts towards the limit of address space. Its usual 1 GiB would be exempt.
 const CONFINED_ENVIRONMENT: (&str, &str) = ("MIMALLOC_ARENA_RESERVE", "32768");
 
 /// A process with pipes that ends with its handle, without this one's environment, which holds secrets.

@@ -23,7 +23,9 @@ use crate::identity::KnownPerson;
 use crate::nesting::read_json;
 
 const MAX_ENVELOPE_BYTES: usize = 4 << 20;
-/// Between the number of a page and that of the rows before it, in a cursor. Systems may send less than `$limit`.
+/// Separates a page's number from that of earlier rows, in cursors.
+///
+/// Systems may send less than `$limit`.
 const SEEN: char = '-';
 
 /// What jq says of `.rows[]` where a page has none.

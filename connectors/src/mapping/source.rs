@@ -126,7 +126,9 @@ impl MappedCalls {
         Ok(SearchRequest { method, url, headers: read_headers(headers)?, body })
     }
 
-    /// Reads an answer into the contract's envelope, in JSON. Filters see none of the secrets in headers.
+    /// Reads an answer into the contract's envelope, in JSON.
+    ///
+    /// Filters see none of the secrets in headers.
     pub(crate) async fn read(
         &self,
         question: &MappedQuestion,

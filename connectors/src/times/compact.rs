@@ -7,7 +7,7 @@ use jiff::civil::DateTime;
 /// Digits of other years are no date.
 const YEARS: RangeInclusive<i16> = 1900..=2100;
 
-/// Reads digits as a year, a month and a day, and further as an hour, a minute, a second and milliseconds.
+/// Reads digits as a date, and further ones as a time.
 ///
 /// An epoch number of such digits is read as the date. With 8 digits it would be seconds of August 1970, with 12
 /// milliseconds of 1976, with 14 or 17 a time after 2571: no document has them. With 10 digits it would be seconds of

@@ -1,4 +1,4 @@
-//! Reads a date and a time from words and numbers in the order in which they stand.
+//! Reads a date and a time from words and numbers in order.
 
 use std::ops::Range;
 
@@ -68,7 +68,7 @@ pub(super) fn is_offset(offset: Offset) -> bool {
     (-12 * 3600..=14 * 3600).contains(&offset.seconds())
 }
 
-/// Whether an hour up to 12 begins here, which may be of either half of the day.
+/// Tells whether an hour begins that may be of either half-day.
 fn is_early(tokens: &[TimeToken]) -> bool {
     let [hour, mark, ..] = tokens else { return false };
     number::<i32>(hour.text, 1..=2).is_some_and(|hour| hour <= 12)

@@ -8,7 +8,9 @@ use jiff::civil::Weekday;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Names and their usual abbreviations. Those of two months, as `listopada` (October and November), are left out.
+/// Names and their usual abbreviations.
+///
+/// Those of two months, as `listopada` (October and November), are left out.
 const MONTH_NAMES: [&str; 12] = [
     "january januar januari janvier janeiro januarie jänner gennaio enero gener ianuarie styczeń stycznia leden ledna \
      siječanj siječnja tammikuu tammikuuta jaanuar ocak január januára janúar январь января январи січень січня ιανουάριος \

@@ -10,7 +10,9 @@ pub(super) fn length_of_range(tokens: &[TimeToken]) -> Option<usize> {
     (text(mark) == "-" && first < last).then_some(mark + 2)
 }
 
-/// Tokens of a range of times, such as `14:00-16:00`. An offset is no later time, or has a space before it alone.
+/// Counts the tokens of a range of times, such as `14:00-16:00`.
+///
+/// An offset is no later time, or has a space before it alone.
 pub(super) fn length_of_times(tokens: &[TimeToken]) -> Option<usize> {
     let [hour, mark, minute, dash, last_hour, last_mark, last_minute, ..] = tokens else { return None };
     let time =
@@ -24,7 +26,7 @@ pub(super) fn length_of_times(tokens: &[TimeToken]) -> Option<usize> {
     is_range.then_some(7)
 }
 
-/// Tokens of the end of a range of times that has a part of the day, such as `- 10:05 PM` and `to 11 pm`.
+/// Counts tokens that end a range of times, as `- 10:05 PM`.
 pub(super) fn length_of_end(tokens: &[TimeToken]) -> Option<usize> {
     let [mark, hour, rest @ ..] = tokens else { return None };
     number::<i8>(hour.text, 1..=2).filter(|_| matches!(mark.text, "-" | "to" | "until"))?;

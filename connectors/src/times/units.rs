@@ -19,13 +19,16 @@ pub enum TimeUnit {
     Ticks,
 }
 
-/// 1973 in milliseconds, and the year 5138 in seconds. Each further unit begins a thousand times later.
+/// 1973 in milliseconds, and the year 5138 in seconds.
+///
+/// Each further unit begins a thousand times later.
 const FIRST_MILLISECONDS: f64 = 1e11;
 const FIRST_MICROSECONDS: f64 = 1e14;
 const FIRST_NANOSECONDS: f64 = 1e17;
 
-/// 1970 and the years from then to 2100, in units of 100 nanoseconds. As nanoseconds these times were of 1973 and 1974,
-/// or of 1989 and 1990, when no system counted so.
+/// 1970 and the years until 2100, in units of 100 nanoseconds.
+///
+/// As nanoseconds these times were of 1973 and 1974, or of 1989 and 1990, when no system counted so.
 const FILE_TIME_OF_1970: f64 = 116_444_736e9;
 const TICKS_OF_1970: f64 = 621_355_968e9;
 const UNTIL_2100: f64 = 41_024_448e9;
@@ -36,7 +39,9 @@ pub(crate) const USUAL_SECONDS: Range<f64> = 1e8..4_294_967_296.0;
 /// Largest time in milliseconds that is kept.
 const FURTHEST: f64 = 9e15;
 
-/// Milliseconds of a time since 1970, in the unit that makes it a usual one; `None` beyond all years.
+/// Milliseconds of a time since 1970; `None` beyond all years.
+///
+/// Its size tells the unit.
 pub fn millis_of_size(time: f64) -> Option<(i64, TimeUnit)> {
     let is_near = |first: f64| (first..first + UNTIL_2100).contains(&time);
     let (millis, unit) = match time.abs() {

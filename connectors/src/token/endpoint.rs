@@ -191,7 +191,9 @@ fn read_fields(body: &[u8]) -> (Value, bool) {
     (Value::Object(fields.collect()), true)
 }
 
-/// `error` of RFC 6749 §5.2, its `code` in an object, or a number as `WeCom` and Lark send it.
+/// Returns `error` of RFC 6749 §5.2, or its `code` in an object.
+///
+/// `WeCom` and Lark send a number.
 ///
 /// The description is not read: it may name the client or the person.
 fn refusal_code(fields: &Value) -> Option<String> {

@@ -42,7 +42,9 @@ pub(crate) async fn read_body(response: Response, bound: usize) -> Result<Vec<u8
     receive_body(response, bound).await?.inflate(bound)
 }
 
-/// Two names of gzip (RFC 9110), beside names that are no coding: a body may be plain and say so, or its charset.
+/// Tells whether the body is gzip, by either name (RFC 9110).
+///
+/// Other names are no coding: a body may be plain and say so, or its charset.
 fn read_encoding(response: &Response) -> Result<bool, TransportError> {
     let values = response.headers().get_all(CONTENT_ENCODING);
     let texts: Vec<_> = values.iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
@@ -86,7 +88,9 @@ pub(crate) fn inflate_file(bytes: Vec<u8>, bound: usize) -> Result<Vec<u8>, Tran
     if bytes.starts_with(&[0x1f, 0x8b]) { inflate(&bytes, bound) } else { Ok(bytes) }
 }
 
-/// Whole gzip members (RFC 1952), and nothing after them. Servers send an empty body with any header.
+/// Inflates whole gzip members (RFC 1952), with nothing after them.
+///
+/// Servers send an empty body with any header.
 fn inflate(gzip: &[u8], bound: usize) -> Result<Vec<u8>, TransportError> {
     let mut content = Vec::new();
     let mut rest = gzip;

@@ -90,8 +90,10 @@ impl Http {
         self.client.request(method, self.url.clone())
     }
 
-    /// `make` builds a request that is safe to repeat. Redirects within the origin get method, headers and body again. A request on a
-    /// connection that breaks is sent twice, the second time on a new one: servers close idle connections at any moment, and many at once.
+    /// Sends a request that `make` builds and that is safe to repeat.
+    ///
+    /// Redirects within the origin get method, headers and body again. A request on a connection that breaks is sent twice, the second time
+    /// on a new one: servers close idle connections at any moment, and many at once.
     pub(crate) async fn send(
         &self,
         make: impl Fn() -> Result<Request, TransportError>,

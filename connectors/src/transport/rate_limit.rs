@@ -14,7 +14,7 @@ const REMAINING: [&str; 3] = ["x-ratelimit-remaining", "x-rate-limit-remaining",
 const RESET: [&str; 4] =
     ["x-ratelimit-reset-after", "x-ratelimit-reset", "x-rate-limit-reset", "ratelimit-reset"];
 
-/// Whether an answer asks for fewer requests, and for how long there should be none; at most one day.
+/// Whether fewer requests are asked for, and how long none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RateLimitPause {
     pub(crate) is_asked: bool,
@@ -95,7 +95,7 @@ fn read_policies(text: &str) -> Vec<Policy<'_>> {
     policies
 }
 
-/// Reads how long to wait: seconds, a span such as `1m30s`, or a time to wait for.
+/// Reads a wait: seconds, a span such as `1m30s`, or a time.
 ///
 /// A time is an HTTP date, ISO 8601, or a number since 1970.
 fn read_wait(text: &str, now: SystemTime) -> Option<Duration> {

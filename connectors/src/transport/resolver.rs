@@ -68,8 +68,9 @@ pub(crate) async fn with_addresses<T>(addresses: Vec<SocketAddr>, request: impl 
     FOUND.scope(addresses, request).await
 }
 
-/// Resolves to [`with_addresses`], so that a connection waits for no lookup. For clients without a pool, which connect on the request's
-/// task.
+/// Resolves to [`with_addresses`], so that a connection waits for no lookup.
+///
+/// For clients without a pool, which connect on the request's task.
 pub(crate) struct PreresolvedNames;
 
 impl Resolve for PreresolvedNames {

@@ -210,7 +210,7 @@ async fn closed_pooled_connection_costs_no_search() {
     answering.await.unwrap();
 }
 
-/// Several idle connections that the source closed together, as servers do after a while or so many requests.
+/// Several idle connections that the source closed together.
 #[tokio::test]
 async fn idle_connections_closed_together_cost_no_search() {
     const AT_ONCE: usize = 4;

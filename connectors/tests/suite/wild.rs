@@ -1,4 +1,4 @@
-//! Answers as systems send them: `tests/wild` has a file for each, with what becomes of it beside.
+//! Answers as systems send them.
 
 use std::{fs, path::PathBuf};
 

@@ -112,7 +112,7 @@ impl PartedClause<'_> {
         taken
     }
 
-    /// The one word of letters and digits that it is, if it may also be written in parts or with its neighbours.
+    /// Returns its only word, if that may be parted or joined.
     fn plain_word(&self) -> Option<&str> {
         let [QueryToken { place, joined: None }] = self.tokens.as_slice() else { return None };
         let mut runs = runs(&self.folded.text[place.clone()]);

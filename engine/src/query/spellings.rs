@@ -11,7 +11,9 @@ use crate::text::{is_stop_word, stem};
 const MAX_SPELT_WORDS: usize = 6;
 /// Longer keywords have no words that are split.
 const MAX_SPLIT_WORDS: usize = 4;
-/// Letters of a word that is split, and of each part. Documents have the joined form of shorter parts.
+/// Letters of a word that is split into parts.
+///
+/// Documents have the joined form of shorter parts.
 const SPLIT_CHARS: std::ops::RangeInclusive<usize> = 6..=16;
 const MIN_PART_CHARS: usize = 3;
 const MAX_JOINED_CHARS: usize = 24;

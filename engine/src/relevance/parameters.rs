@@ -22,7 +22,9 @@ pub const WHOLE_NAME_WEIGHT: f32 = 3.0;
 pub const REPETITION_SATURATION: f32 = 1.0;
 /// Weight of another spelling, beside its parts.
 pub const JOINED_WEIGHT: f32 = 0.3;
-/// Weight of the typed spelling, beside all words of the query: other spellings come behind it, titles do not.
+/// Weight of the typed spelling, beside all words of the query.
+///
+/// Other spellings come behind it, titles do not.
 pub const TYPED_SPELLING_WEIGHT: f32 = 0.4;
 /// Weight of an operator's synonym, beside the typed words.
 pub const SYNONYM_WEIGHT: f32 = 0.8;

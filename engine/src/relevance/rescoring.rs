@@ -84,7 +84,7 @@ impl WeightedWords {
         score.completeness = 1.0 - COMPLETENESS * missing;
     }
 
-    /// Worth of the words that a match has, and of all words. Of alternatives, the best counts.
+    /// Worth of a match's words, by the best alternative, and of all.
     pub(super) fn present_worth(&self, is_present: impl Fn(usize) -> bool) -> (f32, f32) {
         let worth = |number: &usize| self.indexed.get(*number).map_or(0.0, |word| word.weight * word.idf);
         let (mut present, mut total) = (0.0, 0.0);

@@ -210,7 +210,7 @@ fn behind_of(runs: &[PlacedRun<'_>], number: usize) -> usize {
     number + usize::from(matches!(runs.get(number), Some((_, ScriptRun::Word("of" | "de")))))
 }
 
-/// End of a date with the name of its month, and spaces, at the beginning of a query.
+/// End of a date, with its month's name, that begins a query.
 pub(super) fn spaced_date(query: &str) -> Option<usize> {
     let digits = query.bytes().take(MAX_SPACED_BYTES).filter(u8::is_ascii_digit).count();
     if digits < YEAR_DIGITS {

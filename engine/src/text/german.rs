@@ -17,7 +17,7 @@ const PART_CHARS: RangeInclusive<usize> = 4..=13;
 /// Letters between two parts.
 const LINKS: [&str; 6] = ["", "s", "es", "n", "en", "er"];
 
-/// Beginnings and ends of a compound that are words, or made of words; none of other words.
+/// Beginnings and ends of a compound that are made of words.
 ///
 /// `urlaub` and `antrag` of `urlaubsantrag`; the word is folded.
 pub(super) fn parts_of_compound(word: &str) -> Vec<Range<usize>> {

@@ -35,7 +35,7 @@ pub(super) fn combining(character: char) -> char {
     }
 }
 
-/// The letters or digits for which a lower-case character is written: `ss` for `ß`, `3` for `٣`.
+/// Letters for which a lower-case character stands: `ss` for `ß`.
 pub(super) fn plain_letters(character: char) -> impl Iterator<Item = char> {
     let plain = match character {
         '\0'..='\u{7f}' => None,

@@ -224,7 +224,7 @@ fn joined_words(folded: &str) -> Vec<WordVariant> {
     variants
 }
 
-/// Each part of a name as one stemmed word, by pinyin: `majun` of `Ma Jun` and of 马军.
+/// Each part of a name as one stemmed pinyin word: `majun`.
 pub(crate) fn names_as_words(name: &str) -> Vec<String> {
     let folded = fold(name);
     let of_part = |part: Range<usize>| match &folded[part] {

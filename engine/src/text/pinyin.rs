@@ -144,7 +144,7 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
     }
 }
 
-/// Parts of a title by their pinyin, each followed by a space and its spelling: `baoxiaoliucheng 报销流程`.
+/// Parts of a title by pinyin, with their spelling: `baoxiaoliucheng 报销流程`.
 ///
 /// They are one to three dictionary words side by side. Four ideographs or more also have their initials.
 pub(crate) fn title_readings(title: &str) -> Vec<String> {

@@ -201,7 +201,7 @@ pub(crate) fn parts_of_word(word: &str) -> Vec<(usize, &str)> {
 pub(crate) struct TypedTerm {
     pub(crate) position: usize,
     pub(crate) term: String,
-    /// Position of the word that it is a part of; `None` if it is all of it.
+    /// Position of the word that contains it; `None` if it is whole.
     pub(crate) part_of: Option<usize>,
     /// It only inflects the word before it.
     pub(crate) is_particle: bool,

@@ -13,7 +13,9 @@ const MAX_KNOWN_BYTES: usize = 24;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
 
-/// Stemming is a fifth of indexing. The first word of a slot stays, and frequent words come first.
+/// Stems of words by slot; stemming is a fifth of indexing.
+///
+/// The first word of a slot stays, and frequent words come first.
 static KNOWN: [OnceLock<KnownStem>; KNOWN_STEMS] = [const { OnceLock::new() }; KNOWN_STEMS];
 
 struct KnownStem {

@@ -1,4 +1,4 @@
-//! Hangul, whose words carry particles, and scripts that set no spaces between words: Thai, Khmer, Lao, Burmese.
+//! Hangul, and scripts without spaces: Thai, Khmer, Lao, Burmese.
 //!
 //! Documents have each syllable (grapheme cluster) and each two side by side, so that any part of a text is found
 //! whatever its words are. Only queries are split into words: a phrase of pairs for each.
@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::cut_to_length;
 
-/// Dictionaries are two hundred times as fast as the networks, and keep words such as `สำนักงาน` whole.
+/// Dictionaries of words, far faster than the networks.
 static DICTIONARIES: LazyLock<WordSegmenterBorrowed<'static>> =
     LazyLock::new(|| WordSegmenter::new_dictionary(WordBreakInvariantOptions::default()));
 
@@ -105,7 +105,7 @@ impl SyllableScript {
     }
 }
 
-/// Whether a character is of a syllable, and not of a word that spaces or signs end.
+/// Tells whether a character is of a syllable.
 pub(crate) fn is_syllabic(character: char) -> bool {
     SyllableScript::of(character).is_some()
 }
@@ -196,7 +196,7 @@ fn ends_of_words(run: &str) -> Vec<usize> {
     .collect()
 }
 
-/// Thai and Lao with the vowel `ำ` in one character, as dictionaries have it; places there and in the run.
+/// Writes the vowel `ำ` of Thai and Lao as one character.
 fn with_vowel_am(run: &str) -> (String, Vec<(usize, usize)>) {
     let mut written = String::with_capacity(run.len());
     let mut places = Vec::with_capacity(run.len() / 2);

@@ -1,4 +1,4 @@
-//! Tokens of a query: each is one word in any spelling, such as `ISO-27001`, `C++`, `2026-03-15` or `三百万`.
+//! Tokens of a query, each one word in any spelling: `ISO-27001`.
 
 use std::ops::Range;
 

@@ -17,7 +17,7 @@ use super::{Folded, ScriptRun, WordVariant, is_acronym, is_stop_word, stem};
 const MAX_CAPITALISED_WORDS: usize = 8;
 /// Letters of a unit, such as `GB` in `16 GB`.
 const MAX_UNIT_CHARS: usize = 3;
-/// Letters of words that are often written in one with their neighbour: `wi fi`, `USB C`, `TCP IP`.
+/// Letters of words that are often joined with neighbours, as `wi fi`.
 const MAX_JOINED_CHARS: usize = 2;
 
 /// Further words of a text, by start and length.
@@ -91,7 +91,7 @@ fn place_of(span: &[CompoundPart<'_>]) -> Range<usize> {
     span.first().map_or(0, |part| part.place.start)..span.last().map_or(0, |part| part.place.end)
 }
 
-/// Parts that go on a word before a space, as in `iPhone 15`, `16 GB`, `ThinkPad X1` or `wi fi`.
+/// Finds parts that continue a word, as in `iPhone 15`.
 ///
 /// `is_alone`: neither word is part of a compound.
 fn spaced_spans<'p, 'a>(

@@ -14,7 +14,9 @@ use super::sink::EmbeddedSink;
 use super::watch::{Damage, watch_over};
 use crate::{Error, Index, Writer};
 
-/// The searched index and, during a rebuild, a fresh one beside it. The caller locks the data directory.
+/// The searched index and, during a rebuild, a fresh one beside it.
+///
+/// The caller locks the data directory.
 pub struct EmbeddedIndexes {
     directories: Directories,
     /// Counts the searched indexes.

@@ -22,7 +22,9 @@ fn committed_documents_survive_reopening() {
     assert_eq!(found(&index, "x"), ["a"]);
 }
 
-/// The engine took it for one of the last commit. A segment without deletions had to lead the merge.
+/// A segment without deletions had to lead the merge.
+///
+/// The engine took the deletion for one of the last commit.
 #[test]
 fn first_deletion_after_reopening_survives_a_merge() {
     let directory = tempfile::tempdir().unwrap();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::statistics::Statistics;
 use crate::layout::{HalfFields, OPEN, RESTRICTED};
 
-/// A part of the score of a match. Numbers are places in the query's list of words.
+/// A part of the score of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ScorePart {
     Body(usize),

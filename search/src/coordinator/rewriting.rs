@@ -187,7 +187,9 @@ impl ShownTexts {
     }
 }
 
-/// Whether all sources answered with a total of 0. Without a total, a source cannot prove it.
+/// Tells whether all sources answered with a total of 0.
+///
+/// Without a total, a source cannot prove it.
 pub(super) fn finds_nothing(page: &SearchPage) -> bool {
     let mut answered = page.sources.iter().filter(|source| source.status == Status::Ok);
     page.total == 0 && page.items.is_empty() && !page.partial && answered.all(|source| source.total.is_some())

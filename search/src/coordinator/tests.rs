@@ -99,7 +99,7 @@ async fn search_module(
     context.answer(&module("module", duplicates, sources), &request.page()).await
 }
 
-/// Follows the cursor to the end, with `limits` in turn. Requests a page without any answer again.
+/// Follows the cursor to the end, with `limits` in turn.
 async fn follow_cursor(sources: &[ModuleSource], request: TestSearch, limits: &[usize]) -> Vec<SearchPage> {
     follow_cursor_of(Duplicates::Keep, &mut iter::repeat(sources), request, limits).await
 }

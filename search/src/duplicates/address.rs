@@ -49,6 +49,8 @@ pub(super) fn part(address: &str) -> Option<String> {
     is_part.then(|| unreserved_as_they_are(fragment))
 }
 
+/// Tells whether a fragment is the address of an application's view.
+///
 /// Applications in one page keep their address behind the `#`; a plain name there is a place in the page.
 fn is_route(fragment: &str) -> bool {
     let is_text_directive = fragment.starts_with(TEXT_DIRECTIVE);

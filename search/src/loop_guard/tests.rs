@@ -7,7 +7,7 @@ fn rows(ids: impl IntoIterator<Item = usize>) -> Vec<SentRow> {
     ids.into_iter().map(row).collect()
 }
 
-/// Passes pages with a new cursor each, all of whose rows are fresh to their search. Returns the number of pages until the end.
+/// Counts the pages until the end; each has new cursors and rows.
 fn pages_until_end(page: impl Fn(usize) -> Vec<SentRow>) -> usize {
     let mut guard = LoopGuard::default();
     let ends = |step: &usize| {

@@ -55,7 +55,9 @@ impl SourceProgress {
         }
     }
 
-    /// Drops rows that this search or the last page had, and reports those of an external source.
+    /// Drops rows that this search or the last page had.
+    ///
+    /// Reports those of an external source.
     pub(super) fn drop_repeated(&self, of_search: &HashSet<&str>, is_external: bool, page: &mut SourcePage) {
         let guard = self.latest_guard();
         let (sent, end) = (page.items.len(), page.items.last().map(|item| item.after.clone()));
@@ -76,7 +78,9 @@ impl SourceProgress {
         }
     }
 
-    /// Ends the chain of an external source whose pages lead nowhere, and reports an order that breaks between pages.
+    /// Ends the chain of an external source whose pages lead nowhere.
+    ///
+    /// Reports an order that breaks between pages.
     pub(super) fn check_progress(&mut self, page: &mut SourcePage) {
         let mut guard = self.latest_guard().clone();
         let mut fresh = 0;
@@ -136,7 +140,7 @@ impl SourceProgress {
         self.passed.last().map_or(&self.planned.state.guard, |(_, guard)| guard)
     }
 
-    /// What is remembered of the pages before this position, with at most so many rows of the last one.
+    /// What is remembered of the pages before, with at most `rows` rows.
     pub(super) fn guard_at(&self, position: &Position, rows: usize) -> LoopGuard {
         let found = match position {
             Position::InPage(Some(cursor), _) => self.passed.iter().find(|(passed, _)| passed == cursor),

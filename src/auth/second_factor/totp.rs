@@ -62,7 +62,7 @@ impl TotpSecret {
         .into()
     }
 
-    /// The step after `last` whose code this is, at epoch seconds `now`: the latest, where several have it.
+    /// The latest step after `last` with this code, at epoch seconds `now`.
     pub fn find_step(&self, code: &str, now: i64, last: i64) -> Option<i64> {
         let step = now / STEP_SECONDS;
         // Every step takes as long.

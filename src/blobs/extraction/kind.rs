@@ -183,7 +183,7 @@ impl Family {
     }
 }
 
-/// Whether the first record is of Excel 2, 3 or 4: its version, its length, the kind of sheet or workbook.
+/// Tells whether the first record is of Excel 2, 3 or 4.
 fn is_worksheet(beginning: &[u8]) -> bool {
     matches!(
         beginning,

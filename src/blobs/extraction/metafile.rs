@@ -293,7 +293,7 @@ fn wmf_runs(content: &[u8]) -> impl Iterator<Item = Run<'_>> {
     })
 }
 
-/// Characters of one byte or two in a font's character set; those of signs are no words.
+/// Characters of one byte or two in a font's character set.
 fn narrow(bytes: &[u8], charset: i32) -> Option<Characters<'_>> {
     match of_charset(charset) {
         _ if charset == SIGNS => None,

@@ -54,7 +54,7 @@ const ROOTS: [&str; 16] = [
 /// Parts of names in the order of their reading; the others follow by name.
 const ORDER: [&str; 6] = ["slides/slide", "/header", "/footer", "/footnotes", "/endnotes", "/comments"];
 
-/// Extensions of parts that are files of their own: texts that Word includes, and pictures that draw words.
+/// Extensions of parts that are files of their own.
 const FILES: [&str; 8] = ["emf", "htm", "html", "mht", "mhtml", "rtf", "txt", "wmf"];
 
 pub(super) fn office<W: Write>(content: &[u8], text: &mut TextWriter<W>) -> Result<(), Stop> {

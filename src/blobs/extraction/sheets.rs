@@ -191,7 +191,7 @@ impl OpenCell {
 }
 
 impl CellReader {
-    /// Cells in the order of the part, which need no references; then the printed headers and footers.
+    /// Reads cells in order, then the printed headers and footers.
     fn read<W: Write>(&self, xml: &str, text: &mut TextWriter<W>) -> Result<(), Stop> {
         let mut reader = lenient_reader(xml);
         let (mut cell, mut is_value, mut is_first, mut depth) = (None::<OpenCell>, false, true, 0_usize);
@@ -246,7 +246,9 @@ impl CellReader {
         }
     }
 
-    /// The cell as it is shown; what is no number where one should be, as it is stored.
+    /// Returns the cell as it is shown.
+    ///
+    /// What is no number where one should be stays as it is stored.
     fn shown(&self, cell: &OpenCell) -> String {
         let value = cell.value.trim();
         match cell.kind.as_str() {

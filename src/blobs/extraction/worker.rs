@@ -53,7 +53,9 @@ pub struct ExtractionService {
     tasks: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// Records that the files of a content have its text now. Returns whether some are left for `maintenance`.
+/// Records that the files of a content have its text now.
+///
+/// Returns whether some are left for `maintenance`.
 pub type RecordText = for<'a> fn(&'a Transaction, i64) -> WriteFuture<'a, bool>;
 
 struct ExtractionState {
@@ -106,7 +108,9 @@ impl ExtractionQueue {
 }
 
 impl ExtractionService {
-    /// Starts with unread contents. `wait` is the time that commits wait for a text; `follow` wakes maintenance.
+    /// Starts with unread contents.
+    ///
+    /// `wait` is the time that commits wait for a text; `follow` wakes maintenance.
     pub async fn start(
         store: Store,
         contents: Arc<dyn BlobStore>,

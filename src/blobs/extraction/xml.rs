@@ -31,7 +31,7 @@ pub(super) struct ElementNames {
     pub(super) labelled: Option<(&'static str, &'static str)>,
     /// Elements and their attributes that are lines of their own: authors of comments.
     pub(super) titles: &'static [(&'static str, &'static str)],
-    /// Elements that are shapes, hidden once a mark in them tells that they only hold the place of others.
+    /// Shapes, hidden once a mark tells that they are placeholders.
     pub(super) shapes: &'static [&'static str],
 }
 

@@ -164,7 +164,7 @@ fn path(steps: impl Iterator<Item = Option<ChartStep>>, x: Axis, y: Axis) -> Str
     path
 }
 
-/// The number of nines of a share: 0.9 has one. The whole has those of its last element.
+/// Counts the nines of a share: 0.9 has one.
 fn nines(count: u64, all: u64) -> f64 {
     // Computed from the rest, which keeps all digits.
     -(float(all.saturating_sub(count).max(1)) / float(all)).log10()

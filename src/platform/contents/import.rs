@@ -47,7 +47,7 @@ pub struct ContentImport {
     error: Option<String>,
 }
 
-/// Imports a file: JSON Lines, a JSON array, RSS, Atom or JSON Feed, plain, gzip or zstd.
+/// Imports a file of JSON, RSS or Atom, plain, gzip or zstd.
 ///
 /// Each batch is written at once; an import whose caller leaves ends after the present one.
 ///

@@ -31,7 +31,9 @@ pub async fn read(reader: &Connection, selection: Selection<'_>) -> Result<Vec<D
     into_documents(reader, ROWS.read(reader, selection).await?).await
 }
 
-/// Index deletions below removed folders. An operator's module may share the folders' code; its items have nothing below them.
+/// Index deletions below removed folders.
+///
+/// An operator's module may share the folders' code; its items have nothing below them.
 pub async fn removed(reader: &Connection, tenant_id: i64, ids: &[String]) -> Result<Vec<Change>> {
     let there = rows::live_directories(reader, tenant_id, ids).await?;
     let gone = ids.iter().filter(|id| !there.contains(*id));

@@ -26,7 +26,9 @@ use crate::{
     store::Transaction,
 };
 
-/// Deletes all versions; maintenance deletes their rows later. In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
+/// Deletes all versions; maintenance deletes their rows later.
+///
+/// In order: 430003 unreadable, 430011 no right, 430017 foreign lock.
 pub(super) async fn delete(state: &FilesState, caller: Arc<Caller>, ids: Vec<String>) -> Result<()> {
     let job = state.store.write(move |transaction| {
         Box::pin(async move {

@@ -22,6 +22,8 @@ pub(super) enum ApplicationDecision {
     Refuse,
 }
 
+/// Applies to join an open group.
+///
 /// Fails with 404 if the group is not open to the caller. Fails with 409 for a member, a duplicate, or no possible decider.
 pub(super) async fn apply(state: &GroupsState, caller: Arc<Caller>, group_id: String) -> Result<String> {
     let job = state.store.write(move |transaction| {

@@ -25,6 +25,8 @@ use crate::{
     store::{Cached, Transaction},
 };
 
+/// Creates a group.
+///
 /// Fails with 400 for unknown accounts. Fails with 403 for people who block the caller, and for a department without chat.
 pub(super) async fn create(state: &GroupsState, caller: Arc<Caller>, new: NewGroup) -> Result<String> {
     let job = state.store.write(move |transaction| {

@@ -184,7 +184,9 @@ pub(super) fn invalidate(transaction: &Transaction, tenants: impl IntoIterator<I
     }
 }
 
-/// Removes all found or none, each under the given name. Fails with 403 without permission, 409 for the leaving owner.
+/// Removes all found or none, each under the given name.
+///
+/// Fails with 403 without permission, 409 for the leaving owner.
 pub(super) async fn remove(
     state: &GroupsState,
     caller: Arc<Caller>,

@@ -11,7 +11,9 @@ use crate::{
 
 const PORTION: usize = 500;
 
-/// Removes rows of ended groups. Returns whether all are gone. 503 if the store cannot accept writes.
+/// Removes rows of ended groups; returns whether all are gone.
+///
+/// 503 if the store cannot accept writes.
 pub async fn remove_portion(store: &Store) -> Result<bool> {
     let any = sql("SELECT 1 FROM groups WHERE removed_at IS NOT NULL LIMIT 1", []);
     if !any.exists(store.reader()).await? {

@@ -14,8 +14,9 @@ use crate::{
     store::Transaction,
 };
 
-/// Role 2 transfers the group. Fails with 403 unless owner, 404 for a non-member. Fails with 409 for outer members, the owner's own role,
-/// and people unable to sign in.
+/// Changes a member's role; role 2 transfers the group.
+///
+/// Fails with 403 unless owner, 404 for a non-member. Fails with 409 for outer members, the owner's own role, and people unable to sign in.
 pub(super) async fn change(
     state: &GroupsState,
     caller: Arc<Caller>,

@@ -112,7 +112,9 @@ pub async fn remove_all(transaction: &Transaction, tenant_id: i64) -> store::Res
     repo::remove_all(transaction, tenant_id).await
 }
 
-/// Removes salts of past weeks, and a portion of the weeks that are too old. Returns whether none is left.
+/// Removes salts of past weeks, and a portion of old weeks.
+///
+/// Returns whether none is left.
 pub async fn remove_old(store: &Store, now: i64) -> Result<bool> {
     let this_week = week_of(now);
     let first_week = this_week - (WEEKS - 1) * WEEK;

@@ -7,7 +7,9 @@ pub(super) const MAX_PART_BYTES: usize = 64 << 10;
 /// Holds any character.
 pub(super) const MIN_PART_BYTES: usize = 4;
 
-/// The part of `length` bytes from `offset` on. Both ends move back to the beginning of a character, so that parts join without gaps.
+/// Returns the part of `length` bytes from `offset` on.
+///
+/// Both ends move back to the beginning of a character, so that parts join without gaps.
 pub(super) fn part(text: &str, offset: usize, length: usize) -> &str {
     let Range { start, end } = offset.min(text.len())..offset.saturating_add(length).min(text.len());
     &text[text.floor_char_boundary(start)..text.floor_char_boundary(end)]

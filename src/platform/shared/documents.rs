@@ -86,7 +86,7 @@ impl DocumentRows {
     }
 }
 
-/// The document of an item, made safe to show and matched by the texts that it shows.
+/// Makes the document of an item, safe to show.
 pub fn document(scope: Scope, item: ContentItem, audience: Audience) -> Result<Document> {
     let item = item.made_safe();
     Ok(Document {

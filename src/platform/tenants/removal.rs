@@ -32,7 +32,9 @@ pub async fn remove(transaction: &Transaction, tenant_id: i64) -> Result<bool> {
     Ok(is_removed)
 }
 
-/// Unbinds a freed code, so that no application acts on its next tenant. Returns the applications' tenants.
+/// Unbinds a freed code, so that no application acts on its successor.
+///
+/// Returns the applications' tenants.
 pub async fn unbind(transaction: &Transaction, actor: &Actor, gone: &Tenant) -> Result<Vec<i64>> {
     let mut homes = Vec::new();
     for (client_id, home) in applications::unbind(transaction, &gone.code).await? {

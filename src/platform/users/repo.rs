@@ -189,7 +189,7 @@ fn accounts_where(column: &str, tenant_id: i64, value: &str) -> Statement {
     sql(text, [tenant_id.into(), value.into()])
 }
 
-/// Present people in the order of their ids, behind one, whose login is not folded or was folded before it changed.
+/// Lists present people, by id, whose folded login is missing or outdated.
 ///
 /// Those with logins beyond ASCII may be folded.
 pub(super) async fn unfolded_logins(

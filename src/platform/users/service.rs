@@ -27,7 +27,7 @@ use crate::{
 const LOGINS_AT_ONCE: u64 = 1_000;
 const ALIKE_LOGINS_TOLD: u64 = 20;
 
-/// Folds the logins that the schema change and replicas of earlier versions left, and tells those that are alike.
+/// Folds logins of earlier versions, and logs those that are alike.
 ///
 /// # Errors
 /// Those of the store.

@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// The bytes in which an XML declaration stands.
 const HEAD_BYTES: usize = 8 * 1024;
-/// Broken places of a text are this much rarer than its whole sequences, where another encoding is declared.
+/// How much rarer broken places must be than whole ones.
 const LIKELY: usize = 8;
 
 /// A text, and what was guessed or lost.
@@ -16,7 +16,7 @@ pub(super) struct Decoded {
     pub(super) note: Option<String>,
 }
 
-/// Decodes by byte order mark, by `charset` of HTTP (RFC 7303 §3), by declaration, else by detection.
+/// Decodes by mark, HTTP (RFC 7303 §3), declaration, else by detection.
 ///
 /// Characters that XML forbids are dropped.
 pub(super) fn decode(bytes: &[u8], charset: Option<&str>) -> Decoded {
@@ -81,7 +81,7 @@ fn decode_any(bytes: &[u8], charset: Option<&str>) -> Decoded {
         .unwrap_or_else(|| guess(bytes, count))
 }
 
-/// Whether it can be the encoding of a document whose declaration was read as ASCII, and is not UTF-8.
+/// Tells whether it fits a declaration that was read as ASCII.
 fn is_usable(encoding: &'static Encoding) -> bool {
     ![UTF_8, UTF_16LE, UTF_16BE].contains(&encoding)
 }
@@ -91,7 +91,7 @@ fn is_usable(encoding: &'static Encoding) -> bool {
 struct Utf8Count {
     whole: usize,
     broken: usize,
-    /// Whether its sequences are hardly pairs of another encoding, of which one in seven looks like UTF-8.
+    /// Whether its sequences are hardly pairs of another encoding.
     is_beyond_chance: bool,
 }
 

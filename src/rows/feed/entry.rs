@@ -141,7 +141,9 @@ impl Entry {
         self.id.get_or_insert_with(|| id.to_owned());
     }
 
-    /// An address that opens the entry; 0 is its page, 1 another form of that, 3 a file, 4 a picture.
+    /// Offers an address that opens the entry.
+    ///
+    /// Rank 0 is its page, 1 another form of that, 3 a file, 4 a picture.
     pub(super) fn add_link(&mut self, rank: u8, address: &str, base: Option<&Url>) {
         let address = resolve(address.trim(), base);
         if address.is_empty() {

@@ -1,6 +1,8 @@
 //! What the elements of all dialects say about an entry.
 
-/// A field of an entry. Of several values the one with the smaller rank counts, of equal ones the first.
+/// A field of an entry.
+///
+/// The value of the smallest rank counts, the first of equal ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
     Title(u8),

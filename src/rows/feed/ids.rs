@@ -29,7 +29,9 @@ struct Said {
 }
 
 impl Ids {
-    /// The id of an entry; `None` if it repeats one that is as new. One that says nothing repeats none.
+    /// Returns the id of an entry; `None` if it repeats another.
+    ///
+    /// It repeats one that is as new or newer. One that says nothing repeats none.
     ///
     /// Of several entries under one id the first keeps it. Others have their link and title in it, or all that tells them apart.
     pub(super) fn assign(&mut self, entry: &Entry) -> Option<String> {

@@ -176,7 +176,7 @@ fn names(people: &RawValue) -> Vec<String> {
     members(Some(people), "name")
 }
 
-/// A member of an object, or of each object of a list; a text stands for itself.
+/// A member of an object, or of each in a list.
 fn members(value: Option<&RawValue>, member: &str) -> Vec<String> {
     let text = value.map_or("", RawValue::get);
     if text.len() > MAX_LIST_BYTES {

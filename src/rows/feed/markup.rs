@@ -110,7 +110,7 @@ pub(super) fn find_feed(text: &str) -> Option<usize> {
     (place > 0 && is_one_of(BEGINS, name)).then_some(place)
 }
 
-/// The place of a JSON Feed, also behind what a broken server wrote before it; `None` if the text is markup.
+/// Where a JSON Feed begins; `None` if the text is markup.
 pub(super) fn find_json(text: &str) -> Option<usize> {
     if text.trim_start().starts_with('{') {
         return Some(0);
@@ -160,7 +160,9 @@ pub(super) enum Repair {
     Tag(usize),
 }
 
-/// Mends a token that swallowed others; `is_open` says that it has no end, `parent` in which element it stands.
+/// Mends a token that swallowed others.
+///
+/// `is_open` says that it has no end, `parent` in which element it stands.
 pub(super) fn repair(token: &str, is_open: bool, parent: &str) -> Option<Repair> {
     let behind = token.strip_prefix('<')?;
     let holds_entry = || names(behind).any(|(_, name)| is_one_of(ENTRIES, name));

@@ -97,7 +97,9 @@ impl Activity {
         }
     }
 
-    /// The time since which there is no request; `None` during one, and until its answer is sent.
+    /// The time since which there is no request.
+    ///
+    /// `None` during one, and until its answer is sent.
     pub(super) fn idle_since(&self) -> Option<Instant> {
         let state = self.lock();
         (state.requests_in_flight == 0 && state.blocked_since.is_none()).then_some(state.since)
@@ -116,7 +118,9 @@ impl Activity {
         self.lock().is_abandoned = true;
     }
 
-    /// None during a request, which has its own limits; `stopped` is when the server began to stop.
+    /// Returns the deadline; none during a request, which has its own limits.
+    ///
+    /// `stopped` is when the server began to stop.
     pub(super) fn deadline(&self, timeouts: ConnectionTimeouts, stopped: Option<Instant>) -> Option<Instant> {
         let state = self.lock();
         let is_arriving = state.bodies_arriving > 0 || state.requests_in_flight == 0;

@@ -1,4 +1,6 @@
-//! Open connections by network. At the limit, those that wait for their clients give way to new ones.
+//! Open connections by network.
+//!
+//! At the limit, those that wait for their clients give way to new ones.
 
 use std::{
     collections::HashMap,

@@ -44,7 +44,9 @@ fn take_lists(document: &mut Value, limits: &Limits) -> Schemas {
     lists
 }
 
-/// Replaces a reference to a list by the list, and a choice between it and null by a list of both types.
+/// Replaces a reference to a list by the list.
+///
+/// A choice between a list and null becomes a list of both types.
 fn insert_list(node: &mut Map<String, Value>, lists: &Schemas) {
     let name = node.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix(REFERENCE));
     if let Some(Value::Object(list)) = name.and_then(|name| lists.get(name)) {

@@ -12,7 +12,7 @@ use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 #[derive(Clone, Copy)]
 struct Target {
     read: fn(&[u8]),
-    /// Whether a process of its own reads in the product, which tells what its libraries fail on.
+    /// Whether the product reads it in a process of its own.
     is_confined: bool,
 }
 

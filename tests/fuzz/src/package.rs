@@ -11,7 +11,9 @@ const MAX_PART_BYTES: usize = 1 << 20;
 /// One in so many archives is mutated as its bytes stand.
 const AS_IT_STANDS: u32 = 8;
 
-/// An archive with one mutated part, none of them packed; `None` if these bytes are no archive.
+/// Makes an archive with one mutated part, none of them packed.
+///
+/// `None` if these bytes are no archive.
 pub fn mutate(bytes: &[u8], max_size: usize, seed: u32) -> Option<Vec<u8>> {
     if !bytes.starts_with(b"PK") || seed % AS_IT_STANDS == 0 {
         return None;

@@ -1,4 +1,6 @@
-//! The life of every searchable object over HTTP. A new module is a new row of [`OBJECTS`].
+//! The life of every searchable object over HTTP.
+//!
+//! A new module is a new row of [`OBJECTS`].
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -12,7 +14,7 @@ use crate::util::{
     items::{department, user, word_of_case},
 };
 
-/// Mei is in department `d1`, Omar in `d2`, Lin in none. The stranger is a Mei of another tenant.
+/// Mei is in department `d1`, Omar in `d2`, Lin in none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Who {
     Application,
@@ -29,7 +31,9 @@ const SEARCHERS: [Who; 5] = [Application, Mei, Omar, Lin, Stranger];
 
 const WHOLE_TENANT: &[Who] = &[Application, Mei, Omar, Lin];
 
-/// A request. `$word` is the word to search for, `$NAME` a kept value; a full URL as path takes raw bytes.
+/// A request to the server.
+///
+/// `$word` is the word to search for, `$NAME` a kept value; a full URL as path takes raw bytes.
 #[derive(Clone, Copy, Debug)]
 struct Call {
     by: Who,

@@ -1,4 +1,4 @@
-//! Files as programs of all kinds make them: each of `tests/wild/docs` beside what must be read of it.
+//! Files as programs of all kinds make them.
 
 use std::{fs, path::Path};
 

@@ -24,7 +24,7 @@ enum Target {
     Group,
 }
 
-/// A step of a person on a folder, by number. Folder 0 is the group's first level.
+/// A step on a folder; folder 0 is the group's first level.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Create(usize, usize, usize, bool),

@@ -1,5 +1,6 @@
-//! Real questions over real texts find something in either order. The texts are not part of the project; without
-//! them the test prints a line.
+//! Real questions over real texts find something in either order.
+//!
+//! The texts are not part of the project; without them the test prints a line.
 
 use futures::{StreamExt, stream};
 use serde_json::{Value, json};

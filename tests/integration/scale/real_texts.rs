@@ -1,4 +1,6 @@
-//! Real texts, paged by both cursors. The texts are not part of the project; without them a test prints a line.
+//! Real texts, paged by both cursors.
+//!
+//! The texts are not part of the project; without them a test prints a line.
 
 use std::{
     collections::BTreeSet,

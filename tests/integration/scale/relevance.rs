@@ -1,5 +1,6 @@
-//! Quality of `sort=relevance` on judged test collections. These are not part of the project; without them a test
-//! prints a line. benches/results/relevance.md lists the gain of each ranking part.
+//! Quality of `sort=relevance` on judged test collections.
+//!
+//! These are not part of the project; without them a test prints a line. benches/results/relevance.md lists the gain of each ranking part.
 
 #![allow(clippy::cast_precision_loss, reason = "counts of documents, and ranks")]
 

@@ -1,4 +1,4 @@
-//! Sources that limit requests, that wait for the end of typing, or that end at a depth.
+//! Sources that limit requests, wait for typing, or end at a depth.
 
 use axum::{
     http::StatusCode,

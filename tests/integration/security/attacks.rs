@@ -68,7 +68,9 @@ impl Operation {
         operations
     }
 
-    /// Sends the text in every parameter and field. Each field has its own body, so that no refusal hides others.
+    /// Sends the text in every parameter and field.
+    ///
+    /// Each field has its own body, so that no refusal hides others.
     async fn call(&self, caller: &Caller, text: &str, description: &Value) -> Vec<Answer> {
         let encoded: String = url::form_urlencoded::byte_serialize(text.as_bytes()).collect();
         let encoded = encoded.replace('+', "%20");

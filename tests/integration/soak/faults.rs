@@ -17,7 +17,9 @@ use crate::util::program::children_of;
 /// Time that a fault lasts, and that follows it.
 pub(super) const FAULT_TIME: Duration = Duration::from_secs(5);
 const CALM_TIME: Duration = Duration::from_secs(10);
-/// Part of the calm in which a server may still recover: a source that failed for five seconds is suspended for four more.
+/// Part of the calm in which a server may still recover.
+///
+/// A source that failed for five seconds is suspended for four more.
 const RECOVERY_TIME: Duration = Duration::from_secs(6);
 /// The fault of a system that people search.
 const EXPIRED_CERTIFICATE: &str = "expired certificate";

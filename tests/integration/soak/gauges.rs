@@ -58,7 +58,7 @@ impl Sample {
     }
 }
 
-/// Memory of a process, in which pages of several count by their part; 0 once it has ended.
+/// Memory of a process; 0 once it has ended.
 fn proportional_bytes(process: u32) -> u64 {
     let path = format!("/proc/{process}/smaps_rollup");
     let rollup = fs::read_to_string(Path::new(&path)).unwrap_or_default();

@@ -56,7 +56,7 @@ struct Phase {
     samples: Vec<Sample>,
 }
 
-/// Lets strangers go on for a time; returns what was met and measured after the first seconds.
+/// Lets strangers go on for a time.
 async fn phase(workplace: &Arc<Workplace>, gauges: &Gauges, inputs: &str, seconds: u64) -> Phase {
     workplace.set_hostile(inputs == "hostile");
     let strangers = strangers::begin(workplace);

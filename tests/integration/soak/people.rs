@@ -1,4 +1,4 @@
-//! People who search with pauses, an application that writes, and one that reads all of it page by page.
+//! People who search with pauses, and two applications.
 
 use std::{
     collections::BTreeSet,

@@ -160,7 +160,7 @@ async fn search_much(workplace: Arc<Workplace>) {
     search(&workplace, "greedy", &workplace.greedy, "feed", &keyword).await;
 }
 
-/// Holds a connection from an address of one network, without a whole request if it is hostile.
+/// Holds a connection from an address of one network.
 async fn keep_open(workplace: Arc<Workplace>, number: usize) {
     loop {
         _ = hold_connection(&workplace, number).await;

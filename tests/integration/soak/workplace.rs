@@ -208,7 +208,7 @@ impl Workplace {
         Some(Caller { tenant: account.acts_on.map(str::to_owned), ..caller })
     }
 
-    /// Asks for a token with a secret, right or wrong, through a proxy if there is one.
+    /// Asks for a token, through a proxy if there is one.
     pub(super) async fn grant(&self, account: &Account, secret: &str, from: Option<&str>) -> Option<Answer> {
         let form = match &account.login {
             None => vec![("grant_type", "client_credentials")],

@@ -96,7 +96,7 @@ async fn run_each(operator: &Caller, ids: impl IntoIterator<Item = String>) {
     stream::iter(ids).for_each_concurrent(16, run).await;
 }
 
-/// Waits until a random number of feeds is asked again, or each has as many runs as `least` says.
+/// Waits until a random number of feeds is asked again.
 async fn wait_for_some(feeds: &FeedServer, operator: &Caller, random: &mut Rng, least: impl Fn(&str) -> u64) {
     let requests = feeds.requests().len() + random.usize(1..number_of_feeds() / 10);
     eventually("some feeds to be asked", async || {

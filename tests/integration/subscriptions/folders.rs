@@ -44,7 +44,7 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>, seconds: u64) {
         .unwrap();
 }
 
-/// A user who may write to the folder can link a file without the right to read it.
+/// A writer of the folder can link a file without reading it.
 #[tokio::test]
 async fn hard_link_to_a_file_of_another_user_is_refused() {
     if !rustix::process::geteuid().is_root() {

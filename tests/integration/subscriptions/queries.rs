@@ -191,7 +191,7 @@ struct OddCursors {
     later: String,
 }
 
-/// Rows with odd cursors are read and named; no later row is lost, nor the odd ones once they are mended.
+/// Tests that rows with odd cursors are read and named.
 async fn follow_beside_odd_rows(
     app: &TestApp,
     operator: &Caller,

@@ -156,7 +156,7 @@ impl Browser {
         self.chromium.open_window(Some(&self.context))
     }
 
-    /// Ends the context; the next test has another. A test that failed does not get here, and its browser is not used again.
+    /// Ends the context; the next test has another.
     pub(crate) async fn close(self) {
         let window = self.chromium.open_window(None);
         self.client.switch_to_window(window).await.unwrap();

@@ -91,8 +91,9 @@ impl Nodes {
         }
     }
 
-    /// The node with a primary that does not get its copy. OpenSearch 2.19 may leave a replica that it made the
-    /// primary outside of primary mode, where it takes no writes and gives no copies.
+    /// Finds the node with a primary that does not get its copy.
+    ///
+    /// OpenSearch 2.19 may leave a replica that it made the primary outside of primary mode, where it takes no writes and gives no copies.
     async fn stuck_node(&self) -> Option<usize> {
         let shards = self.get("_cat/shards?format=json").await;
         let shards = shards.as_array().unwrap();

@@ -173,7 +173,9 @@ fn create(name: &str, template: &str) -> String {
     address.get_or_init(create).clone()
 }
 
-/// Name of this process's database that is copied for servers. It has no store id, so that each copy gets its own.
+/// Names this process's database that is copied for servers.
+///
+/// It has no store id, so that each copy gets its own.
 fn template() -> &'static str {
     static TEMPLATE: LazyLock<String> = LazyLock::new(|| {
         let name = format!("template_{}", std::process::id());

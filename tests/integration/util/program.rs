@@ -19,7 +19,9 @@ use super::{
     eventually, opensearch, postgres,
 };
 
-/// Settings of servers unless a test chooses others: a busy machine must not cut searches short, and any free space is enough.
+/// Settings of servers unless a test chooses others.
+///
+/// A busy machine must not cut searches short, and any free space is enough.
 const SETTINGS: [(&str, &str); 2] =
     [("TRAWL_SEARCH__TIMEOUT_MS", "10000"), ("TRAWL_STORE__RESERVE_BYTES", "0")];
 

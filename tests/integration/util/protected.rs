@@ -1,5 +1,4 @@
-//! An external system that validates an OIDC provider's tokens: JWTs by its keys (RFC 9068), opaque ones by
-//! introspection (RFC 7662).
+//! A system that validates JWTs (RFC 9068) or introspects (RFC 7662).
 
 use std::sync::{
     Arc, Mutex,

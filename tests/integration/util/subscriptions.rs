@@ -17,7 +17,7 @@ pub(crate) fn feed(id: &str, url: &str) -> Value {
     json!({"id": id, "name": id, "module": "article", "feed": {"url": url}})
 }
 
-/// A file of SQLite that somebody else wrote, with these views of an id, a title and a version.
+/// Writes a file of SQLite with views of id, title and version.
 pub(crate) async fn write_views(folder: &Path, views: &[(&str, &str)]) -> PathBuf {
     fs::create_dir(folder).unwrap();
     let file = folder.join("notes.db");

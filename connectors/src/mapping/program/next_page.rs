@@ -47,7 +47,9 @@ impl BoundFilters<'_> {
     }
 }
 
-/// The address of the next page without its origin, as a system behind a proxy states one of its own. `None` if it is none of the web.
+/// Resolves the next page's address and drops its origin.
+///
+/// A system behind a proxy states an origin of its own. `None` if it is no web address.
 pub(in crate::mapping) fn locate(sent_to: &Url, next: &str) -> Option<String> {
     let next = sent_to.join(next).ok().filter(|next| matches!(next.scheme(), "http" | "https"))?;
     let target = &next[Position::BeforePath..Position::AfterQuery];

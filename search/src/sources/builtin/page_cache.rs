@@ -65,7 +65,9 @@ impl IndexPageCache {
         Self { pages, in_flight: SingleFlight::default(), max_page_bytes }
     }
 
-    /// Takes a cached page, one from a search in flight, or one of the engine. `on_failure` converts failures.
+    /// Takes a page of the cache, a running search, or the engine.
+    ///
+    /// `on_failure` converts failures.
     pub(crate) async fn get(
         &self,
         request: Arc<Request>,

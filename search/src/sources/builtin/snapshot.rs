@@ -136,7 +136,9 @@ impl ServedIndex {
         self.current.store(Arc::new(Current::Withdrawn(reason)));
     }
 
-    /// Returns the view for a search that begins now. Where the engine works on this machine, it waits for its viewer's turn.
+    /// Returns the view for a search that begins now.
+    ///
+    /// Where the engine works on this machine, it waits for its viewer's turn.
     ///
     /// # Errors
     /// The reason why there is no index.

@@ -179,7 +179,9 @@ pub(crate) struct MissingPage {
 }
 
 impl MissingPage {
-    /// Waits for a call. A stale page stands in if it is refused, late or fails, unless its person is refused.
+    /// Waits for a call; a stale page stands in where it fails.
+    ///
+    /// Refused and late calls count as failed, but not one whose person is refused.
     pub(crate) async fn fill(
         self,
         call: Result<impl Future<Output = PageResult>, SourceFailure>,

@@ -38,7 +38,7 @@ pub(super) fn file<W: Write>(file: &mut Compound<'_>, text: &mut TextWriter<W>) 
     read_native(&native, text)
 }
 
-/// The files that a document's pool or a workbook holds, each in a storage of its own.
+/// Returns the files that a document's pool or a workbook holds.
 pub(super) fn files<W: Write>(
     content: &[u8],
     file: &Compound<'_>,

@@ -19,7 +19,7 @@ const TEXTS: u16 = 0xff0;
 const WIDE_TEXT: u16 = 0xfa0;
 const NARROW_TEXT: u16 = 0xfa8;
 const OBJECT: u16 = 0x1011;
-/// Containers around a comment on a slide, whose first two strings are its author and its text.
+/// Containers around a comment on a slide.
 const COMMENT: [u16; 4] = [0x1388, 0x138a, 0x138b, 0x2ee0];
 const STRING: u16 = 0xfba;
 
@@ -59,7 +59,7 @@ fn words(piece: &str) -> String {
     piece.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The texts that the outline of the slides holds. Of a file that was saved in pieces, the newest stands last.
+/// Returns the texts that the outline of the slides holds.
 fn texts(stream: &[u8]) -> Vec<String> {
     let document = records(stream).filter(|record| record.kind == DOCUMENT).last();
     let lists = document.iter().flat_map(|document| records(document.data));

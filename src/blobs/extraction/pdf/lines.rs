@@ -59,7 +59,7 @@ struct Item {
     gap: f64,
 }
 
-/// Gathers a line, and holds the line before until it is clear whether its last word goes on.
+/// Gathers a line, and holds back the line before it.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     line: Vec<Character>,

@@ -22,7 +22,7 @@ pub(crate) const MAX_FORMATS: usize = 2_000;
 /// Bytes of a format's code, of which Excel has 255 characters.
 const MAX_CODE_BYTES: usize = 1_024;
 
-/// Whole numbers below this are shown with all digits, which a narrow column shows by powers of ten.
+/// Whole numbers below this are shown with all digits.
 const MAX_WHOLE: f64 = 1e15;
 
 /// Numbers from here on are more than the library's integers hold.
@@ -31,7 +31,7 @@ const MAX_FORMATTED: f64 = 1e18;
 /// Formats of dates that follow the reader's language are shown as ISO 8601.
 const BY_LANGUAGE: [(u32, &str); 2] = [(14, "yyyy-mm-dd"), (22, "yyyy-mm-dd hh:mm")];
 
-/// Formats of East Asian languages, which are dates but for the times of 32, 33, 55 and 56.
+/// Date formats of East Asian languages; those between are times.
 const EAST_ASIAN_DATES: [u32; 15] = [27, 28, 29, 30, 31, 34, 35, 36, 50, 51, 52, 53, 54, 57, 58];
 
 /// The format of each style of cells; `None` is General.

@@ -25,8 +25,9 @@ use crate::{
     platform::files::{download, signed_urls::SignedUrlsState},
 };
 
-/// Headers of every content response. Browsers must not execute a content, and must revalidate it, since access may
-/// have ended.
+/// Headers of every content response.
+///
+/// Browsers must not execute a content, and must revalidate it, since access may have ended.
 const HEADERS: [(HeaderName, HeaderValue); 3] = [
     (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox; default-src 'none'")),
     (header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache")),

@@ -31,7 +31,7 @@ use crate::{
 
 /// Processor time of a statement. One that looks at the time ends before.
 const PROCESSOR_TIME: Duration = TIMEOUT.saturating_add(Duration::from_secs(5));
-/// Bytes of an answer: a page of rows, in JSON that may escape each byte by six.
+/// Bytes of an answer, whose JSON may escape each byte by six.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 /// Beginning of the names of files that SQLite keeps beside one.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];

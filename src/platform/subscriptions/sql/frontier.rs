@@ -1,4 +1,6 @@
-//! The cursor that a run has reached, which odd cursors of single rows do not move (book: how-to/subscribe.md).
+//! The cursor that a run has reached (book: how-to/subscribe.md).
+//!
+//! Odd cursors of single rows do not move it.
 
 use super::{
     moment::{self, Moment},
@@ -35,7 +37,9 @@ struct Clock {
 enum Standing {
     /// It moves the frontier.
     Counts,
-    /// It is of this moment by another clock or zone, or of no calendar: later rows move the frontier.
+    /// It is of this moment by another clock or zone.
+    ///
+    /// It may be of no calendar, too. Later rows move the frontier.
     Waits,
     /// It is a time to come.
     BeyondNow,

@@ -62,7 +62,7 @@ impl Moment {
     }
 }
 
-/// Digits without separators: a date of our age, or one and a time of day to the minute or smaller.
+/// Reads digits without separators as a date, perhaps with a time.
 fn spread(digits: &str) -> Option<(String, String)> {
     let (date, time) = digits.split_at_checked(DATE_DIGITS)?;
     let time = match time.len() {

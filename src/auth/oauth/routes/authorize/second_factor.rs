@@ -118,7 +118,7 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
     send_back(auth, &pending.request, (asking.tenant.id, person), account).await
 }
 
-/// A code in flight: a login of its account, and a guess that counts at every address.
+/// A code in flight: a login of its account, and a guess.
 struct CodeAttempt<'a> {
     login: LoginAttempt<'a>,
     guess: PendingGuess,
