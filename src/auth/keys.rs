@@ -201,7 +201,24 @@ mod tests {
 
     #[test]
     fn a_malformed_key_is_refused() {
-        let key = SecretString::from("too short");
-        assert!(matches!(Keys::load(Some(&key), Path::new("/")), Err(KeyError::Malformed(_))));
+        for key in ["too short".to_owned(), BASE64_STANDARD.encode([7; 16])] {
+            let key = SecretString::from(key);
+            assert!(matches!(Keys::load(Some(&key), Path::new("/")), Err(KeyError::Malformed(_))));
+        }
+    }
+
+    #[test]
+    fn sealed_value_is_aes_256_gcm_with_a_nonce_of_its_own() {
+        use aws_lc_rs::aead::{LessSafeKey, UnboundKey};
+        let root = hkdf::Salt::new(hkdf::HKDF_SHA256, b"trawl").extract(&[7; KEY_BYTES]);
+        let key = SealingKey::derive(&root, b"secrets").unwrap();
+        let [one, other] = [(); 2].map(|()| key.seal(b"context", b"value").unwrap());
+        let plain =
+            LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &derive(&root, b"secrets").unwrap()).unwrap());
+        let (sealed, nonce) = one.split_last_chunk::<NONCE_LEN>().unwrap();
+        let mut value = sealed.to_vec();
+        let nonce = Nonce::assume_unique_for_key(*nonce);
+        assert_eq!(plain.open_in_place(nonce, Aad::from(b"context"), &mut value).unwrap(), b"value");
+        assert_ne!(one.last_chunk::<NONCE_LEN>(), other.last_chunk::<NONCE_LEN>());
     }
 }

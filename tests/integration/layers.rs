@@ -63,6 +63,20 @@ fn areas_leave_each_others_repo_alone() {
     assert!(refused.is_empty(), "{}", refused.join("\n"));
 }
 
+/// They start this program again, without a shell.
+#[test]
+fn processes_are_started_in_one_file() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let starts = |file: &PathBuf| without_tests(&fs::read_to_string(file).unwrap()).contains("Command::new(");
+    let mut starting = BTreeSet::new();
+    for folder in
+        ["src", "connectors/src", "engine/src", "fair/src", "index/src", "opensearch/src", "search/src"]
+    {
+        starting.extend(rust_files(&root.join(folder)).into_iter().filter(starts));
+    }
+    assert_eq!(starting, BTreeSet::from([root.join("connectors/src/mapping/pool.rs")]));
+}
+
 fn other_areas(platform: &Path) -> BTreeSet<String> {
     rust_files(platform).iter().map(|file| folder_of(file.strip_prefix(platform).unwrap())).collect()
 }

@@ -289,6 +289,7 @@ mod server {
     mod descriptors;
     mod headers;
     mod health;
+    mod logs;
     mod middleware;
     mod traces;
 }

@@ -9,9 +9,11 @@ use serde_json::Value;
 
 use crate::util::{
     caller::Caller,
+    database::read,
     eventually,
     login::Browser,
-    program::{Process, trawl},
+    postgres::open_store,
+    program::{Process, Server, trawl},
 };
 
 const DAY: i64 = 24 * 60 * 60 * 1_000;
@@ -226,6 +228,18 @@ async fn password_is_random_where_others_reach_the_server() {
     open.stop().await;
     let open = Running::start_with(&["--data", data, "--listen", "0.0.0.0:0"]).await;
     assert_eq!(open.password(), kept);
+}
+
+#[tokio::test]
+async fn server_without_the_flag_holds_nobody_and_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let _server = Server::start(directory.path()).await;
+    let store = open_store(directory.path()).await;
+    for table in ["tenants", "applications", "users", "contents", "search_sources"] {
+        let rows: Vec<(i64,)> = read(&store, &format!("SELECT COUNT(*) FROM {table}"), Vec::new()).await;
+        assert_eq!(rows, [(0,)], "{table}");
+    }
+    store.close().await.unwrap();
 }
 
 #[tokio::test]

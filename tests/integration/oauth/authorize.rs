@@ -77,6 +77,23 @@ async fn login_page_is_bilingual_and_escapes_its_parameters() {
     page(&wrong, 403, "role=\"alert\">登录账号与密码不匹配");
 }
 
+#[tokio::test]
+async fn login_form_asks_for_a_login_and_a_masked_password_alone() {
+    let setup = LoginSetup::start().await;
+    let shown = setup.app.browser().open(&setup.parameters()).await;
+    let fields: Vec<&str> =
+        shown.text.split("<input ").skip(1).map(|rest| rest.split_once('>').unwrap().0).collect();
+    let [_, login, password] = fields[..] else { panic!("{fields:?}") };
+    assert!(login.contains("name=\"login\"") && password.contains("name=\"password\""), "{fields:?}");
+    for attribute in ["type=\"password\"", "autocomplete=\"current-password\""] {
+        assert!(password.contains(attribute), "{attribute}: {password}");
+    }
+    for hindrance in ["onpaste", "maxlength", "readonly"] {
+        assert!(!password.contains(hindrance), "{hindrance}: {password}");
+    }
+    assert!(!shown.text.contains("<a "), "{}", shown.text);
+}
+
 /// They must not reveal which accounts exist or may sign in.
 #[tokio::test]
 async fn all_failed_logins_are_answered_alike() {

@@ -180,6 +180,18 @@ async fn unknown_path_answers_browsers_with_a_page() {
 }
 
 #[tokio::test]
+async fn source_and_its_metadata_are_not_served() {
+    let app = TestApp::start().await;
+    let asset = assets_of(&app, "/").await.pop_first().unwrap();
+    let (folder, _) = asset.rsplit_once('/').unwrap();
+    for file in [".git", ".git/config", ".git/HEAD", ".gitignore", ".svn/entries", "Cargo.toml"] {
+        for path in [format!("/{file}"), format!("{folder}/{file}")] {
+            app.caller("").get(&path).await.fails(404, "");
+        }
+    }
+}
+
+#[tokio::test]
 async fn first_load_stays_below_its_size_limit() {
     let app = TestApp::start().await;
     let mut bytes = load(&app, "/", "br", "").await.bytes().await.unwrap().len();

@@ -58,6 +58,13 @@ async fn password_signs_in_by_a_login_of_any_case() {
 }
 
 #[tokio::test]
+async fn password_of_long_ago_signs_in() {
+    let setup = LoginSetup::start().await;
+    setup.app.execute("UPDATE users SET created_at = 1, updated_at = 1").await;
+    assert!(!setup.sign_in().await.is_empty());
+}
+
+#[tokio::test]
 async fn task_of_a_login_in_any_case_reaches_its_person() {
     let (app, acme) = TestApp::start_with_acme().await;
     app.sync(&acme.caller, "users", &json!([with_login("mei", "Mei.Chen")])).await;

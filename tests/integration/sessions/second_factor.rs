@@ -12,6 +12,7 @@ use crate::util::{
     internals::Config,
     items::user,
     login::{Browser, LoginSetup, location, parameter},
+    session::same_bytes,
 };
 
 const ASKS: &str = "autocomplete=\"one-time-code\"";
@@ -140,6 +141,27 @@ async fn recovery_code_signs_in_once() {
     assert_out(&enrolled.sign_in(&code).await);
     assert_eq!(state(&enrolled.session).await["recoveryCodes"], 9);
     assert_in(&enrolled.sign_in(&enrolled.recovery[4]).await);
+}
+
+/// 160 bits for each secret, 120 for each recovery code.
+#[tokio::test]
+async fn secrets_and_recovery_codes_are_long_and_share_nothing() {
+    let LoginSetup { app, .. } = LoginSetup::start().await;
+    let session = app.web_session("mei").await;
+    let mut secrets = Vec::new();
+    for _ in 0..2 {
+        let offered = session.post(FACTOR, &json!({"password": "correct horse"})).await.ok();
+        secrets.push(BASE32_NOPAD.decode(offered.data()["secret"].as_str().unwrap().as_bytes()).unwrap());
+    }
+    assert!(secrets.iter().all(|secret| secret.len() == 20), "{secrets:?}");
+    assert!(same_bytes(&secrets[0], &secrets[1]) < 7, "{secrets:?}");
+    let (_, shown) = enrol(&session).await;
+    let read = |code: &String| BASE32_NOPAD.decode(code.replace('-', "").to_uppercase().as_bytes()).unwrap();
+    let codes: Vec<Vec<u8>> = shown.iter().map(read).collect();
+    for (place, code) in codes.iter().enumerate() {
+        assert_eq!(code.len(), 15, "{shown:?}");
+        assert!(codes[..place].iter().all(|other| same_bytes(code, other) < 7), "{shown:?}");
+    }
 }
 
 #[tokio::test]

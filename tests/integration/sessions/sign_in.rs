@@ -1,5 +1,6 @@
 //! `/session`, `/session/start`, `/session/callback` and `/session/end`.
 
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use reqwest::Method;
 use serde_json::json;
 
@@ -9,6 +10,7 @@ use crate::util::{
     internals::Config,
     items::{item, user},
     login::{CHALLENGE, LoginSetup, VERIFIER, location, parameter},
+    session::same_bytes,
 };
 
 #[tokio::test]
@@ -50,6 +52,19 @@ async fn sign_in_sets_a_cookie_hidden_from_scripts() {
     assert!(ended.header("set-cookie").contains("Max-Age=0"));
     session.assert_ended().await;
     session.post_empty("/session/end").await.ok();
+}
+
+#[tokio::test]
+async fn cookie_of_each_sign_in_is_256_random_bits() {
+    let LoginSetup { app, .. } = LoginSetup::start().await;
+    let mut secrets = Vec::new();
+    for _ in 0..2 {
+        let session = app.web_session("mei").await;
+        let (_, value) = session.cookie.split_once('=').unwrap();
+        secrets.push(BASE64_URL_SAFE_NO_PAD.decode(value).unwrap());
+    }
+    assert!(secrets.iter().all(|secret| secret.len() == 32), "{secrets:?}");
+    assert!(same_bytes(&secrets[0], &secrets[1]) < 7, "{secrets:?}");
 }
 
 #[tokio::test]

@@ -56,6 +56,11 @@ pub(crate) async fn web_session_at(base: &str, tenant: &str, login: &str, passwo
     Caller { cookie: cookie.to_owned(), ..Caller::new(&reqwest::Client::new(), base, "") }
 }
 
+/// Places at which both have the same byte: of random ones, a 256th.
+pub(crate) fn same_bytes(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).filter(|(one, other)| one == other).count()
+}
+
 impl Caller {
     pub(crate) async fn info(&self) -> Value {
         self.get("/session").await.ok().data().clone()
