@@ -25,6 +25,7 @@ use crate::util::{
     answer::Answer,
     app::{LOGIN_ID, TOKEN_EXCHANGE},
     caller::Caller,
+    external::with,
     items::{NEW_YEAR, item, user},
     login::sealed_form_in,
     subscriptions::{SUBSCRIPTIONS, feed, form_of_view, write_views},
@@ -73,9 +74,12 @@ pub(super) fn settings(folder: &Path, authority: &Authority) -> Vec<(&'static st
 
 /// Logins of the demo's people; the first is greedy.
 pub(super) fn logins() -> Vec<String> {
+    demo_people().map(|person| person["loginId"].as_str().unwrap().to_owned()).collect()
+}
+
+fn demo_people() -> impl Iterator<Item = Value> {
     let rows = include_str!("../../../src/demo/data/users.jsonl").lines().take(PEOPLE + 1);
-    rows.map(|row| serde_json::from_str::<Value>(row).unwrap()["loginId"].as_str().unwrap().to_owned())
-        .collect()
+    rows.map(|row| serde_json::from_str(row).unwrap())
 }
 
 /// Scopes of applications.
@@ -274,11 +278,15 @@ impl Workplace {
         answered
     }
 
-    /// Adds the people who search, where the demo has not.
+    /// Adds the people who search, or gives those of the demo a password.
     pub(super) async fn add_people(&self) {
-        let people: Vec<Value> = logins().iter().map(|login| with_password(user(login, ""))).collect();
+        let people = demo_people().map(|person| {
+            let login = person["loginId"].as_str().unwrap();
+            with_password(with(user(login, ""), "userId", person["userId"].clone()))
+        });
         let application = self.caller(&self.writer).await.unwrap();
-        application.put("/v1/users/sync", &Value::from(people)).await.ok();
+        let answer = application.put("/v1/users/sync", &people.collect()).await.ok();
+        assert_eq!(answer.items(), [] as [Value; 0]);
     }
 
     /// Writes `items` items, half of them Chinese, and registers the feeds and sources of strangers.
