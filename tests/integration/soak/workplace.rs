@@ -236,9 +236,11 @@ impl Workplace {
     async fn try_to_sign_in(&self, (tenant, login): (&str, &str), password: &str) -> Option<Answer> {
         let (base, from) = (self.base().to_owned(), changing_address());
         let receive = async |request: RequestBuilder| Answer::receive(through(request, Some(&from))).await;
-        let start = format!("{base}/session/start?tenant={tenant}&to=/");
+        let start = format!("{base}/session/start?tenant={tenant}&to=/&moved=1");
         let start = receive(self.http.get(start)).await?;
-        let page = receive(self.http.get(start.header("location"))).await?;
+        // Replicas have one public address, where none of them listens here.
+        let (_, login_page) = start.header("location").split_once("/oauth2/")?;
+        let page = receive(self.http.get(format!("{base}/oauth2/{login_page}"))).await?;
         let Some(form) = sealed_form_in(&page.text) else { return Some(page) };
         let (cookie, _) = page.header("set-cookie").split_once(';')?;
         let fields = [("form", form.as_str()), ("login", login), ("password", password)];
