@@ -153,15 +153,12 @@ impl<'c> CursorValue<'c> {
         }
         // Texts such as `1e5` and `inf` are no numbers.
         let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
-        match text.parse().ok().filter(|_| is_plain || is_number) {
-            Some(value) => {
-                let is_nines = text.len() >= NINES && text.bytes().all(|byte| byte == b'9');
-                Self::Number(Number { value, is_filler: is_nines || FILLERS.contains(&value) })
-            }
-            None => {
-                let has_digits = text.contains(char::is_numeric) && !moment::is_dated(text);
-                Self::Text { text, has_digits }
-            }
+        if let Some(value) = text.parse().ok().filter(|_| is_plain || is_number) {
+            let is_nines = text.len() >= NINES && text.bytes().all(|byte| byte == b'9');
+            Self::Number(Number { value, is_filler: is_nines || FILLERS.contains(&value) })
+        } else {
+            let has_digits = text.contains(char::is_numeric) && !moment::is_dated(text);
+            Self::Text { text, has_digits }
         }
     }
 
