@@ -217,7 +217,7 @@ async fn registration_that_is_printed_registers_the_system() {
     );
     assert!(system.received().is_empty(), "it searches nothing");
 
-    let mut body: Value = serde_json::from_str(&printed).unwrap();
+    let mut body: Value = serde_json::from_str(printed).unwrap();
     assert_eq!(body["auth"], json!({"type": "API_KEY", "header": "X-Tracker-Key"}));
     body["id"] = "tracker".into();
     body["auth"]["key"] = "secret-key-1".into();

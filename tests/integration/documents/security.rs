@@ -31,7 +31,7 @@ fn tests_cited_by_security_pages_exist() {
     let (mut cited, mut absent) = (0, Vec::new());
     for (page, test) in codes().into_iter().filter(|(_, code)| name.is_match(code)) {
         let (place, function) = test.rsplit_once("::").unwrap();
-        let file = if place.ends_with(".rs") {
+        let file = if place.contains('.') {
             root().join(place)
         } else {
             root().join("tests/integration").join(place.replace("::", "/")).with_extension("rs")
