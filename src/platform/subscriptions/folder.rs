@@ -76,6 +76,8 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
     }
     let oldest = oldest_kept(run.runner.state.clock.now(), run.begun.settings.keep_days);
     let (mut seen, mut items) = (HashSet::new(), Vec::new());
+    // The next run reads files again whose text was cut off.
+    let mut has_progressed = false;
     for file in files {
         run.receive(1);
         let Some(path) = file.path.to_str() else {
@@ -117,12 +119,17 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
         };
         let hash = hash + mark;
         match checked(content(item_id, path, text, &file)) {
-            Ok(content) => items.push(NewItem { content, hash }),
+            Ok(content) => {
+                has_progressed |= !is_cut;
+                items.push(NewItem { content, hash });
+            }
             Err(reason) => run.refuse(problem(&file.path, reason)),
         }
         if items.len() > BATCH {
             items = run.write_but_last(items).await?;
-            run.give_way()?;
+            if has_progressed {
+                run.give_way()?;
+            }
         }
     }
     let unread: HashSet<PathBuf> = unread.into_iter().map(|(path, _)| path).collect();

@@ -56,6 +56,18 @@ async fn long_run_goes_on_as_the_next_until_all_rows_are_read() {
     assert_eq!(last["failures"], json!(0), "{last}");
 }
 
+#[tokio::test]
+async fn long_run_that_would_repeat_itself_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let view = numbers(900).replace("n, 'harbour ' || n, n FROM", "n, 'harbour ' || n, 7 FROM");
+    let file = write_views(&directory.path().join("views"), &[("alike", &view)]).await;
+    let app = app_beside(directory.path(), |settings| settings.run_seconds = 0).await;
+    let operator = operator_of(&app, "acme").await;
+    operator.subscribe(&form_of_view(&file, "alike")).await;
+    let all = async || operator.subscription("alike").await["items"] == json!(900);
+    eventually("all rows of one cursor", async || all().await.then_some(())).await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn slow_views_give_their_places_to_readers_of_another_tenant() {
     const ROWS: usize = 60_000;
