@@ -1,7 +1,7 @@
 //! Throttles logins and guesses (`limits.logins_per_minute`).
 //!
 //! Logins count by address. Failures and attempts in flight also count by account, except at addresses of its recent
-//! successes. Clients count by address; join codes, codes of second factors and changes of these by person. Full caches
+//! successes; those of all browsers that an account is known to use count apart. Clients count by address; join codes, codes of second factors and changes of these by person. Full caches
 //! evict the longest unused. Over PostgreSQL, accounts and persons count over all replicas.
 
 mod account;
@@ -83,14 +83,15 @@ impl LoginThrottle {
         limiter.check().map_err(|until| Throttled(until.wait_time_from(DefaultClock::default().now())))
     }
 
-    /// Begins a login unless too many failed or are in flight.
+    /// Begins a login unless too many failed or are in flight, counted for `counted`.
     pub async fn begin_login(
         &self,
         address: IpAddr,
         account: ThrottledAccount,
+        counted: ThrottledAccount,
     ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
         match self.count_login(address) {
-            Ok(()) => self.continue_login(address, account).await,
+            Ok(()) => self.continue_login(address, account, counted).await,
             Err(throttled) => Ok(Err(throttled)),
         }
     }
@@ -100,6 +101,7 @@ impl LoginThrottle {
         &self,
         address: IpAddr,
         account: ThrottledAccount,
+        counted: ThrottledAccount,
     ) -> Result<Result<LoginAttempt<'_>, Throttled>> {
         let place = (network(address), account);
         let is_known = match &self.shared {
@@ -110,7 +112,7 @@ impl LoginThrottle {
         if is_known {
             return Ok(Ok(attempt(None)));
         }
-        let begun = self.begin(&self.failures, account, AttemptEnding::Uncounted).await?;
+        let begun = self.begin(&self.failures, counted, AttemptEnding::Uncounted).await?;
         Ok(begun.map(|counted| attempt(Some(counted))))
     }
 
@@ -295,11 +297,11 @@ mod tests {
         from: &str,
         account: ThrottledAccount,
     ) -> LoginAttempt<'a> {
-        throttle.begin_login(address(from), account).await.unwrap().unwrap()
+        throttle.begin_login(address(from), account, account).await.unwrap().unwrap()
     }
 
     async fn wait(throttle: &LoginThrottle, from: &str, account: ThrottledAccount) -> u64 {
-        match throttle.begin_login(address(from), account).await.unwrap() {
+        match throttle.begin_login(address(from), account, account).await.unwrap() {
             Ok(_) => panic!("a login was not throttled"),
             Err(Throttled(wait)) => wait.as_secs(),
         }

@@ -17,10 +17,10 @@ impl ThrottledAccount {
         Self::of(&format!("login\0{tenant_id}\0{}", logins::fold(login_id)))
     }
 
-    /// A login account in a browser that it is known to use.
+    /// A login account in browsers that it is known to use.
     #[must_use]
-    pub fn in_browser(self, cookie: &str) -> Self {
-        Self::of(&[b"browser\0", self.0.as_slice(), cookie.as_bytes()].concat())
+    pub fn in_known_browsers(self) -> Self {
+        Self::of(&[b"known-browsers\0", self.0.as_slice()].concat())
     }
 
     /// The digest.

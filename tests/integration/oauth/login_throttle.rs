@@ -94,6 +94,7 @@ async fn known_browser_signs_in_from_a_new_address_whatever_failed_elsewhere() {
     }
     assert_throttled(&log_in(&setup, "192.0.2.4", "mei", "correct horse").await);
     location(&sign_in("192.0.2.5", "Mei", "correct horse").await);
+    location(&log_in(&setup, "192.0.2.5", "mei", "correct horse").await);
     // Its own failures are limited at all addresses, and other accounts do not know it.
     for from in ["192.0.2.6", "192.0.2.7"] {
         assert_eq!(sign_in(from, "mei", "wrong").await.status, 403);

@@ -163,7 +163,7 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     };
     let account = ThrottledAccount::login(asking.tenant.id, &filled.login);
     let counted = known_browser.counted(auth, account);
-    let attempt = match auth.throttle.begin_login(address, counted).await? {
+    let attempt = match auth.throttle.begin_login(address, account, counted).await? {
         Ok(attempt) => attempt,
         Err(Throttled(wait)) => {
             // Debug, as throttled attempts are unbounded.

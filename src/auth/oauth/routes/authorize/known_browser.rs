@@ -1,6 +1,6 @@
 //! Browsers in which an account signed in before. Failures of strangers elsewhere do not keep them out.
 //!
-//! A cookie holds the account, sealed. Attempts with it count by the cookie instead of the account
+//! A cookie holds the last account, sealed. Attempts with it count apart from others of the account, together for all such browsers
 //! (<https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies>).
 
 use std::time::Duration;
@@ -32,11 +32,11 @@ impl KnownBrowser {
 
     /// The account for which attempts of this browser count.
     pub(super) fn counted(&self, auth: &AuthState, account: ThrottledAccount) -> ThrottledAccount {
-        let is_known = |cookie: &&str| {
+        let is_known = |cookie: &str| {
             open(auth, cookie)
                 .is_some_and(|(known, expires_at)| known == account.bytes() && expires_at > epoch_seconds())
         };
-        self.0.as_deref().filter(is_known).map_or(account, |cookie| account.in_browser(cookie))
+        if self.0.as_deref().is_some_and(is_known) { account.in_known_browsers() } else { account }
     }
 }
 

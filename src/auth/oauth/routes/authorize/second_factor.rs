@@ -89,15 +89,14 @@ pub(super) async fn check(auth: &AuthState, language: Language, sent: SentCode<'
     let shown = |message| show(language, Some(message), form, &pending, &asking);
     let account = ThrottledAccount::login(asking.tenant.id, &pending.login);
     let counted = known_browser.counted(auth, account);
-    let attempt =
-        match CodeAttempt::begin(auth, (address, counted), asking.tenant.id, &pending.user_id).await? {
-            Ok(attempt) => attempt,
-            Err(Throttled(wait)) => {
-                let tenant = asking.tenant.code.as_str();
-                tracing::debug!(target: "trawl::audit", %address, tenant, "too many codes");
-                return shown(LoginMessage::Wait(wait.as_secs() + 1));
-            }
-        };
+    let attempt = match CodeAttempt::begin(auth, address, (account, counted), &pending, &asking).await? {
+        Ok(attempt) => attempt,
+        Err(Throttled(wait)) => {
+            let tenant = asking.tenant.code.as_str();
+            tracing::debug!(target: "trawl::audit", %address, tenant, "too many codes");
+            return shown(LoginMessage::Wait(wait.as_secs() + 1));
+        }
+    };
     let outcome = match spend(auth, asking.tenant.id, &pending.user_id, code).await {
         Ok(outcome) => outcome,
         Err(error) => {
@@ -127,15 +126,16 @@ struct CodeAttempt<'a> {
 impl<'a> CodeAttempt<'a> {
     async fn begin(
         auth: &'a AuthState,
-        (address, account): (IpAddr, ThrottledAccount),
-        tenant_id: i64,
-        user_id: &str,
+        address: IpAddr,
+        (account, counted): (ThrottledAccount, ThrottledAccount),
+        pending: &PendingCode,
+        asking: &RequestingApplication,
     ) -> Result<Result<Self, Throttled>> {
-        let login = match auth.throttle.continue_login(address, account).await? {
+        let login = match auth.throttle.continue_login(address, account, counted).await? {
             Ok(login) => login,
             Err(throttled) => return Ok(Err(throttled)),
         };
-        let account = ThrottledAccount::second_factor_of(tenant_id, user_id);
+        let account = ThrottledAccount::second_factor_of(asking.tenant.id, &pending.user_id);
         Ok(auth.throttle.begin_guess(account).await?.map(|guess| Self { login, guess }))
     }
 
