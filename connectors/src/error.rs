@@ -5,10 +5,9 @@ use std::time::Duration;
 use crate::redaction::redact;
 
 /// Letters of `API rate limit exceeded`, `userRateLimitExceeded`, `REQUEST_LIMIT_EXCEEDED` and the like.
-const RATE_LIMIT_WORDS: [&str; 16] = [
+const RATE_LIMIT_WORDS: [&str; 15] = [
     "ratelimitexceeded",
     "ratelimitreached",
-    "ratelimited",
     "secondaryratelimit",
     "exceededaratelimit",
     "exceededtheratelimit",
@@ -23,6 +22,10 @@ const RATE_LIMIT_WORDS: [&str; 16] = [
     "requestwasthrottled",
     "throttlingexception",
 ];
+
+/// Letters of `timed out`, `Service Unavailable`, `token_expired` and the like.
+const PASSING_FAILURE_WORDS: [&str; 7] =
+    ["timeout", "timedout", "temporar", "unavailable", "tryagain", "trylater", "expired"];
 
 /// Failure of a search.
 ///
@@ -66,9 +69,19 @@ pub enum SourceError {
 
 /// Whether a refusal is about the number of requests, which some systems say in words alone.
 pub(crate) fn names_rate_limit(refusal: &[u8]) -> bool {
+    let letters = letters_of(refusal);
+    letters == "ratelimited" || RATE_LIMIT_WORDS.iter().any(|words| letters.contains(words))
+}
+
+/// Whether a refusal says that the same call may succeed later.
+pub(crate) fn names_passing_failure(refusal: &[u8]) -> bool {
+    let letters = letters_of(refusal);
+    PASSING_FAILURE_WORDS.iter().any(|words| letters.contains(words))
+}
+
+fn letters_of(refusal: &[u8]) -> String {
     let letters = refusal.iter().filter(|byte| byte.is_ascii_alphabetic());
-    let letters: String = letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
-    RATE_LIMIT_WORDS.iter().any(|words| letters.contains(words))
+    letters.map(|byte| char::from(byte.to_ascii_lowercase())).collect()
 }
 
 /// The code is about the parameters of one call.

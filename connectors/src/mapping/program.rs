@@ -18,7 +18,7 @@ use self::value::{
 };
 use super::message::{AnswerHead, BuiltRequest, FieldFault, MappingError, ReadAnswer, Variables};
 use super::{MAX_ROWS, Mapping, Paging, names_person};
-use crate::error::names_rate_limit;
+use crate::error::{names_passing_failure, names_rate_limit};
 use crate::identity::KnownPerson;
 use crate::nesting::read_json;
 
@@ -109,11 +109,15 @@ impl CompiledMapping {
         let error = run.first("answer.error", answer.clone())?;
         if let Some(message) = error.filter(|value| !is_nothing(value)) {
             let message = shorten(as_text(&message).unwrap_or_else(|| message.to_string()));
-            let code = match &variables.cursor {
-                _ if names_rate_limit(message.as_bytes()) => 429,
+            // Some systems repeat the keyword in their message.
+            let is_echo = names_rate_limit(variables.keyword.as_bytes());
+            let code = if names_rate_limit(message.as_bytes()) && !is_echo {
+                429
+            } else if variables.cursor.is_none() || names_passing_failure(message.as_bytes()) {
+                500
+            } else {
                 // The system answers, but not with the page behind its own.
-                Some(_) => 400,
-                None => 500,
+                400
             };
             let envelope = json!({"code": code, "message": message}).to_string();
             return Ok(ReadAnswer { envelope, ..ReadAnswer::default() });
