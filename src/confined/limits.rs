@@ -1,5 +1,6 @@
 //! Limits of a process, set by itself.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -10,7 +11,10 @@ use landlock::{
 use rustix::process::{Resource, Rlimit, Signal, nice, set_parent_process_death_signal, setrlimit};
 use rustix::thread::set_no_new_privs;
 use rustix::time::{ClockId, clock_gettime};
-use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, apply_filter};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+    apply_filter,
+};
 
 /// Niceness of a reader, which gets a ninth of a search's processor time beside it.
 const NICENESS: i32 = 10;
@@ -93,7 +97,7 @@ impl ReaderOptions {
 const PROGRAM_BYTES: u64 = 256 << 20;
 
 /// System calls that lead out of a process: to sockets of every kind, programs, other processes, and the kernel's less tried parts.
-const FORBIDDEN_CALLS: [i64; 15] = [
+const FORBIDDEN_CALLS: [i64; 17] = [
     libc::SYS_socket,
     libc::SYS_socketpair,
     libc::SYS_execve,
@@ -109,7 +113,15 @@ const FORBIDDEN_CALLS: [i64; 15] = [
     libc::SYS_unshare,
     libc::SYS_setns,
     libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
 ];
+/// Set in numbers of calls of the x32 ABI, which has its own for some.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+/// `execve`, `ptrace`, `process_vm_readv`, `process_vm_writev` and `execveat` of x32.
+#[cfg(target_arch = "x86_64")]
+const FORBIDDEN_X32_CALLS: [i64; 5] = [520, 521, 539, 540, 545];
 
 /// Descriptors of a process that may open files.
 const MAX_DESCRIPTORS: u64 = 64;
@@ -190,10 +202,17 @@ fn give_up_access(readable: &[PathBuf]) -> Result<(), RulesetError> {
 
 /// Lets forbidden calls fail, where the kernel can.
 fn give_up_calls() -> Result<(), seccompiler::BackendError> {
-    let forbidden = FORBIDDEN_CALLS.map(|call| (call, Vec::new())).into();
+    let Ok(architecture) = std::env::consts::ARCH.try_into() else { return Ok(()) };
+    let mut forbidden: BTreeMap<i64, Vec<SeccompRule>> =
+        FORBIDDEN_CALLS.map(|call| (call, Vec::new())).into();
+    #[cfg(target_arch = "x86_64")]
+    forbidden
+        .extend(FORBIDDEN_CALLS.into_iter().chain(FORBIDDEN_X32_CALLS).map(|call| (X32 | call, Vec::new())));
+    // Limits of another process.
+    let is_another = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+    forbidden.insert(libc::SYS_prlimit64, vec![SeccompRule::new(vec![is_another])?]);
     let refusal = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter =
-        SeccompFilter::new(forbidden, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?;
+    let filter = SeccompFilter::new(forbidden, SeccompAction::Allow, refusal, architecture)?;
     let _is_enforced = apply_filter(&BpfProgram::try_from(filter)?).is_ok();
     Ok(())
 }
