@@ -24,8 +24,18 @@ const RATE_LIMIT_WORDS: [&str; 15] = [
 ];
 
 /// Letters of `timed out`, `Service Unavailable`, `token_expired` and the like.
-const PASSING_FAILURE_WORDS: [&str; 7] =
-    ["timeout", "timedout", "temporar", "unavailable", "tryagain", "trylater", "expired"];
+///
+/// A cursor that expired is none.
+const PASSING_FAILURE_WORDS: [&str; 8] = [
+    "timeout",
+    "timedout",
+    "temporar",
+    "unavailable",
+    "tryagain",
+    "trylater",
+    "tokenexpired",
+    "sessionexpired",
+];
 
 /// Failure of a search.
 ///

@@ -140,7 +140,7 @@ async fn failure_of_the_system_is_the_status_of_its_source() {
 async fn error_in_the_body_of_a_later_page_ends_its_chain() {
     let shallow = |request: &ReceivedRequest| {
         if request.parameter("skip") == "20" {
-            return json!({"error": "Offset is too large"}).to_string().into_response();
+            return json!({"error": "The scroll context has expired"}).to_string().into_response();
         }
         page(request)
     };
@@ -166,7 +166,7 @@ async fn error_in_the_body_of_a_later_page_ends_its_chain() {
     let answer = caller.search(&whole).await.ok();
     let message = answer.body["sources"][0]["message"].as_str().unwrap();
     assert!(
-        message.contains("it shows no more: 20 of the 25") && message.contains("Offset is too"),
+        message.contains("it shows no more: 20 of the 25") && message.contains("context has expired"),
         "{message}"
     );
 
