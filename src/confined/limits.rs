@@ -216,3 +216,53 @@ fn give_up_calls() -> Result<(), seccompiler::BackendError> {
     let _is_enforced = apply_filter(&BpfProgram::try_from(filter)?).is_ok();
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixStream;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use rustix::process::{PidfdFlags, getppid, pidfd_open, prlimit};
+
+    use super::*;
+
+    /// Set where this test runs once more, in a process that it confines.
+    const IS_CONFINED: &str = "TRAWL_TEST_IS_CONFINED";
+
+    #[test]
+    fn confined_process_reaches_no_socket_program_or_other_process() {
+        if std::env::var_os(IS_CONFINED).is_none() {
+            let name = std::thread::current().name().unwrap().to_owned();
+            let mut again = Command::new(std::env::current_exe().unwrap());
+            again.args(["--exact", &name, "--no-capture"]).env(IS_CONFINED, "true");
+            let output = again.output().unwrap();
+            assert!(output.status.success(), "{output:?}");
+            assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"), "{output:?}");
+            return;
+        }
+        confine(&ProcessLimits {
+            memory_bytes: 512 << 20,
+            processor_seconds: None,
+            in_background: false,
+            readable: Vec::new(),
+        })
+        .unwrap();
+        let parent = getppid().unwrap();
+        let unlimited = Rlimit { current: None, maximum: None };
+        let calls = [
+            ("socket", TcpListener::bind("127.0.0.1:0").map(drop)),
+            ("socketpair", UnixStream::pair().map(drop)),
+            ("pidfd_open", pidfd_open(parent, PidfdFlags::empty()).map(drop).map_err(io::Error::from)),
+            (
+                "prlimit64",
+                prlimit(Some(parent), Resource::Core, unlimited).map(drop).map_err(io::Error::from),
+            ),
+            ("execve", Err(Command::new("/bin/true").exec())),
+        ];
+        for (call, outcome) in calls {
+            assert_eq!(outcome.unwrap_err().raw_os_error(), Some(libc::EPERM), "{call}");
+        }
+    }
+}
