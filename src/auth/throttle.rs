@@ -177,8 +177,17 @@ pub struct LoginAttempt<'a> {
 impl LoginAttempt<'_> {
     /// Records the failure.
     pub async fn failed(self) -> Result<()> {
+        self.end(AttemptEnding::Failed).await
+    }
+
+    /// The attempt does not count, and makes no address known.
+    pub async fn withdrawn(self) -> Result<()> {
+        self.end(AttemptEnding::Uncounted).await
+    }
+
+    async fn end(self, ending: AttemptEnding) -> Result<()> {
         match self.counted {
-            Some(counted) => counted.end(AttemptEnding::Failed).await,
+            Some(counted) => counted.end(ending).await,
             None => Ok(()),
         }
     }

@@ -183,7 +183,8 @@ async fn attempt(auth: &AuthState, language: Language, request: Request) -> Resu
     };
     let (request, proved) = ((&sealed.request, &asking), (person, filled.login.as_str()));
     if let Some(page) = second_factor::ask(auth, language, &browser, request, proved).await? {
-        // Dropped, the attempt does not count: a password alone makes no address known.
+        // A password alone makes no address known.
+        attempt.withdrawn().await?;
         return Ok(page);
     }
     log(address, &asking, &login);
