@@ -1,6 +1,6 @@
 //! Feeds: what becomes an item, when a feed is asked, and what becomes of its faults.
 
-use std::{fs, io::Write, os::unix::fs::PermissionsExt, time::Duration};
+use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::Path, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use reqwest::Method;
@@ -362,13 +362,10 @@ async fn feed_that_breaks_off_gives_its_entries_and_the_line() {
     );
 }
 
-#[tokio::test]
-async fn process_that_fails_on_a_feed_ends_its_run_alone() {
-    let directory = tempfile::tempdir().unwrap();
-    let reader = directory.path().join("reader");
-    let trawl = env!("CARGO_BIN_EXE_trawl");
-    fs::write(&reader, format!("#!/bin/sh\n[ -e {reader:?}.off ] || kill -SEGV $$\nexec {trawl} \"$@\"\n"))
-        .unwrap();
+/// An application whose contents are read by these lines of a shell, and its operator.
+async fn start_with_reader(directory: &Path, lines: &str) -> (TestApp, Caller) {
+    let reader = directory.join("reader");
+    fs::write(&reader, format!("#!/bin/sh\n{lines}\n")).unwrap();
     fs::set_permissions(&reader, fs::Permissions::from_mode(0o700)).unwrap();
     let (app, _) = TestApp::start_acme_with(|config| {
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
@@ -376,6 +373,29 @@ async fn process_that_fails_on_a_feed_ends_its_run_alone() {
     })
     .await;
     let operator = app.operator().await.caller.on("acme");
+    (app, operator)
+}
+
+#[tokio::test]
+async fn process_that_has_too_little_memory_for_a_feed_tells_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let lines = format!("exec {} \"$1\" --memory-mib=16", env!("CARGO_BIN_EXE_trawl"));
+    let (_app, operator) = start_with_reader(directory.path(), &lines).await;
+    let server = FeedServer::start().await;
+    let item = |number: u32| format!("<item><guid>{number}</guid><title>harbour</title></item>");
+    let items: String = (0..120_000).map(item).collect();
+    server.reply_once("/a", FeedReply::Body(format!("<rss><channel>{items}</channel></rss>")));
+    let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
+    assert_eq!(error(&shown), "the feed cannot be read: reading it takes more memory than is allowed");
+}
+
+#[tokio::test]
+async fn process_that_fails_on_a_feed_ends_its_run_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let off = directory.path().join("reader.off");
+    let trawl = env!("CARGO_BIN_EXE_trawl");
+    let lines = format!("[ -e {off:?} ] || kill -SEGV $$\nexec {trawl} \"$@\"");
+    let (_app, operator) = start_with_reader(directory.path(), &lines).await;
     let server = FeedServer::start().await;
     server.set_entries("/a", &[("1", "harbour")]);
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
@@ -385,7 +405,7 @@ async fn process_that_fails_on_a_feed_ends_its_run_alone() {
     let import =
         request.header("content-type", "application/octet-stream").body("{\"id\":1,\"title\":\"pier\"}");
     send(import).await.fails(400, reason);
-    fs::write(directory.path().join("reader.off"), "").unwrap();
+    fs::write(off, "").unwrap();
     let shown = operator.run_subscription("a").await;
     assert_eq!(counts(&shown), json!(["read", 1, 1, 0, 0, 0]), "{shown}");
 }
@@ -435,8 +455,9 @@ async fn old_items_are_removed_and_not_taken_again() {
         )
     };
     server.reply_once("/a", FeedReply::Body(document("")));
-    let form = with(feed("a", &server.url("127.0.0.1", "/a")), "keepDays", 10);
-    let shown = operator.subscribe(&form).await;
+    let form = with(feed("a", &server.url("127.0.0.1", "/a")), "enabled", false);
+    operator.post(SUBSCRIPTIONS, &with(form, "keepDays", 10)).await.ok();
+    let shown = operator.run_subscription("a").await;
     assert_eq!((counts(&shown), &shown["items"]), (json!(["read", 3, 2, 0, 0, 0]), &json!(2)));
 
     app.clock.pass(11 * DAY);

@@ -343,8 +343,11 @@ puts user.api_key, project.issues.order(:id).pluck(:id)
     }
     let database = directory.path().join("database");
     std::fs::copy(INSTALLED, &database).unwrap();
-    let settings =
-        format!("production: {{ adapter: sqlite3, database: {}, encoding: utf8 }}\n", database.display());
+    // Its mails are sent by threads that write, too.
+    let settings = format!(
+        "production: {{ adapter: sqlite3, database: {}, encoding: utf8, timeout: 60000 }}\n",
+        database.display()
+    );
     std::fs::write(instance.join("config/database.yml"), settings).unwrap();
     std::fs::write(instance.join("config/secret_key.txt"), "0123456789abcdef".repeat(4)).unwrap();
     let gems = std::fs::read_to_string(root.join("Gemfile")).unwrap();
