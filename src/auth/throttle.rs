@@ -345,9 +345,13 @@ mod tests {
             begin(throttle, "192.0.2.7", mei).await.succeeded().await.unwrap();
             drop(begin(throttle, "192.0.2.8", mei).await);
             settle(&store).await;
+            for address in ["192.0.2.10", "192.0.2.11", "192.0.2.12"] {
+                begin(throttle, address, mei).await.withdrawn().await.unwrap();
+            }
             let first = begin(throttle, "192.0.2.1", mei).await;
             let second = begin(throttle, "192.0.2.2", mei).await;
             assert!(wait(throttle, "192.0.2.3", mei).await <= 30);
+            wait(throttle, "192.0.2.10", mei).await;
             first.failed().await.unwrap();
             wait(throttle, "192.0.2.3", mei).await;
             second.failed().await.unwrap();

@@ -249,6 +249,11 @@ async fn readers_drop_files_network_programs_and_rights() {
         ] {
             eventually(&format!("{command}: {limit:?}"), async || has("limits", limit).then_some(())).await;
         }
+        // An interpreter limits each of its jobs.
+        if command != "interpret-mappings" {
+            let is_limited = || !has("limits", &["Max", "cpu", "time", "unlimited"]);
+            eventually(&format!("{command}: processor time"), async || is_limited().then_some(())).await;
+        }
         assert!(has("status", &["NoNewPrivs:", "1"]), "{command}");
         // A filter of system calls (`man 5 proc_pid_status`).
         assert!(has("status", &["Seccomp:", "2"]), "{command}");
