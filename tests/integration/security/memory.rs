@@ -154,7 +154,7 @@ async fn query_that_never_ends_is_ended_and_others_go_on() {
     };
     let (shown, ()) = tokio::join!(within_memory(&server, "an endless query", ends), others);
     let reason = shown["lastRun"]["error"].as_str().unwrap();
-    // By the clock, if others leave it less of a processor than half.
+    // The clock ends it where others leave it little of a processor.
     let reasons = ["takes more than 65 seconds of processor time", "did not answer in time"];
     assert!(reasons.iter().any(|expected| reason.contains(expected)), "{shown}");
     assert_eq!(server.processes_of("read-sqlite"), 0);

@@ -383,7 +383,7 @@ async fn process_that_has_too_little_memory_for_a_feed_tells_so() {
     let (_app, operator) = start_with_reader(directory.path(), &lines).await;
     let server = FeedServer::start().await;
     let item = |number: u32| format!("<item><guid>{number}</guid><title>harbour</title></item>");
-    let items: String = (0..120_000).map(item).collect();
+    let items: String = (0..100_000).map(item).collect();
     server.reply_once("/a", FeedReply::Body(format!("<rss><channel>{items}</channel></rss>")));
     let shown = operator.subscribe(&feed("a", &server.url("127.0.0.1", "/a"))).await;
     assert_eq!(error(&shown), "the feed cannot be read: reading it takes more memory than is allowed");

@@ -343,7 +343,7 @@ puts user.api_key, project.issues.order(:id).pluck(:id)
     }
     let database = directory.path().join("database");
     std::fs::copy(INSTALLED, &database).unwrap();
-    // Its mails are sent by threads that write, too.
+    // Others of its threads may be writing.
     let settings = format!(
         "production: {{ adapter: sqlite3, database: {}, encoding: utf8, timeout: 60000 }}\n",
         database.display()
