@@ -318,6 +318,10 @@ impl Follower {
         self.sinks.commit_searched(&self.rows.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
+        // Who waits for this position finds a whole index, however long the commit took.
+        if self.serves_what_follows() && *self.rows.store.positions().borrow() <= position {
+            self.sinks.tell(None);
+        }
         self.announcer.reach(position);
         self.cutter.cut_behind(position);
         if self.scan.is_some() {
