@@ -29,7 +29,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 const RETURN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Time for which a caller waits until its lease is given back.
-const RETURN_TIMEOUT: Duration = Duration::from_secs(1);
+const RETURN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The leases of this process.
 #[derive(Clone)]
