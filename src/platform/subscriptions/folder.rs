@@ -19,12 +19,12 @@ use tokio_util::io::ReaderStream;
 pub(crate) use self::ignored::IgnoredNames;
 use self::walk::{Found, FoundFile};
 use super::{
-    batch::{ItemBatch, NewItem},
+    batch::{ItemBatch, NewItem, RunProgress},
     entries::{entry_id, item_id},
     forms::Folder,
     repo,
     report::{EntryProblem, RunOutcome},
-    run::{BATCH, FinishedRun, Run, RunStop},
+    run::{FinishedRun, Run, RunStop},
     schedule::oldest_kept,
 };
 use crate::{
@@ -125,11 +125,10 @@ pub(super) async fn read(run: &mut Run<'_>, folder: &Folder) -> Result<FinishedR
             }
             Err(reason) => run.refuse(problem(&file.path, reason)),
         }
-        if items.len() > BATCH {
-            items = run.write_but_last(items).await?;
-            if has_progressed {
-                run.give_way()?;
-            }
+        items = run.write_but_last(items).await?;
+        if has_progressed && let Err(stop) = run.give_way() {
+            run.write(ItemBatch { items, gone: Vec::new() }, RunProgress::Stay).await?;
+            return Err(stop);
         }
     }
     let unread: HashSet<PathBuf> = unread.into_iter().map(|(path, _)| path).collect();

@@ -37,6 +37,13 @@ fn numbers(count: usize) -> String {
     )
 }
 
+/// Subscribes without a schedule; returns what is shown behind the first run.
+async fn run_once(operator: &Caller, form: &mut Value) -> Value {
+    form["enabled"] = json!(false);
+    operator.post(SUBSCRIPTIONS, form).await.ok();
+    operator.run_subscription(form["id"].as_str().unwrap()).await
+}
+
 #[tokio::test]
 async fn long_run_goes_on_as_the_next_until_all_rows_are_read() {
     const ROWS: usize = 900;
@@ -44,16 +51,35 @@ async fn long_run_goes_on_as_the_next_until_all_rows_are_read() {
     let file = write_views(&directory.path().join("views"), &[("numbers", &numbers(ROWS))]).await;
     let app = app_beside(directory.path(), |settings| settings.run_seconds = 0).await;
     let operator = operator_of(&app, "acme").await;
-    let first = operator.subscribe(&form_of_view(&file, "numbers")).await;
+    let mut form = form_of_view(&file, "numbers");
+    let first = run_once(&operator, &mut form).await;
     let note = first["lastRun"]["notes"].to_string();
     assert!(note.contains("the next one goes on where it stopped"), "{first}");
     assert!(first["items"].as_u64().unwrap() < ROWS as u64, "{first}");
+    form["enabled"] = json!(true);
+    operator.replace_subscription(&form).await;
     let last = eventually("all rows", async || {
         let shown = operator.subscription("numbers").await;
         (shown["items"] == json!(ROWS)).then_some(shown)
     })
     .await;
     assert_eq!(last["failures"], json!(0), "{last}");
+}
+
+#[tokio::test]
+async fn long_run_of_a_folder_gives_way_behind_any_file() {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 1..=3 {
+        fs::write(directory.path().join(format!("{number}.txt")), "high water").unwrap();
+    }
+    let app = app_beside(directory.path(), |settings| settings.run_seconds = 0).await;
+    let operator = operator_of(&app, "acme").await;
+    let path = directory.path();
+    let mut form = json!({"id": "shelf", "name": "Shelf", "module": "article", "folder": {"path": path}});
+    assert_eq!(run_once(&operator, &mut form).await["items"], json!(1));
+    for items in [2, 3, 3] {
+        assert_eq!(operator.run_subscription("shelf").await["items"], json!(items));
+    }
 }
 
 #[tokio::test]
@@ -101,7 +127,7 @@ async fn slow_feeds_of_a_tenant_leave_runs_to_another() {
     let directory = tempfile::tempdir().unwrap();
     let app = app_beside(directory.path(), |settings| settings.at_once = 4).await;
     let server = FeedServer::start().await;
-    let slow = operator_of(&app, "slow").await;
+    let [slow, quick] = [operator_of(&app, "slow").await, operator_of(&app, "acme").await];
     server.set_entries("/quick", &[("q", "harbour")]);
     for number in 1..=4 {
         let path = format!("/slow{number}");
@@ -110,7 +136,6 @@ async fn slow_feeds_of_a_tenant_leave_runs_to_another() {
         slow.post(SUBSCRIPTIONS, &form).await.ok();
     }
     eventually("three slow feeds to be asked", async || (server.open_requests() == 3).then_some(())).await;
-    let quick = operator_of(&app, "acme").await;
     quick.subscribe(&feed("quick", &server.url("127.0.0.9", "/quick"))).await;
     for shown in slow.get(SUBSCRIPTIONS).await.ok().items() {
         assert_eq!(shown["runs"], json!(0), "the other feed waited for it: {shown}");
