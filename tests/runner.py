@@ -107,7 +107,7 @@ def run(suite, options):
     if suite.alone:
         suite.environment["TRAWL_TEST_PROGRAM"] = release_build()
     threads = 1 if suite.alone else options.threads
-    ignored = ["--include-ignored"] * (suite.alone or options.ignored)
+    ignored = ["--include-ignored", "--show-output"] if suite.alone or options.ignored else []
     arguments = ["--exact", f"--test-threads={threads}", "-Zunstable-options", "--format=json", "--report-time", *ignored, *names]
     started, ended = time.monotonic(), False
     with suite.command(*arguments) as process:
@@ -224,8 +224,9 @@ def main():
         runs = [run(suite, options) for suite in suites(options)] + [fuzz(options)] * options.all
         for outcome in itertools.chain.from_iterable(runs):
             outcomes.append(outcome)
-            if outcome.failed:
-                print(f"\n{outcome.suite.name}: {outcome.name} failed\n{outcome.output}", flush=True)
+            # Soaks print what they measure.
+            if outcome.output and not outcome.ignored:
+                print(f"\n{outcome.suite.name}: {outcome.name}{' failed' * outcome.failed}\n{outcome.output}", flush=True)
     finally:
         os.makedirs("target", exist_ok=True)
         report(outcomes)
