@@ -185,7 +185,7 @@ mod tests {
 
     #[tokio::test]
     async fn thread_of_a_search_stops_once_its_caller_leaves() {
-        const SEARCHES: usize = 100_000;
+        const SEARCHES: usize = 10_000_000;
         let reports = FailureReports { number: 0, failed: watch::Sender::new(0) };
         let view = EmbeddedView { snapshot: snapshot(), reports };
         let request = request(Start::relevance(0, 0));

@@ -14,7 +14,10 @@ use tokio_util::task::AbortOnDropHandle;
 use trawl_engine::Failure;
 use url::Url;
 
-use super::{BUSY, Call, Client, Credentials, HANGING, INCOMPLETE, MAX_ANSWER_BYTES, REFUSED, UNREACHABLE};
+use super::{
+    BUSY, Call, Client, Credentials, HANGING, INCOMPLETE, MAX_ANSWER_BYTES, REFUSED, UNREACHABLE,
+    WRITE_TIMEOUT,
+};
 
 /// How a node answers.
 #[derive(Clone)]
@@ -179,7 +182,8 @@ async fn failures_are_told_apart() {
 #[tokio::test]
 async fn answer_over_the_bound_is_a_failure() {
     let node = FakeNode::start(Reply::Endless).await;
-    let failure = client(&[&node.url]).call(Call::get("_any")).await.unwrap_err();
+    let failure =
+        client(&[&node.url]).call(Call { timeout: WRITE_TIMEOUT, ..Call::get("_any") }).await.unwrap_err();
     let bound = format!("more than {} MiB", MAX_ANSWER_BYTES >> 20);
     assert!(matches!(&failure, Failure::Failed(text) if text.contains(&bound)), "{failure}");
 }

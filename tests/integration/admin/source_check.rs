@@ -15,7 +15,7 @@ use crate::{
 };
 
 fn registration(id: &str, source: &sources::Running) -> Value {
-    json!({"id": id, "name": id, "url": source.url, "auth": auth(&source.credentials())})
+    json!({"id": id, "name": id, "url": source.url, "auth": auth(&source.credentials()), "timeoutMs": 10_000})
 }
 
 fn check(id: &str) -> String {

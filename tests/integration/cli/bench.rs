@@ -120,7 +120,7 @@ async fn closed_loop_measures_every_page() {
     let (_data, _server, _, bench) = harbours().await;
 
     let arguments =
-        ["--module", "article", "--clients", "3", "--pages", "3", "--limit", "15", "--duration", "300ms"];
+        ["--module", "article", "--clients", "3", "--pages", "3", "--limit", "15", "--duration", "1s"];
     let (output, results) = bench.results(&arguments).await;
 
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -173,7 +173,7 @@ async fn open_loop_sends_every_due_request() {
 async fn default_output_is_a_table() {
     let (_data, _server, _, bench) = harbours().await;
 
-    let mut command = bench.command_on("-", &["--module", "article", "--duration", "50ms"]);
+    let mut command = bench.command_on("-", &["--module", "article", "--duration", "1s"]);
     command.stdin(fs::File::open(bench.path("queries.txt")).unwrap());
     let output = run(command).await;
     bench.assert_no_secrets(&output);
@@ -339,7 +339,7 @@ async fn report_is_complete_and_has_no_secrets() {
     let with_password = bench.base.replace("http://", "http://anna:geheim@");
 
     let arguments =
-        ["--module", "article", "--duration", "100ms", "--report", "report.html", "--save", "run.json"];
+        ["--module", "article", "--duration", "1s", "--report", "report.html", "--save", "run.json"];
     let mut command = bench.command(&arguments);
     command.env("TRAWL_CLIENT_SECRET", &bench.secret).args(["--limit", "7"]);
     let output = run(command).await;
@@ -364,7 +364,7 @@ async fn report_is_complete_and_has_no_secrets() {
 #[tokio::test]
 async fn compare_prints_both_runs() {
     let (_data, _server, _, bench) = harbours().await;
-    let output = bench.run(&["--module", "article", "--duration", "100ms", "--save", "before.json"]).await;
+    let output = bench.run(&["--module", "article", "--duration", "1s", "--save", "before.json"]).await;
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let mut after: Value = serde_json::from_slice(&fs::read(bench.path("before.json")).unwrap()).unwrap();
     let p99 = after["operations"][0]["latencyMs"]["p99"].as_f64().unwrap();

@@ -11,8 +11,7 @@ use crate::{
         app::TestApp,
         items::many,
         own_search::OwnSearch,
-        program::{run, text, trawl},
-        systems::free_port,
+        program::{own_address, run, text, trawl},
     },
 };
 
@@ -25,7 +24,7 @@ async fn check_by(keyword: &str, url: &str, credentials: &ClientCredentials, mor
     let secret = directory.path().join("secret");
     let secret_text = secrecy::ExposeSecret::expose_secret(&credentials.client_secret);
     std::fs::write(&secret, format!("{secret_text}\n")).unwrap();
-    let mut arguments = vec!["connector", "check", url, "--keyword", keyword];
+    let mut arguments = vec!["connector", "check", url, "--keyword", keyword, "--timeout-ms", "10000"];
     arguments.extend(["--token-url", credentials.token_url.as_str(), "--client-id", &credentials.client_id]);
     arguments.extend(["--client-secret-file", secret.to_str().unwrap()]);
     arguments.extend(credentials.scope.iter().flat_map(|scope| ["--scope", scope]));
@@ -62,7 +61,7 @@ async fn conforming_source_passes() {
 
 #[tokio::test]
 async fn trimming_source_is_checked_with_a_key_of_the_command() {
-    let keys = format!("127.0.0.1:{}", free_port());
+    let keys = own_address();
     let people = ["mei".to_owned()];
     let source = sources::start_for_people(&format!("http://{keys}/jwks"), None, &people).await;
     let more = ["--json", "--person", "mei", "--keys-listen", &keys];
@@ -149,7 +148,18 @@ async fn credentials_of_each_kind_are_read_and_never_printed() {
 async fn gallery_system_is_tried_with_the_headers_of_the_person() {
     let system = OwnSearch::always(r#"{"results": [], "total_count": 0}"#).await;
     let url = system.base.as_str();
-    let arguments = ["connector", "try", "redmine", "--keyword", "plan", "--url", url, "--no-auth"];
+    let arguments = [
+        "connector",
+        "try",
+        "--timeout-ms",
+        "10000",
+        "redmine",
+        "--keyword",
+        "plan",
+        "--url",
+        url,
+        "--no-auth",
+    ];
     for (person, header) in [(&[][..], None), (&["--person", "mei"], Some("mei"))] {
         let output = run(trawl(&[&arguments[..], person].concat())).await;
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
@@ -180,7 +190,8 @@ async fn key_is_sent_where_the_file_of_the_mapping_says() {
             system.base
         );
         std::fs::write(&file, entry).unwrap();
-        let arguments = ["connector", "try", &file, "--keyword", "plan", "--api-key-file", &key];
+        let arguments =
+            ["connector", "try", "--timeout-ms", "10000", &file, "--keyword", "plan", "--api-key-file", &key];
         let output = run(trawl(&[&arguments[..], by_option].concat())).await;
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         let received = system.received();
@@ -207,7 +218,8 @@ async fn registration_that_is_printed_registers_the_system() {
         system.base
     );
     std::fs::write(&file, entry).unwrap();
-    let arguments = ["connector", "try", &file, "--registration", "--api-key-file", &key];
+    let arguments =
+        ["connector", "try", "--timeout-ms", "10000", &file, "--registration", "--api-key-file", &key];
     let output = run(trawl(&arguments)).await;
     let (printed, said) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -221,6 +233,7 @@ async fn registration_that_is_printed_registers_the_system() {
     assert_eq!(body["auth"], json!({"type": "API_KEY", "header": "X-Tracker-Key"}));
     body["id"] = "tracker".into();
     body["auth"]["key"] = "secret-key-1".into();
+    body["timeoutMs"] = 10_000.into();
     operator.register_source(&body, "pages", &["tracker"]).await;
     let caller = app.tenant("acme").await.caller;
     let answer = caller.search(&[("moduleId", "pages"), ("keyword", "plan")]).await.ok();

@@ -31,13 +31,16 @@ fn under_open_umask(command: &Command) -> Command {
 
 /// Paths at and beneath `path` that group or others have rights on.
 fn exposed(path: &Path) -> Vec<String> {
-    let status = fs::symlink_metadata(path).unwrap();
+    // The server removes files meanwhile.
+    let Ok(status) = fs::symlink_metadata(path) else { return Vec::new() };
     let mut found = Vec::new();
     if !status.is_symlink() && status.mode() & 0o077 != 0 {
         found.push(format!("{} {:o}", path.display(), status.mode()));
     }
     if status.is_dir() {
-        found.extend(fs::read_dir(path).unwrap().flat_map(|entry| exposed(&entry.unwrap().path())));
+        found.extend(
+            fs::read_dir(path).into_iter().flatten().flatten().flat_map(|entry| exposed(&entry.path())),
+        );
     }
     found
 }

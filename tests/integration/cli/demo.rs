@@ -84,7 +84,16 @@ impl Running {
 
     pub(super) async fn search(&self, module: &str, keyword: &str) -> Value {
         let query = [("moduleId", module), ("sort", "relevance"), ("keyword", keyword)];
-        self.get("/contents/search", &query).await
+        self.whole_page(&query).await
+    }
+
+    /// A page that no source was too late for.
+    async fn whole_page(&self, query: &[(&str, &str)]) -> Value {
+        eventually("a whole page", async || {
+            let page = self.get("/contents/search", query).await;
+            (page["partial"] == false).then_some(page)
+        })
+        .await
     }
 
     /// The best items of all modules.
@@ -107,8 +116,7 @@ impl Running {
                 let query =
                     [("moduleId", module), ("keyword", keyword), ("limit", "100"), ("paging", "cursor")];
                 let query = query.into_iter().chain((!cursor.is_empty()).then_some(("cursor", &*cursor)));
-                let page = self.get("/contents/search", &query.collect::<Vec<_>>()).await;
-                assert_eq!(page["partial"], false, "{page}");
+                let page = self.whole_page(&query.collect::<Vec<_>>()).await;
                 for item in page["data"].as_array().unwrap() {
                     items.insert(item["id"].to_string(), item.clone());
                 }
@@ -199,8 +207,11 @@ async fn printed_password_signs_in_people_and_the_operator() {
     let operator = sign_in(base, operator).await;
     let session = operator.get("/session").await.body;
     assert_eq!(session["data"]["operator"], true, "{session}");
-    let report = operator.post_empty("/admin/v1/sources/contracts/check").await.body;
-    assert_eq!(report["data"]["passed"], true, "{report}");
+    eventually("a check without a late call", async || {
+        let report = operator.post_empty("/admin/v1/sources/contracts/check").await.body;
+        (report["data"]["passed"] == true).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
@@ -354,14 +365,13 @@ async fn kept_token_finds_built_in_and_external_items() {
         eventually("an answer of the contracts", async || {
             let request = demo.http.post(&address).query(&query).bearer_auth(token);
             let answer: Value = request.send().await.unwrap().json().await.unwrap();
-            (answer["top"]["partial"] == false).then_some(answer)
+            (answer["top"]["partial"] == false && answer["partial"] == false).then_some(answer)
         })
         .await
     };
 
     let answer = search("warehouse", demo.token()).await;
     assert_eq!([&answer["code"], &answer["top"]["code"]], [200, 200], "{answer}");
-    assert_eq!(answer["partial"], false, "{answer}");
     for entry in answer["data"].as_array().unwrap() {
         let is_expected =
             ["article", "feed", "todo", "contracts"].contains(&entry["module"]["code"].as_str().unwrap());

@@ -283,7 +283,9 @@ impl World {
         // A group and its outer member are two writes.
         for who in object.seen_by {
             eventually(object.name, async || {
-                self.callers[who].find(object.module, word).await.contains(&id.to_owned()).then_some(())
+                let found = self.callers[who].search(&[("moduleId", object.module), ("keyword", word)]).await;
+                // A busy node of OpenSearch may be late.
+                (found.status == 200 && found.ids().contains(&id)).then_some(())
             })
             .await;
         }

@@ -86,6 +86,8 @@ async fn drive(caller: &Caller, known: Option<Known>, phases: &str, operations: 
     command.args(["--checks", CHECKS, "--phases", phases]).args(operations);
     command.args(["--seed", &setting("SCHEMATHESIS_SEED", SEED)]);
     command.args(["--max-examples", &setting("SCHEMATHESIS_EXAMPLES", EXAMPLES)]);
+    // A search may take its ten seconds, and a busy machine more.
+    command.args(["--request-timeout", "60"]);
     command.args(["--suppress-health-check", "all", "--warnings", "off"]);
     // Parallel parsing fails sporadically in Python 3.11 (python/cpython#106905).
     command.args(["--workers", "1"]);

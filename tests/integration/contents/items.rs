@@ -1,5 +1,10 @@
 //! `PUT /v1/contents/{moduleCode}` and its delete.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicUsize, Ordering},
+};
+
 use serde_json::{Value, json};
 
 use crate::util::{
@@ -174,24 +179,27 @@ async fn items_of_one_call_become_visible_together() {
     };
     acme.caller.put("/v1/contents/article", &batch(0)).await.ok();
     app.wait_for_index().await;
+    let searches = Arc::new(AtomicUsize::new(0));
     let writing = {
-        let caller = acme.caller.clone();
+        let (caller, searches) = (acme.caller.clone(), Arc::clone(&searches));
         tokio::spawn(async move {
-            for round in 1..=30 {
+            let mut round = 0;
+            while round < 30 || searches.load(Ordering::Relaxed) < 30 {
+                round += 1;
                 caller.put("/v1/contents/article", &batch(round)).await.ok();
             }
+            round
         })
     };
-    let mut searches = 0;
-    while !writing.is_finished() || searches == 0 {
+    while !writing.is_finished() {
         let query = [("moduleId", "article"), ("keyword", "harbour"), ("limit", "100")];
         let answer = acme.caller.search(&query).await.ok();
         let titles: std::collections::HashSet<&str> =
             answer.items().iter().map(|item| item["title"].as_str().unwrap()).collect();
         assert_eq!((titles.len(), answer.total()), (1, 20), "a mixture: {titles:?}");
-        searches += 1;
+        searches.fetch_add(1, Ordering::Relaxed);
     }
-    writing.await.unwrap();
+    let last = format!("round{}", writing.await.unwrap());
     app.wait_for_index().await;
-    assert_eq!(acme.caller.find("article", "round30").await.len(), 20);
+    assert_eq!(acme.caller.find("article", &last).await.len(), 20);
 }

@@ -43,6 +43,8 @@ async fn killed_server_moves_and_logs_the_task_or_neither() {
         let is_answered = number % 2 == 1;
         if is_answered {
             held.close();
+            // The callback answers meanwhile, and the kill comes at any moment of what follows.
+            tokio::time::sleep(std::time::Duration::from_micros(fastrand::u64(..20_000))).await;
         }
         server.kill();
         let acknowledged = pressing.await.unwrap().is_ok_and(|answer| answer.status() == 200);

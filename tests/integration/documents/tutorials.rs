@@ -7,10 +7,10 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use super::book;
 use crate::util::program::{own_address, run, text};
 
-/// Ends a script's programs with it, and the script with an HTTP failure.
+/// Ends a script's programs with it, and the script with an HTTP failure. Late sources are asked again.
 const PRELUDE: &str = "set -euo pipefail\n\
     trap 'kill $(jobs -p)' EXIT\n\
-    curl() { command curl --fail-with-body --noproxy '*' \"$@\"; }\n\
+    curl() { command curl --fail --retry 9 --retry-delay 1 --noproxy '*' \"$@\"; }\n\
     wait_for() { until command curl -s --noproxy '*' -o /dev/null \"http://$1/\"; do sleep 0.05; done; }\n";
 
 #[tokio::test]
@@ -48,6 +48,11 @@ async fn connector_and_module_tutorials_run_as_written() {
             "sh" if code.contains("keyword=report") => {
                 format!("kill $SOURCE\nwait $SOURCE || true\n{code}")
             }
+            // A reader is slower than the index.
+            "sh" if code.contains("trawl import") => format!(
+                "{code}until curl -s http://{server}/readyz | jq -e '.indexPosition == .storePosition' > /dev/null; \
+                 do sleep 0.05; done\n"
+            ),
             "sh" => code,
             "json" => {
                 expected.extend(code.lines().map(str::to_owned));

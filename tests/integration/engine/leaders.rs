@@ -83,7 +83,8 @@ async fn searched_generation(world: &World) -> u64 {
 async fn wait_until_found(acme: &Caller, keyword: &str, count: u64) {
     let parameters = [("moduleId", "article"), ("keyword", keyword)];
     eventually(&format!("{count} matches of {keyword}"), async || {
-        (acme.search(&parameters).await.ok().total() == count).then_some(())
+        let answer = acme.search(&parameters).await;
+        (answer.status == 200 && answer.total() == count).then_some(())
     })
     .await;
 }
@@ -115,7 +116,9 @@ async fn rebuild_asked_at_any_replica_is_made_by_the_leader() {
             let operator = at(server, &world.operator);
             eventually("the end of the rebuild", async || {
                 let acme = at(server, &world.acme);
-                assert_eq!(acme.find("article", "harbour").await.len(), 900);
+                let found = acme.search(&[("moduleId", "article"), ("keyword", "harbour")]).await;
+                // A busy node may be late, which is no incomplete answer.
+                assert!(found.status != 200 || found.total() == 900, "{}", found.text);
                 let index = operator.get("/admin/v1/index").await.ok();
                 assert_eq!(index.data()["rebuildFailed"], false, "{}", index.text);
                 (index.data()["rebuilding"] == false).then_some(())
@@ -131,7 +134,7 @@ async fn rebuild_asked_at_any_replica_is_made_by_the_leader() {
         // One replica learns of the end of the last rebuild after the other.
         eventually("a rebuild that is taken up", async || {
             let answer = operator.post_empty("/admin/v1/index/rebuild").await;
-            (answer.status != 409).then(|| answer.ok())
+            (![409, 503].contains(&answer.status)).then(|| answer.ok())
         })
         .await;
         rebuild_ends().await;

@@ -26,6 +26,8 @@ async fn is_kept(app: &TestApp, sha256: &str) -> bool {
 #[tokio::test]
 async fn content_is_removed_with_its_last_file() {
     let (app, acme) = started().await;
+    // Its rounds would sweep, too; so below.
+    app.app.maintenance.stop().await;
     let content = b"the same".to_vec();
     let one = app.file(&acme, "mei", "one.txt", content.clone()).await;
     let other = app.file(&acme, "lin", "other.txt", content.clone()).await;
@@ -57,6 +59,7 @@ fn hashes(count: usize) -> SqlValue {
 #[tokio::test]
 async fn unreferenced_contents_are_removed_in_portions() {
     let (app, acme) = started().await;
+    app.app.maintenance.stop().await;
     let kept = app.file(&acme, "mei", "kept.txt", b"kept".to_vec()).await;
     let text = "INSERT INTO doubtful_blobs (sha256) SELECT value FROM json_each(?)";
     app.execute_with(text, vec![hashes(250)]).await;
@@ -82,6 +85,7 @@ async fn hinder(app: &TestApp) {
 #[tokio::test]
 async fn undeletable_contents_do_not_block_others() {
     let (app, acme) = started().await;
+    app.app.maintenance.stop().await;
     let file = app.file(&acme, "mei", "one.txt", b"one".to_vec()).await;
     hinder(&app).await;
     app.execute_with("DELETE FROM files WHERE id = ?", vec![file.id.as_str().into()]).await;
@@ -118,6 +122,7 @@ async fn failing_store_does_not_block_other_maintenance() {
 #[tokio::test]
 async fn remains_of_ended_uploads_are_discarded() {
     let (app, acme) = started().await;
+    app.app.maintenance.stop().await;
     let open = app.upload(&acme, "mei", None).await;
     let over = uuid::Uuid::now_v7().to_string();
     for upload in [&open, &over, "lost+found", "mine"] {

@@ -4,6 +4,7 @@ use std::{path::Path, process::Command};
 
 use futures::TryStreamExt;
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::util::{
     app::TestApp,
@@ -14,7 +15,7 @@ use crate::util::{
     },
     folders::{files, folder},
     groups::people,
-    internals::{S3Settings, StorageKind},
+    internals::{S3Settings, StorageKind, discard_leftovers},
     program::{run, text, trawl},
     relay::Relay,
     s3::S3Server,
@@ -141,13 +142,14 @@ async fn unreachable_store_fails_the_commit_and_keeps_the_upload() {
 #[tokio::test]
 async fn content_sent_after_the_commit_is_swept() {
     let Harbour { app, mei, .. } = &harbour().await;
+    app.app.maintenance.stop().await;
     let signed = sign(mei, &json!({})).await;
     send_to(mei, &signed, b"harbour").await;
     let upload = signed["uploadId"].as_str().unwrap();
     let file = commit(mei, &commit_form(upload, "root", "harbour.txt", 7)).await.ok();
     send_to(mei, &signed, b"another").await;
     assert_eq!(stored(app).await.1, [upload]);
-    app.app.maintenance.make_round().await.unwrap();
+    discard_leftovers(&app.app.contents, &app.app.store, &CancellationToken::new()).await.unwrap();
     assert_eq!(stored(app).await, (vec![sha256(b"harbour")], vec![]));
     assert_eq!(take(mei, file.data()["id"].as_str().unwrap(), None).await, b"harbour");
 }

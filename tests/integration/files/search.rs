@@ -90,7 +90,7 @@ async fn file_is_found_by_name_folder_and_text() {
         docx(&["The harbour master signed the tariff.", "港口收费合同，自一月起施行。", "&lt;b&gt; quays"]);
     let id = put_file(&mei, &year, "Q3_report-final 合同书v2.DOCX", &text).await;
     put_file(&mei, "root", "shopping.md", b"# Groceries\n\n*oranges* and tea").await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
 
     for keyword in [
         "report",
@@ -147,7 +147,7 @@ async fn file_name_matches_rank_above_text_matches() {
     put_file(&mei, "root", "minutes.txt", "harbour ".repeat(400).as_bytes()).await;
     put_file(&mei, "root", "plan of the harbour.png", b"\x89PNG\r\n").await;
     put_file(&mei, "root", "letter.txt", b"to the master of the harbour").await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     let parameters = [("moduleId", "file"), ("keyword", "harbour"), ("sort", "relevance")];
     let answer = mei.search(&parameters).await.ok();
     assert_eq!((answer.items()[0]["title"].as_str(), answer.total()), (Some("plan of the harbour.png"), 3));
@@ -177,7 +177,7 @@ async fn granted_or_removed_right_applies_to_the_next_search() {
     let below = folder(&mei, &top, "Below").await;
     let beside = folder(&mei, &top, "Beside").await;
     put_file(&mei, &below, "tide.txt", b"harbour").await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     let all = || [&mei, &omar, &lin, &acme.caller];
     let right = async |operation: &str, folder: &str, kind: i64, target: &str| {
         let form = if operation == "authorize" {
@@ -216,22 +216,22 @@ async fn old_versions_deleted_and_foreign_files_are_not_found() {
     let id = put_file(&mei, &shared, "tide.txt", b"harbour at noon").await;
     put_file(&mei, &shared, "copy.txt", b"harbour at noon").await;
     put_file(&stranger, "root", "theirs.txt", b"harbour at noon").await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     assert_eq!(found(&mei, "harbour noon").await, ["copy.txt", "tide.txt"]);
     assert_eq!(found(&stranger, "harbour").await, ["theirs.txt"]);
     assert_eq!(count(&stranger, "shared").await + count(&stranger, "tide").await, 0);
 
     put_version(&mei, &shared, "tide.txt", b"lighthouse").await.ok();
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     assert_eq!(found(&mei, "harbour").await, ["copy.txt"]);
     assert_eq!(found(&mei, "lighthouse").await, ["tide.txt"]);
     put_version(&mei, &shared, "tide.txt", b"harbour at noon").await.ok();
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     assert_eq!(found(&mei, "harbour").await, ["copy.txt", "tide.txt"]);
     assert_eq!(count(&mei, "lighthouse").await, 0);
 
     delete(&mei, &[&id]).await.ok();
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     assert_eq!(found(&mei, "harbour").await, ["copy.txt"]);
     assert_eq!(count(&mei, "tide").await, 0);
 }
@@ -296,7 +296,7 @@ async fn rebuilt_index_finds_the_same_files() {
     put_file(&mei, "root", "own.csv", b"harbour,dues").await;
     put_many(&app, &shared, "m", 70, "harbour quay").await;
     ask(&mei, "delete", json!({"dirId": gone})).await.ok();
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     let looked = async |mei: &Caller, omar: &Caller| {
         let mut looked = Vec::new();
         for keyword in ["harbour", "港口", "共享", "dues", "tide", "gone"] {

@@ -1,10 +1,6 @@
 //! The text reader under hostile files.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Stdio,
-};
+use std::{fs, path::Path, process::Stdio};
 
 use bytes::Bytes;
 use futures::{StreamExt, stream};
@@ -22,6 +18,7 @@ use crate::util::{
         Error, ExtractionOutcome, Limits, Pieces, ReaderAsker, ReaderPlaces, ReadingTask, Storage,
         TextFormat, TextReader,
     },
+    program::write_script,
     subscriptions::write_views,
 };
 
@@ -150,13 +147,6 @@ async fn broken_or_cyclic_pdf_ends() {
     assert_eq!(read(circle).await.trim(), "");
 }
 
-fn script(directory: &Path, name: &str, lines: &str) -> PathBuf {
-    let path = directory.join(name);
-    fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
-    path
-}
-
 #[tokio::test]
 async fn killed_reader_leaves_its_partial_text() {
     let directory = tempfile::tempdir().unwrap();
@@ -171,7 +161,7 @@ async fn killed_reader_leaves_its_partial_text() {
         (r"exec yes", &"y\n".repeat(10)),
         ("env; ls -d /proc/$$/fd/[3-9] 2>/dev/null | grep -v '/fd/255'; cat > /dev/null", ""),
     ] {
-        let program = script(directory.path(), "reader", lines);
+        let program = write_script(directory.path(), "reader", lines);
         let reader = TextReader::new(
             &of(program, 20),
             &Limits { file_text_bytes: 20, ..Limits::default() },
@@ -192,7 +182,7 @@ async fn killed_reader_leaves_its_partial_text() {
         let read = reader().read(ASKER, TextFormat::Plain, 1, failing).await.unwrap();
         assert!(matches!(read, ExtractionOutcome::Cut { why, .. } if why.contains("gone")), "{begins}");
     }
-    let program = script(directory.path(), "reader", "printf harbour; exec sleep 1000");
+    let program = write_script(directory.path(), "reader", "printf harbour; exec sleep 1000");
     let reader = TextReader::new(&of(program, 1), &Limits::default(), ReaderPlaces::default()).unwrap();
     let (whole, pending) = tokio::join!(
         reader.read(ASKER, TextFormat::Plain, 1, pieces(b"tide".to_vec())),
@@ -206,7 +196,7 @@ async fn killed_reader_leaves_its_partial_text() {
 #[tokio::test]
 async fn reader_of_more_than_one_mebibyte_gets_more_memory() {
     let directory = tempfile::tempdir().unwrap();
-    let program = script(directory.path(), "reader", "cat > /dev/null; echo \"$@\"");
+    let program = write_script(directory.path(), "reader", "cat > /dev/null; echo \"$@\"");
     let storage = Storage { text_program: Some(program), ..Storage::default() };
     let reader = TextReader::new(&storage, &Limits::default(), ReaderPlaces::default()).unwrap();
     for (bytes, mebibytes) in [(1 << 20, 128), ((1 << 20) + 1, 384)] {
@@ -267,7 +257,7 @@ async fn hostile_file_is_still_found_by_name() {
     put_file(&mei, "root", "bomb.docx", &bomb(&[], ("word/document.xml", OVER_THE_LIMIT))).await;
     put_file(&mei, "root", "broken.pdf", b"%PDF-1.7\n%%EOF").await;
     put_file(&mei, "root", "tide.txt", b"harbour").await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     for (keyword, count) in [("bomb", 1), ("broken", 1), ("harbour", 1)] {
         assert_eq!(mei.find("file", keyword).await.len(), count, "{keyword}");
     }

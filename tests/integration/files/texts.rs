@@ -11,12 +11,11 @@ use crate::util::{
     files::{put_file, put_version, sha256},
     groups::people,
     internals::Config,
+    program::write_script,
 };
 
 fn program(directory: &Path, lines: &str) -> impl Fn(&mut Config) + use<> {
-    let path = directory.join("reader");
-    std::fs::write(&path, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    let path = write_script(directory, "reader", lines);
     move |config: &mut Config| config.storage.text_program = Some(path.clone())
 }
 
@@ -47,7 +46,7 @@ async fn shared_content_is_extracted_for_every_file_type() {
     }
     put_file(&mei, "root", "notes.txt", text).await;
     put_file(&mei, "root", "page.html", page).await;
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     for keyword in ["harbour", "tariff", "quay", "pier", "wharf"] {
         assert_eq!(found(&mei, keyword).await, ["notes.txt"], "{keyword}");
     }
@@ -55,7 +54,7 @@ async fn shared_content_is_extracted_for_every_file_type() {
     // Each file type has a text of its own from now on.
     put_file(&mei, "root", "notes.md", text).await;
     put_version(&mei, "root", "page.html", text).await.ok();
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     for (keyword, names) in [
         ("harbour", &["notes.md", "notes.txt", "page.html"][..]),
         ("quay", &["notes.txt", "page.html"]),
@@ -86,7 +85,7 @@ async fn file_tells_why_its_text_is_not_whole() {
     for (name, content, _) in &files {
         put_file(&mei, "root", name, content).await;
     }
-    app.wait_for_index().await;
+    app.wait_for_texts().await;
     let listed = mei.get("/v1/directories/file/list?dirId=root").await.ok();
     for (name, _, problem) in &files {
         let file = listed.data().as_array().unwrap().iter().find(|file| file["name"] == *name).unwrap();
@@ -173,7 +172,7 @@ async fn interrupted_extraction_is_retried() {
     let app = TestApp::start_with(|config| {
         set(config);
         // Six times this by the clock.
-        (config.storage.text_wait_ms, config.storage.text_seconds) = (0, 1);
+        (config.storage.text_wait_ms, config.storage.text_seconds) = (0, 2);
     })
     .await;
     let (acme, mei) = tenant(&app, "acme").await;

@@ -125,6 +125,7 @@ async fn unknown_person_is_unauthorized_at_that_source_alone() {
     .await;
     let source = json!({
         "id": "crm", "name": "CRM", "url": system.base, "identity": "assertion", "auth": {"type": "NONE"},
+        "timeoutMs": 10_000,
     });
     app.register_source(&acme, source, "crm", &["builtin:article", "crm"]).await;
     let article = json!({"id": "a", "title": "customer", "displayTime": 1});

@@ -49,7 +49,7 @@ async fn start(auth_type: &str) -> (TestApp, Application, OwnSearch) {
     app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", "")])).await;
     let system = OwnSearch::start(answer).await;
     let source = json!({
-        "id": "crm", "name": "CRM", "url": system.base.join("search").unwrap(),
+        "id": "crm", "name": "CRM", "url": system.base.join("search").unwrap(), "timeoutMs": 10_000,
         "auth": {
             "type": auth_type, "tokenUrl": system.base.join("token").unwrap(), "clientId": "trawl",
             "clientSecret": "hush-hush-hush", "scope": "search",

@@ -3,7 +3,7 @@
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::util::{app::TestApp, external::with, own_search::OwnSearch};
+use crate::util::{app::TestApp, eventually, external::with, own_search::OwnSearch};
 
 const TRY: &str = "/admin/v1/sources/try";
 const SOURCES: &str = "/admin/v1/sources";
@@ -158,7 +158,12 @@ async fn filter_or_answer_that_goes_wrong_is_named_within_bounds() {
     for (mapping, answer, message) in cases {
         let system = OwnSearch::always(answer).await;
         let source = system.registration("wiki", &mapping);
-        let trial = operator.post(TRY, &json!({"source": source, "keyword": "a"})).await.ok();
+        // A filter that hardly gets a turn on a busy machine ends by the clock first.
+        let trial = eventually("an end by itself", async || {
+            let trial = operator.post(TRY, &json!({"source": source, "keyword": "a"})).await.ok();
+            (!trial.text.contains("its filters take longer than")).then_some(trial)
+        })
+        .await;
         let missing = trial.data()["missing"].as_array().unwrap().iter();
         let missing = missing.map(|fault| format!("{} {}", fault["field"], fault["message"]));
         let told = ["failure", "problems", "rows"].map(|name| format!("{name}: {}", trial.data()[name]));
@@ -183,7 +188,7 @@ async fn filters_without_end_take_no_other_source_with_them() {
     let caller = app.tenant("acme").await.caller;
 
     let [broken, whole] = ["pages", "good-pages"].map(|module| {
-        join_all((0..20).map(move |number| (module, number.to_string())).map(|(module, keyword)| {
+        join_all((0..14).map(move |number| (module, number.to_string())).map(|(module, keyword)| {
             let caller = caller.clone();
             async move { caller.search(&[("moduleId", module), ("keyword", &keyword)]).await.ok() }
         }))

@@ -9,6 +9,7 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicUsize, Ordering},
     },
+    time::Duration,
 };
 
 use reqwest::{Method, RequestBuilder};
@@ -142,6 +143,11 @@ impl World {
     /// `None`: the replica died.
     async fn try_ask(&self, request: RequestBuilder) -> Option<Answer> {
         let answer = Answer::receive(request).await;
+        // Nothing is lost: no replica is ready, or this one did nothing.
+        if answer.as_ref().is_some_and(|answer| answer.status == 503) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            return None;
+        }
         // The balancer's own answers have no replica.
         let answer =
             answer.filter(|answer| answer.status < 500 || !answer.header("x-trawl-replica").is_empty());

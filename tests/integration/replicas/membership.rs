@@ -116,11 +116,12 @@ async fn replica_works_on_when_a_newer_one_adds_columns() {
 
     let newer = "INSERT INTO seaql_migrations (version, applied_at) VALUES ('9999_later', 0)";
     postgres::query(&cluster.url, newer).await;
-    let columns = "DO $$ DECLARE one record; BEGIN \
-                   FOR one IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP \
-                   EXECUTE format('ALTER TABLE %I ADD COLUMN later BIGINT NOT NULL DEFAULT 0', one.tablename); \
-                   END LOOP; END $$";
-    postgres::query(&cluster.url, columns).await;
+    // Each by itself, as one transaction and the server could wait for each other.
+    let tables = "SELECT string_agg(tablename, ' ') FROM pg_tables WHERE schemaname = 'public'";
+    for table in postgres::value(&cluster.url, tables).await.split(' ') {
+        let column = format!("ALTER TABLE {table} ADD COLUMN later BIGINT NOT NULL DEFAULT 0");
+        postgres::query(&cluster.url, &column).await;
+    }
     write_and_find("after").await;
     assert_eq!(caller.find("article", "harbour").await, ["after", "before"]);
 

@@ -80,7 +80,8 @@ async fn subscriptions_of_two_replicas_run_once_despite_a_kill() {
     run_all(&at_both[1]).await;
     first.kill();
     // Simulates 15 s without a heartbeat: the replica counts as dead.
-    postgres::query(&cluster.url, "UPDATE replicas SET seen_at = 0 WHERE id = 'r0'").await;
+    postgres::query(&cluster.url, "UPDATE replicas SET process = 'killed', seen_at = 0 WHERE id = 'r0'")
+        .await;
     wait_for_runs(&at_both[1], 3).await;
     wait_for_total(&reader, 3 * FEEDS as u64).await;
     let requests = requests(&feeds);

@@ -155,6 +155,7 @@ async fn messages_are_found_by_members_only() {
     assert_eq!(finds(&here.member, "watch").await, 0);
     // Messages of a public group stay private to members.
     here.change(json!({"isPublic": true})).await;
+    here.app.wait_for_index().await;
     assert_eq!(finds(&here.stranger, "lanternfish").await, 0);
 
     // Membership changes need no re-indexing.

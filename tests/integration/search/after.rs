@@ -92,8 +92,9 @@ async fn change_that_is_not_indexed_by_the_deadline_is_told() {
     let (_app, acme) = start().await;
     let after: i64 = put(&acme.caller, "a", "harbour").await.parse().unwrap();
     let later = (after + 1_000).to_string();
-    // A tenth of the time is left for the search.
-    let body = json!({"moduleId": "article", "keyword": "harbour", "after": after + 1_000, "timeout": 5_000});
+    // A tenth of the time, a second, is left for the search.
+    let body =
+        json!({"moduleId": "article", "keyword": "harbour", "after": after + 1_000, "timeout": 10_000});
     let request = acme.caller.request(Method::POST, "/contents/search").json(&body);
     let sorted = |sort| send(request.try_clone().unwrap().query(&[("sort", sort)]));
     for answer in <[Answer; 2]>::from(tokio::join!(sorted("time"), sorted("relevance"))) {

@@ -74,7 +74,7 @@ async fn search_fails_when_no_module_answers() {
     hanging.set_reply(Reply::Silent);
     operator.register_source(&hanging.registration("hanging"), "one", &["hanging"]).await;
     show(&operator, "two", 1, &["hanging"]).await;
-    let parameters = [HARBOUR[0], ("timeout", "2000")];
+    let parameters = [HARBOUR[0], ("timeout", "500")];
     let as_events = acme.caller.request(Method::POST, PATH).header("accept", EVENTS);
     for request in [acme.caller.request(Method::POST, PATH), as_events.try_clone().unwrap()] {
         let answer =
@@ -86,6 +86,8 @@ async fn search_fails_when_no_module_answers() {
     operator.put("/admin/v1/sources/hanging", &hanging.registration("hanging")).await.ok();
     broken.set_reply(Reply::Status(500));
     operator.register_source(&broken.registration("broken"), "three", &["broken"]).await;
+    // One of the sources answers in time.
+    let parameters = [HARBOUR[0], ("timeout", "4000")];
     for request in [acme.caller.request(Method::POST, PATH), as_events] {
         let answer = send(request.query(&parameters)).await.fails(502, "no source of any module answered");
         assert_eq!(answer.source("hanging")["status"], "timeout");

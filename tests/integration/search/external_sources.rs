@@ -56,10 +56,10 @@ async fn answer_without_any_source_is_502_or_504() {
     );
     one.set_reply(Reply::Silent);
     two.set_reply(Reply::Silent);
-    let late = search("300").await.fails_without_sources(504);
+    let late = search("2000").await.fails_without_sources(504);
     for id in ["one", "two"] {
         assert_eq!(late.source(id)["status"], "timeout");
-        assert!(late.source(id)["tookMs"].as_u64().unwrap() >= 290, "{}", late.text);
+        assert!(late.source(id)["tookMs"].as_u64().unwrap() >= 1_000, "{}", late.text);
     }
     two.set_reply(Reply::Good);
     let one_left = search("3000").await.ok();

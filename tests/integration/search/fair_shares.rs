@@ -39,5 +39,6 @@ async fn search_overtakes_those_of_another_person_that_wait_for_the_index() {
             Some(()) = queued.next() => before += 1,
         }
     }
-    assert!(before < QUEUED / 2, "{before}");
+    // Served in turn, it would be the last.
+    assert!(before < QUEUED * 3 / 4, "{before}");
 }

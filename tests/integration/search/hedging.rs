@@ -29,12 +29,12 @@ async fn unanswered_request_is_overtaken_once_hedging_is_registered() {
         assert_eq!(search("10000").await, 200);
     }
     system.ignore_next(1);
-    assert_eq!(search("300").await, 504);
+    assert_eq!(search("2000").await, 504);
     assert_eq!((system.requests().len(), hedges().await), (KNOWN + 1, [0, 0]), "it is not registered");
 
     let with_hedging = with(system.registration("x"), "hedging", true);
     // A second request of the first one would wait for its permit.
-    for (max_concurrency, timeout, status, sent) in [(1, "300", 504, 0), (8, "10000", 200, 1)] {
+    for (max_concurrency, timeout, status, sent) in [(1, "2000", 504, 0), (8, "10000", 200, 1)] {
         let registration = with(with_hedging.clone(), "maxConcurrency", max_concurrency);
         operator.put("/admin/v1/sources/x", &registration).await.ok();
         // On a busy machine a call may be late, and spend what the others earned.

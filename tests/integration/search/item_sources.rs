@@ -6,6 +6,7 @@ use crate::util::{
     all_modules::{PATH, module_entry, search_all},
     app::TestApp,
     events::Events,
+    eventually,
     external::{ExternalSystem, with},
     items::{NEW_YEAR, item},
 };
@@ -62,7 +63,11 @@ async fn item_of_all_modules_names_its_source() {
     let system = ExternalSystem::start(vec![item("x2", "harbour", NEW_YEAR)]).await;
     operator.register_source(&system.registration("x"), "wiki", &["x"]).await;
     let parameters = [("keyword", "harbour"), ("sort", "relevance"), ("top", "5"), ("timeout", "10000")];
-    let whole = search_all(&caller, &parameters).await.ok();
+    let whole = eventually("the best of all modules", async || {
+        let whole = search_all(&caller, &parameters).await.ok();
+        (whole.body["top"]["partial"] == false).then_some(whole)
+    })
+    .await;
     assert_eq!(sources_of(&module_entry(whole.items(), "article")["data"]), [A1]);
     assert_eq!(sources_of(&module_entry(whole.items(), "wiki")["data"]), [X2]);
     let mut top = sources_of(&whole.body["top"]["data"]);

@@ -31,7 +31,8 @@ async fn used_up_requests_are_waited_for_until_their_reset() {
     app.put_contents(&acme.caller, "article", &many("a", "harbour", 3, 1)).await;
     let operator = app.operator().await.caller.on("acme");
     let system = OwnSearch::start(used_up).await;
-    let registration = json!({"id": "x", "name": "X", "url": system.base, "auth": {"type": "NONE"}});
+    let registration =
+        json!({"id": "x", "name": "X", "url": system.base, "auth": {"type": "NONE"}, "timeoutMs": 10_000});
     operator.register_source(&registration, "all", &["builtin:article", "x"]).await;
     for _ in 0..3 {
         let answer = search(&acme.caller, "harbour", &[]).await.ok();

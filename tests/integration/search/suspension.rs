@@ -146,7 +146,9 @@ async fn probe_outlives_its_search() {
     let hurry = [ALL[0], ALL[1], ("timeout", "50")];
     eventually("the probe", async || {
         let hurried = setup.acme.caller.search(&hurry).await;
-        assert_eq!(hurried.source("x")["status"], "timeout", "{}", hurried.text);
+        // The probe may be under way before it is received.
+        let status = hurried.source("x")["status"].as_str().unwrap();
+        assert!(["timeout", "unavailable"].contains(&status), "{}", hurried.text);
         (setup.system.requests().len() == asked + 1).then_some(())
     })
     .await;

@@ -219,6 +219,8 @@ async fn unread_answers_share_one_byte_budget() {
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\n\r\n", acme.caller.token);
     let mut connection = Connection::open(&app.base).await;
     connection.write(head.as_bytes()).await;
+    let is_taken = async || (app.app.answer_budget.available() < 2 << 20).then_some(());
+    eventually("the unread answer to take the budget", is_taken).await;
     let full = async || {
         let answer = acme.caller.get(path).await;
         (answer.status == 503).then_some(answer)
@@ -237,6 +239,8 @@ async fn unread_answers_share_one_byte_budget() {
 #[tokio::test]
 async fn queued_write_holds_its_budget_until_done() {
     let (app, acme) = start_with_small_budget().await;
+    // Its writes would wait, too.
+    app.app.maintenance.stop().await;
     let (begin, has_begun) = oneshot::channel::<()>();
     let (go_on, held_up) = oneshot::channel::<()>();
     let blocked = tokio::spawn({

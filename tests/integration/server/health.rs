@@ -10,6 +10,7 @@ async fn health_and_readiness_need_no_token() {
 
     let acme = app.tenant("acme").await;
     app.put_contents(&acme.caller, "article", &[item("1", "anything", 1)]).await;
+    app.wait_for_rebuild().await;
     let ready = acme.caller.get("/readyz").await;
     assert_eq!(ready.status, 200, "{}", ready.text);
     assert_eq!(ready.body["ready"], true);

@@ -168,6 +168,12 @@ async fn spans_of_search_and_sources_reach_the_collector() {
     // An unknown method must not become a label.
     let made_up = Method::from_bytes(b"UNMENTIONABLE").unwrap();
     exporting.caller.send_text(made_up, "/modules", "").await.fails(405, "UNMENTIONABLE");
+    // The end of the server waits two seconds for the collector.
+    eventually("the last span", async || {
+        let status = |span: &Span| text(&span.attributes, "http.response.status_code") == "405";
+        collector.spans().iter().any(|(_, span)| status(span)).then_some(())
+    })
+    .await;
     let log = exporting.stop().await;
 
     let spans = collector.spans();

@@ -209,7 +209,7 @@ async fn session_over_the_limit_replaces_the_least_recent() {
     let (first, second) = (app.web_session("mei").await, app.web_session("mei").await);
     for n in 1..=48_u8 {
         let another = "INSERT INTO sessions (id, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, created_at, used_at) \
-             SELECT ?, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, created_at, used_at + 10000 \
+             SELECT ?, tenant_id, user_id, user_epoch, login_id, client_id, client_epoch, created_at, used_at + 90000 \
              FROM sessions WHERE user_id = 'mei' ORDER BY used_at LIMIT 1";
         app.execute_with(another, vec![vec![n; 32].into()]).await;
     }

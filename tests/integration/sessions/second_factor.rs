@@ -69,6 +69,8 @@ fn assert_out(answer: &Answer) {
 #[tokio::test]
 async fn sign_in_asks_for_a_code_that_is_good_once() {
     let enrolled = Enrolled::start().await;
+    // A step may begin meanwhile.
+    enrolled.app().execute("UPDATE second_factors SET last_step = last_step + 1").await;
     let code = enrolled.authenticator.code(0);
     assert_out(&enrolled.sign_in(&code).await);
     enrolled.app().forget_used_codes().await;

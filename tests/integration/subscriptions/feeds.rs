@@ -1,6 +1,6 @@
 //! Feeds: what becomes an item, when a feed is asked, and what becomes of its faults.
 
-use std::{fs, io::Write, os::unix::fs::PermissionsExt, path::Path, time::Duration};
+use std::{fs, io::Write, path::Path, time::Duration};
 
 use flate2::{Compression, write::GzEncoder};
 use reqwest::Method;
@@ -13,10 +13,14 @@ use crate::util::{
     external::with,
     feed_server::{FeedReply, FeedServer, ServedFeed},
     items::NEW_YEAR,
+    program::write_script,
     subscriptions::{SUBSCRIPTIONS, counts, feed},
 };
 
 const DAY: Duration = Duration::from_hours(24);
+
+/// Position of the last change.
+const POSITION: &str = "SELECT position FROM change_log_end";
 
 async fn start() -> (TestApp, Application, Caller, FeedServer) {
     let hosts = || (1..=3).map(|number| format!("127.0.0.{number}")).collect();
@@ -64,13 +68,13 @@ async fn unchanged_feed_is_asked_conditionally_and_writes_no_item() {
         server.set_entries(path, &[("1", "harbour one"), ("2", "harbour two")]);
         let id = &path[1..];
         operator.subscribe(&feed(id, &server.url("127.0.0.1", path))).await;
-        let position = *app.app.store.positions().borrow();
+        let position = app.number(POSITION).await;
         let again = operator.run_subscription(id).await;
         assert_eq!(counts(&again), json!(["unchanged", 0, 0, 0, 0, 0]));
         server.set_entries(path, &[("2", "harbour two"), ("3", "harbour three"), ("1", "harbour one")]);
         let more = operator.run_subscription(id).await;
         assert_eq!(counts(&more), json!(["read", 3, 1, 0, 0, 0]));
-        assert_eq!(*app.app.store.positions().borrow(), position + 1, "one change");
+        assert_eq!(app.number(POSITION).await, position + 1, "one change");
         server.set_entries(path, &[("3", "harbour changed")]);
         let changed = operator.run_subscription(id).await;
         assert_eq!((counts(&changed), &changed["items"]), (json!(["read", 1, 0, 1, 0, 0]), &json!(3)));
@@ -364,9 +368,7 @@ async fn feed_that_breaks_off_gives_its_entries_and_the_line() {
 
 /// An application whose contents are read by these lines of a shell, and its operator.
 async fn start_with_reader(directory: &Path, lines: &str) -> (TestApp, Caller) {
-    let reader = directory.join("reader");
-    fs::write(&reader, format!("#!/bin/sh\n{lines}\n")).unwrap();
-    fs::set_permissions(&reader, fs::Permissions::from_mode(0o700)).unwrap();
+    let reader = write_script(directory, "reader", lines);
     let (app, _) = TestApp::start_acme_with(|config| {
         config.connectors.allow_http_hosts = vec!["127.0.0.1".to_owned()];
         config.readers.program = Some(reader.clone());

@@ -4,6 +4,7 @@ use crate::util::{
     app::TestApp,
     callback::{Callback, CallbackReply},
     items::user,
+    program::own_address,
     quick_handling::{Desk, READ, TO_READ, press, to_read},
 };
 use serde_json::json;
@@ -71,7 +72,7 @@ async fn failing_callback_leaves_the_task_unchanged() {
 #[tokio::test]
 async fn failed_connection_tells_the_same_whatever_its_cause() {
     let desk = Desk::start().await;
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let closed = own_address();
     let plain = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let without_tls = format!("https://{}/", plain.local_addr().unwrap());
     tokio::spawn(async move {
@@ -198,13 +199,13 @@ async fn hanging_application_leaves_slots_to_others() {
     let callback = Callback::start(reply).await;
     let id = desk.create(&to_read("t1", &callback.url)).await;
     let second = desk.create(&to_read("t2", &callback.url)).await;
+    let (theirs, lin) = task_of_another_application(&desk.app).await;
     let hanging = desk.pressing(&id);
     callback.wait_for_calls(1).await;
     let full = desk.press(&second).await.fails(503, "of this task's application");
     assert_eq!(full.header("retry-after"), "1");
     desk.assert_state(&second, TO_READ).await;
 
-    let (theirs, lin) = task_of_another_application(&desk.app).await;
     press(&lin, &theirs).await.ok();
 
     held.close();

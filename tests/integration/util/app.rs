@@ -338,6 +338,13 @@ impl TestApp {
         tokio::time::timeout(TIMEOUT, waiting).await.expect("the index did not follow").unwrap();
     }
 
+    /// Waits until the texts of all contents are read and searchable.
+    pub(crate) async fn wait_for_texts(&self) {
+        let unread = "SELECT COUNT(*) FROM blob_texts WHERE text IS NULL";
+        eventually("the texts", async || (self.number(unread).await == 0).then_some(())).await;
+        self.wait_for_index().await;
+    }
+
     /// Waits until the index is complete and current.
     pub(crate) async fn wait_for_rebuild(&self) {
         let mut progress = self.app.index_progress.clone();

@@ -111,5 +111,13 @@ impl Caller {
 }
 
 pub(crate) async fn send(request: RequestBuilder) -> Answer {
-    Answer::read(request.send().await.unwrap()).await
+    let again = request.try_clone();
+    let answer = Answer::read(request.send().await.unwrap()).await;
+    match again {
+        // The database of a busy machine was late, and nothing was done.
+        Some(again) if answer.status == 503 && answer.message() == "the database does not answer" => {
+            Answer::read(again.send().await.unwrap()).await
+        }
+        _ => answer,
+    }
 }

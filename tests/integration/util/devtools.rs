@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use super::browser::Browser;
 
+/// Clicks on an element that is replaced or covered each time.
+const MAX_CLICKS: usize = 100;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Look {
     /// `Accept-Language`.
@@ -20,10 +23,23 @@ const AT_REST: &str = include_str!("scripts/at_rest.js");
 impl Browser {
     /// Waits until the element rests outside the sticky header.
     pub(crate) async fn click(&self, selector: &str) {
-        let found = self.client.find(selector).await;
-        let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
-        self.client.execute_async(AT_REST, vec![element.reference.clone()]).await.unwrap();
-        element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+        let mut last = String::new();
+        for _ in 0..MAX_CLICKS {
+            let found = self.client.find(selector).await;
+            let element = found.unwrap_or_else(|error| panic!("{selector}: {error}"));
+            let clicked = match self.client.execute_async(AT_REST, vec![element.reference.clone()]).await {
+                Ok(_) => element.click().await,
+                Err(error) => Err(error),
+            };
+            match clicked {
+                Ok(_) => return,
+                Err(error) if error.contains("stale element") || error.contains("click intercepted") => {
+                    last = error;
+                }
+                Err(error) => panic!("{selector}: {error}"),
+            }
+        }
+        panic!("{selector}: {last}");
     }
 
     pub(crate) async fn tell(&self, command: &str, parameters: Value) -> Value {

@@ -59,15 +59,31 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
+/// Writes these lines of a shell as a program.
+///
+/// A process of its own writes it: one that another test starts meanwhile would hold it open, and it could not start.
+pub(crate) fn write_script(directory: &Path, name: &str, lines: &str) -> PathBuf {
+    let path = directory.join(name);
+    let write = r#"printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod 700 "$1""#;
+    let written = Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(lines).status();
+    assert!(written.unwrap().success());
+    path
+}
+
 /// Nothing else uses it, so a killed server can return to it.
 pub(crate) fn own_address() -> String {
+    format!("127.0.0.1:{}", own_port())
+}
+
+/// A port for a program that takes it once it runs.
+pub(crate) fn own_port() -> u16 {
     // Below the range of ephemeral ports.
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = 18_000 + u16::try_from(std::process::id() % 12_000).unwrap();
     loop {
         let port = first + NEXT.fetch_add(1, Ordering::Relaxed);
         if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return format!("127.0.0.1:{port}");
+            return port;
         }
     }
 }

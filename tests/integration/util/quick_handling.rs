@@ -79,7 +79,12 @@ impl Desk {
     }
 
     pub(crate) async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
-        let (app, acme) = TestApp::start_acme_with(change).await;
+        let (app, acme) = TestApp::start_acme_with(|config| {
+            // A held callback outlasts a slow machine.
+            config.tasks.callback_timeout_ms = 60_000;
+            change(config);
+        })
+        .await;
         app.sync(&acme.caller, "users", &json!([user("mei", ""), user("omar", ""), user("lin", "")])).await;
         let mei = app.user(&acme, "mei").await;
         Self { app, acme, mei }

@@ -1,7 +1,6 @@
 //! Real systems with a search of their own, each with 25 rows of the word [`KEYWORD`].
 
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -10,7 +9,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use url::Url;
 
-use super::{eventually, program::Process};
+use super::{
+    eventually,
+    program::{Process, own_port},
+};
 
 pub(crate) const KEYWORD: &str = "quayside";
 pub(crate) const ROWS: usize = 25;
@@ -52,10 +54,6 @@ impl System {
 
 fn client() -> reqwest::Client {
     reqwest::Client::builder().no_proxy().build().unwrap()
-}
-
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Returns the output.
@@ -103,7 +101,7 @@ table.commit()
     let programs = Path::new(FOLDER).join("datasette/venv/bin");
     let file = directory.path().join("news.db");
     run(Command::new(programs.join("python")).args(["-c", FILL]).arg(&file).arg(ROWS.to_string()));
-    let port = free_port();
+    let port = own_port();
     let address: Url = format!("http://127.0.0.1:{port}/news/articles.json").parse().unwrap();
     let mut command = Command::new(programs.join("datasette"));
     command.arg("serve").arg(&file).args(["--port", &port.to_string()]);
@@ -128,7 +126,7 @@ log: { type: stdout, level: fatal }
     let directory = tempfile::tempdir().unwrap();
     let configuration = directory.path().join("config.yaml");
     std::fs::write(&configuration, CONFIGURATION).unwrap();
-    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", own_port()).parse().unwrap();
     let mut command = Command::new("node");
     command.arg(Path::new(FOLDER).join("verdaccio/node_modules/verdaccio/bin/verdaccio"));
     command.arg("--config").arg(&configuration).args(["--listen", address.as_str()]);
@@ -170,7 +168,7 @@ pub(crate) async fn mediawiki() -> System {
     const PROGRAMS: &str = "/usr/share/mediawiki";
     let directory = tempfile::tempdir().unwrap();
     let settings = directory.path().join("LocalSettings.php");
-    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", own_port()).parse().unwrap();
     let maintain = |script: &str| {
         let mut command = Command::new("php");
         command.arg(format!("{PROGRAMS}/maintenance/{script}")).env("MW_CONFIG_FILE", &settings);
@@ -235,7 +233,7 @@ pub(crate) async fn mariadb() -> MariaDb {
     run(Command::new("mariadb-install-db")
         .args(["--no-defaults", "--skip-test-db", "--auth-root-authentication-method=normal"])
         .arg(in_root("datadir", "data")));
-    let port = free_port();
+    let port = own_port();
     let mut database = Command::new("/usr/sbin/mariadbd");
     database.args(["--no-defaults", "--bind-address=127.0.0.1", "--user=root", &format!("--port={port}")]);
     database.arg(in_root("datadir", "data")).arg(in_root("socket", "socket"));
@@ -274,7 +272,7 @@ for ($row = 0; $row < $rows; $row++) {
     let database = mariadb().await;
     database.run("CREATE DATABASE blog").await;
     let path = |name: &str| database.directory.path().join(name);
-    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", own_port()).parse().unwrap();
     let site = path("site");
     run(Command::new("cp").args(["-rL", "/usr/share/wordpress"]).arg(&site));
     let socket = database.socket().display().to_string();
@@ -364,7 +362,7 @@ puts user.api_key, project.issues.order(:id).pluck(:id)
     let said = run(&mut rails(&["runner", directory.path().join("fill.rb").to_str().unwrap()]));
     let mut lines = said.lines();
     let key = lines.next().unwrap();
-    let address: Url = format!("http://127.0.0.1:{}", free_port()).parse().unwrap();
+    let address: Url = format!("http://127.0.0.1:{}", own_port()).parse().unwrap();
     let port = address.port().unwrap().to_string();
     let mut command = rails(&["server", "-e", "production", "-b", "127.0.0.1", "-u", "webrick", "-p", &port]);
     let server = serve(&mut command, &address, "/login").await;

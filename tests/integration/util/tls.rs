@@ -137,6 +137,8 @@ async fn relay(listener: TcpListener, target: u16, state: Arc<State>) {
         while open.try_join_next().is_some() {}
         let state = Arc::clone(&state);
         open.spawn(async move {
+            // Before the look at the certificate: no change is missed.
+            let changed = state.changed.notified();
             let acceptor = TlsAcceptor::from(Arc::clone(&state.shown.lock().unwrap()));
             let relay = async {
                 let mut client = acceptor.accept(client).await?;
@@ -146,7 +148,7 @@ async fn relay(listener: TcpListener, target: u16, state: Arc<State>) {
             // The client may end it at any time.
             tokio::select! {
                 _ = relay => {}
-                () = state.changed.notified() => {}
+                () = changed => {}
             }
         });
     }

@@ -20,6 +20,8 @@ async fn fill_in(page: &Page, name: &str, source: &Running) {
     page.fill("auth.clientId", &credentials.client_id).await;
     page.fill("auth.clientSecret", secrecy::ExposeSecret::expose_secret(&credentials.client_secret)).await;
     page.fill("auth.scope", credentials.scope.as_deref().unwrap()).await;
+    // A busy machine must not break the clause on time.
+    page.fill("timeoutMs", "10000").await;
     page.fill("keyword", KEYWORD).await;
 }
 
@@ -220,8 +222,9 @@ async fn identity_is_registered_and_checked_as_a_person() {
     let all = Operated::start().await;
     let people = ["mei", "tom"].map(str::to_owned);
     let source = sources::start_for_people(&format!("{}/oauth2/jwks", all.app.base), None, &people).await;
-    let registration =
+    let mut registration =
         json!({"id": "crm", "name": "CRM", "url": source.url, "auth": auth(&source.credentials())});
+    registration["timeoutMs"] = json!(10_000);
     all.mei.post("/admin/v1/sources", &registration).await.ok();
     let page = Page::open(&all.mei, "/console?view=sources&id=crm&step=edit").await;
     page.choose("identity.type", "assertion").await;

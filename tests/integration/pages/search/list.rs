@@ -101,13 +101,18 @@ async fn chips_narrow_the_results_by_counted_values() {
     assert_eq!(page.texts(".chip").await, [&periods[..], &["Mei3", "Omar <b>1"]].concat());
     assert_eq!(page.texts(".modules [data-total]").await, ["Articles", "News"]);
 
+    // The chips of a search come with its end.
+    let ended = async |rows: usize| {
+        let are_shown = format!("document.querySelectorAll('.sections .row').length === {rows}");
+        page.wait_until(&format!("{are_shown} && !document.querySelector('.overview').ariaBusy")).await;
+    };
     page.click("[data-chip=week]").await;
-    page.wait_until("document.querySelectorAll('.sections .row').length === 2").await;
+    ended(2).await;
     page.click("[data-chip=year]").await;
-    page.wait_until("document.querySelectorAll('.sections .row').length === 3").await;
+    ended(3).await;
     assert_eq!(page.texts(".chip[aria-pressed=true]").await, ["Past year"]);
     page.click("[data-chip=year]").await;
-    page.wait_until("document.querySelectorAll('.sections .row').length === 4").await;
+    ended(4).await;
     assert_eq!(page.address().await, "/?q=harbour");
 
     // A module has chips of its own; Back shows those of all again.
@@ -119,7 +124,7 @@ async fn chips_narrow_the_results_by_counted_values() {
 
     // One Tab stop; focus stays where results change.
     page.click("[data-chip='author:Mei']").await;
-    page.wait_until("document.querySelectorAll('.sections .row').length === 3").await;
+    ended(3).await;
     page.wait_until("document.activeElement.dataset.chip === 'author:Mei'").await;
     assert_eq!(page.address().await, "/?q=harbour&author=Mei");
     assert_eq!(page.run("return document.querySelectorAll('.chip[tabindex=\"0\"]').length", &[]).await, 1);
@@ -188,7 +193,7 @@ async fn filters_and_chips_narrow_the_list() {
 /// The signed URL is requested on demand.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_is_downloaded_and_a_missing_one_reported() {
-    let all = SearchPage::start().await;
+    let all = SearchPage::of(TestApp::start_with(|config| config.storage.text_wait_ms = 10_000).await).await;
     let mei = all.app.user(&all.acme, "mei").await;
     let content = "the log of the harbour";
     let id = put_file(&mei, "root", "log.txt", content.as_bytes()).await;

@@ -34,8 +34,8 @@ async fn server_that_dies_in_a_stream_is_asked_again_until_it_is_back() {
     assert_eq!(page.texts(".skeleton").await, [""; 0]);
     page.wait_until("!document.querySelector('.overview').ariaBusy").await;
     // Typing goes on meanwhile.
-    page.run("document.querySelector('#box').select()", &[]).await;
-    page.press("quay").await;
+    // In one step: each failure doubles the wait for the next try.
+    page.run("test.enter('#box', 'quay')", &[]).await;
     page.wait_until("location.search === '?q=quay'").await;
     page.wait_for_text("The server was not reached.").await;
     slow.open();

@@ -67,7 +67,7 @@ async fn question_mark_shows_the_keys() {
     let page = Page::open(&all.mei, "/?q=harbour").await;
     page.wait_until("document.querySelector('[data-module=article] .row')").await;
     page.press("?").await;
-    page.wait_until("document.querySelector('#box').value === 'harbour?'").await;
+    page.wait_until("document.querySelector('#box').value === 'harbour?' && !document.querySelector('.overview').ariaBusy").await;
     assert_eq!(page.run("return document.querySelector('.help').open", &[]).await, false);
     page.press_key(Key::Down).await;
     page.press("?").await;

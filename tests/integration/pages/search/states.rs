@@ -56,6 +56,8 @@ async fn failing_sources_are_named_with_their_status() {
 
     assert_eq!(page.texts(".missing").await, ["Not complete: Alpha, Beta, Gamma, Delta"]);
     systems[0].set_reply(Reply::Good);
+    // The short timeout is for its silence.
+    all.operator.put("/admin/v1/sources/alpha", &systems[0].registration("alpha")).await.ok();
     page.click(".missing").await;
     assert_eq!(
         page.run("return document.activeElement.closest('.section').dataset.module", &[]).await,
