@@ -318,7 +318,7 @@ impl Follower {
         self.sinks.commit_searched(&self.rows.checkpoint(position, true)).await?;
         self.failures = 0;
         self.position = position;
-        // Who waits for this position finds a whole index, however long the commit took.
+        // Searches that wait for this position find a whole index, however long the commit took.
         if self.serves_what_follows() && *self.rows.store.positions().borrow() <= position {
             self.sinks.tell(None);
         }

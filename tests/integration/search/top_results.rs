@@ -33,7 +33,7 @@ async fn acme(app: &TestApp) -> Application {
     acme
 }
 
-/// The best that all modules had in their part of the time, which a busy machine may miss.
+/// The best items, once every module was in time for them.
 async fn top_of(caller: &Caller, parameters: &[(&str, &str)]) -> Value {
     eventually("the best of all modules", async || {
         let answer = search_all(caller, &[&BEST, parameters].concat()).await.ok();

@@ -59,9 +59,10 @@ pub(crate) fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Writes these lines of a shell as a program.
+/// Writes a shell script that can be started at once.
 ///
-/// A process of its own writes it: one that another test starts meanwhile would hold it open, and it could not start.
+/// Another process writes it. Programs that other tests start meanwhile would inherit the open file, and Linux starts no
+/// file that is open for writing.
 pub(crate) fn write_script(directory: &Path, name: &str, lines: &str) -> PathBuf {
     let path = directory.join(name);
     let write = r#"printf '#!/bin/sh\n%s\n' "$2" > "$1" && chmod 700 "$1""#;
