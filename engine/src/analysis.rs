@@ -26,7 +26,7 @@ pub struct AnalysedDocument {
     pub title: Option<String>,
     /// The author's name, also as one word.
     pub author: Option<String>,
-    /// Parts of the title by pinyin, for corrections only; `None` for a name.
+    /// Pinyin of the title, for corrections only; `None` for a name.
     pub readings: Option<String>,
 }
 
@@ -68,9 +68,7 @@ impl AnalysedDocument {
         }
         let mut readings = EncodedWords::new(prefix);
         if !document.title_is_name {
-            for reading in title_readings(&document.title) {
-                readings.add_term(&reading);
-            }
+            title_readings(&document.title, |reading| readings.add_term(reading));
         }
         Self {
             half,

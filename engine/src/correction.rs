@@ -1,6 +1,7 @@
 //! Words that are found nowhere, and the likeliest words one edit away.
 
 mod homophones;
+mod pinyin;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -9,15 +10,16 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::homophones::WordPart;
+pub use self::pinyin::SpelledWord;
 use crate::Query;
-use crate::query::{Piece, Target, open_pieces, reads_acronyms};
+use crate::query::{Piece, Replaceable, Target, open_pieces, reads_acronyms};
 use crate::text::{ScriptRun, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
 /// Candidates from restricted documents, counted as the viewer sees them.
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
-/// Parts of titles that a word of pinyin may spell.
+/// Hits of each scope whose titles tell what a word of pinyin spells.
 pub const MAX_SPELLED: usize = 64;
 /// Words of a keyword that are corrected.
 pub const MAX_CORRECTED: usize = 4;
@@ -72,12 +74,13 @@ impl UnknownWords {
     pub fn new(keyword: &str, unknown: &[usize], corrections: &[Option<String>]) -> Self {
         let (mut place, mut uncorrected) = (0, Vec::new());
         replace_words(keyword, |typed, word| {
-            let is_replaced = corrections.get(place).is_some_and(Option::is_some) || word.has_parts();
+            let correction = corrections.get(place).cloned().flatten();
+            let is_replaced = correction.is_some() || word.has_parts();
             if !is_replaced && unknown.contains(&place) && !uncorrected.iter().any(|known| known == typed) {
                 uncorrected.push(typed.to_owned());
             }
-            place += 1;
-            None
+            place = word.next_place(place, correction.is_some());
+            correction
         });
         Self { correction: Correction::new(keyword, corrections), uncorrected }
     }
@@ -86,25 +89,32 @@ impl UnknownWords {
 impl Correction {
     /// Replaces correctable words by their corrections; `None` if nothing changes.
     pub fn new(keyword: &str, corrections: &[Option<String>]) -> Option<Self> {
-        let mut corrections = corrections.iter();
-        Self::replacing(keyword, |_| corrections.next().cloned().flatten())
+        let mut place = 0;
+        Self::replacing(keyword, |_, word| {
+            let correction = corrections.get(place).cloned().flatten();
+            place = word.next_place(place, correction.is_some());
+            correction
+        })
     }
 
     /// Keeps the words that are known after all; `None` if nothing changes.
     #[must_use]
     pub fn without(&self, keyword: &str, is_known: impl Fn(&str) -> bool) -> Option<Self> {
         let unknown: Vec<&CorrectedWord> = self.words.iter().filter(|word| !is_known(&word.from)).collect();
-        Self::replacing(keyword, |typed| {
+        Self::replacing(keyword, |typed, _| {
             unknown.iter().find(|word| word.from == typed).map(|word| word.to.clone())
         })
     }
 
-    fn replacing(keyword: &str, mut correction: impl FnMut(&str) -> Option<String>) -> Option<Self> {
+    fn replacing(
+        keyword: &str,
+        mut correction: impl FnMut(&str, &CorrectableWord) -> Option<String>,
+    ) -> Option<Self> {
         let mut words = Vec::new();
         // A word in small letters would make acronyms of the others.
         let is_in_capitals = !reads_acronyms(keyword);
-        let keyword = replace_words(keyword, |typed, _| {
-            let to = correction(typed)?;
+        let keyword = replace_words(keyword, |typed, word| {
+            let to = correction(typed, &word)?;
             let word = CorrectedWord { from: typed.to_owned(), to };
             if !words.contains(&word) {
                 words.push(word.clone());
@@ -115,17 +125,19 @@ impl Correction {
     }
 }
 
-/// A word of a keyword that may be corrected.
+/// A word of a keyword that may be corrected, or words that are syllables of pinyin together.
 #[derive(Debug)]
 pub struct CorrectableWord {
-    /// Folded.
+    /// Folded; a blank is between syllables.
     pub word: String,
     /// Ideographs are found by their dictionary words, other words by their beginning, too.
     pub pieces: Vec<Piece>,
+    /// Number of the correctable words that follow and that it consists of.
+    parts_behind: usize,
 }
 
 impl CorrectableWord {
-    /// The words of a keyword, in typed order.
+    /// The words of a keyword, in typed order; syllables side by side are one word, and then each its own.
     pub fn all_of(keyword: &str) -> Vec<Self> {
         let mut words = Vec::new();
         replace_words(keyword, |_, word| {
@@ -133,12 +145,6 @@ impl CorrectableWord {
             None
         });
         words
-    }
-
-    /// Beginning of the terms of [`Target::Reading`] whose pinyin it may be.
-    pub fn reading(&self) -> Option<String> {
-        let is_pinyin = self.word.bytes().all(|byte| byte.is_ascii_lowercase());
-        is_pinyin.then(|| format!("{} ", self.word))
     }
 
     /// Whether words one edit away are looked for.
@@ -149,6 +155,29 @@ impl CorrectableWord {
     /// Whether it is found by parts, too: several words, or smaller ones.
     fn has_parts(&self) -> bool {
         self.pieces.len() > 1 || !parts_of_word(&self.word).is_empty()
+    }
+
+    /// Whether it is several words of syllables.
+    pub fn is_syllables(&self) -> bool {
+        self.word.contains(' ')
+    }
+
+    /// Whether it is two words of syllables, which stay as typed if each is found.
+    pub fn is_pair_of_syllables(&self) -> bool {
+        self.word.matches(' ').count() == 1
+    }
+
+    /// The place of the next word, if this one is at `place`; that of a settled one is behind its parts.
+    pub fn next_place(&self, place: usize, is_settled: bool) -> usize {
+        place + 1 + if is_settled { self.parts_behind } else { 0 }
+    }
+
+    fn read_syllables(typed: &str) -> Option<Self> {
+        let words: Vec<String> =
+            typed.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
+        let pieces: Vec<Piece> = words.iter().flat_map(|word| open_pieces(word)).filter(is_content).collect();
+        let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();
+        (!pieces.is_empty()).then(|| Self { word: words.join(" "), pieces, parts_behind })
     }
 
     /// `None` for stop words, numbers, codes and short words.
@@ -166,7 +195,7 @@ impl CorrectableWord {
             return None;
         }
         let pieces: Vec<Piece> = open_pieces(word).into_iter().filter(is_content).collect();
-        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces })
+        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces, parts_behind: 0 })
     }
 }
 
@@ -240,9 +269,9 @@ fn is_content(piece: &Piece) -> bool {
     }
 }
 
-/// Finds a part of a word in texts, or in authors' names.
-pub fn places_of(piece: &Piece) -> [Query; 2] {
-    [Target::Text, Target::Author].map(|target| target.query(vec![piece.clone()]))
+/// Finds pieces together in texts, or in authors' names.
+pub fn places_of(pieces: &[Piece]) -> [Query; 2] {
+    [Target::Text, Target::Author].map(|target| target.query(pieces.to_vec()))
 }
 
 /// The words around one that is found nowhere.
@@ -279,6 +308,12 @@ impl<'a> Context<'a> {
         Self { keyword, corrections: corrections.to_vec(), place, neighbours }
     }
 
+    /// Finds the words around it; `None` without any.
+    fn neighbour_pieces(&self) -> Option<Vec<Piece>> {
+        let pieces: Vec<Piece> = self.neighbours.iter().cloned().map(Piece::Term).collect();
+        (!pieces.is_empty()).then_some(pieces)
+    }
+
     /// Finds a candidate alone, with all other words, and with each neighbour.
     pub fn queries(&self, candidate: &str) -> Vec<Query> {
         let mut corrections = self.corrections.clone();
@@ -288,7 +323,7 @@ impl<'a> Context<'a> {
         // A word with a space behind is no prefix.
         let [alone, together] = [candidate, &together].map(|text| Query::parse(&format!("{text} ")));
         let beside = |neighbour: &String| {
-            let [mut query, _] = places_of(&Piece::Term(neighbour.clone()));
+            let mut query = Target::Text.query(vec![Piece::Term(neighbour.clone())]);
             query.clauses.extend_from_slice(&alone.clauses);
             query
         };
@@ -297,11 +332,30 @@ impl<'a> Context<'a> {
     }
 }
 
+/// A word in the place of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LikeliestWord {
+    /// Folded.
+    pub word: String,
+    /// Whether some document holds it beside all other words.
+    pub is_together: bool,
+}
+
+impl LikeliestWord {
+    /// The first one that stands beside all other words, else the first.
+    pub fn better_of(first: Option<Self>, second: Option<Self>) -> Option<Self> {
+        match (first, second) {
+            (Some(first), Some(second)) if second.is_together && !first.is_together => Some(second),
+            (first, second) => first.or(second),
+        }
+    }
+}
+
 /// Chooses by what [`Context::queries`] of each candidate found: a word beside all others, then the likeliest.
 ///
 /// The likelihood is that of a naive Bayes classifier over the neighbours.
 #[expect(clippy::cast_precision_loss, reason = "counts of documents")]
-pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Option<String> {
+pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Option<LikeliestWord> {
     let first = word.chars().next();
     let score = |candidate: &str, counts: &[u64]| {
         let [alone, together, beside @ ..] = counts else { return None };
@@ -319,14 +373,20 @@ pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Opt
     let scored = scored.filter_map(|(candidate, counts)| Some((score(&candidate, counts)?, candidate)));
     // The first of equal candidates stays.
     let best = scored.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    best.map(|(_, candidate)| candidate)
+    best.map(|((is_together, _), word)| LikeliestWord { word, is_together })
 }
 
 fn replace_words(
     keyword: &str,
     mut replace: impl FnMut(&str, CorrectableWord) -> Option<String>,
 ) -> Option<String> {
-    Query::with_words_replaced(keyword, MAX_WORDS, |typed, run| replace(typed, CorrectableWord::read(run)?))
+    Query::with_words_replaced(keyword, MAX_WORDS, |typed, part| {
+        let word = match part {
+            Replaceable::Word(run) => CorrectableWord::read(run),
+            Replaceable::Syllables => CorrectableWord::read_syllables(typed),
+        };
+        replace(typed, word?)
+    })
 }
 
 /// Words to try: those with an equal first letter, then by document frequency.

@@ -24,6 +24,7 @@ use self::clauses::RawClause;
 pub(crate) use self::clauses::{open_pieces, plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
+pub(crate) use self::replacement::Replaceable;
 use self::spellings::WordSplit;
 pub use self::synonyms::{SynonymMatch, Synonyms};
 
@@ -112,7 +113,7 @@ pub enum Target {
     /// The title, in time order; no piece is a phrase.
     Title,
     Author,
-    /// Pinyin of a part of the title, and the part.
+    /// Pinyin of the title: pairs of syllables such as `bao xiao`, and threes of initials.
     Reading,
     /// The id; each piece is a whole one.
     Item,

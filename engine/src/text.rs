@@ -33,7 +33,9 @@ pub use names::whole_name;
 pub(crate) use names::{VariantBudget, indexed_forms, name_variants, names_as_words};
 pub(crate) use numbers::spaced_number;
 use pinyin::spoken_forms;
-pub(crate) use pinyin::{PinyinReadings, WordVariant, are_homophones, homophones_of, title_readings};
+pub(crate) use pinyin::{
+    PinyinReadings, PinyinWord, WordVariant, are_homophones, homophones_of, title_readings,
+};
 pub(crate) use segmentation::{
     PlacedRun, TypedTerm, dictionary_words, is_ideograph, parts_of_word, placed_runs, positions, query_terms,
     query_words, runs,
@@ -56,4 +58,5 @@ pub fn load_dictionaries() {
     query_terms("ไทย");
     german::parts_of_compound("datenschutz");
     is_stop_word("the");
+    PinyinWord::read("pinyin").map(|word| word.readings());
 }

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use futures::future::try_join_all;
 use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
-    Context, CorrectableWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED,
-    UnknownWords, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, LikeliestWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
+    MAX_SPELLED, UnknownWords, by_likelihood, likeliest, places_of,
 };
 use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Failure, Query, Request, Scope};
 
 use crate::counting::Searched;
-use crate::layout::{HalfFields, OPEN, halves};
+use crate::layout::{OPEN, halves};
 use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
+use crate::time_order::newest_of_each;
 
 /// `None` if nothing changes.
 pub(crate) async fn unknown_words(
@@ -26,13 +26,34 @@ pub(crate) async fn unknown_words(
 ) -> Result<UnknownWords, Failure> {
     let searched = Searched { indexes, scopes, principals };
     let words = CorrectableWord::all_of(keyword);
-    let pieces = words.iter().flat_map(|word| &word.pieces);
-    let found = searched.count(pieces.map(|piece| places_of(piece).to_vec()), 1).await?;
-    let mut found = found.into_iter();
-    let mut is_unknown = |place: &usize| found.by_ref().take(words[*place].pieces.len()).min() == Some(0);
-    let mut unknown: Vec<usize> = (0..words.len()).filter(&mut is_unknown).collect();
-    unknown.truncate(MAX_CORRECTED);
+    let mut lists = Vec::new();
+    for word in &words {
+        lists.extend(word.pieces.iter().map(|piece| places_of(std::slice::from_ref(piece)).to_vec()));
+        lists.extend(word.is_syllables().then(|| places_of(&word.pieces).to_vec()));
+    }
+    let mut found = searched.count(lists.into_iter(), 1).await?.into_iter();
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
+    let (mut unknown, mut next) = (Vec::new(), 0);
+    for (place, word) in words.iter().enumerate() {
+        let each_is_found = found.by_ref().take(word.pieces.len()).min() != Some(0);
+        let is_together = word.is_syllables() && found.next() != Some(0);
+        if place < next || unknown.len() == MAX_CORRECTED {
+            continue;
+        }
+        let is_settled = if word.is_syllables() {
+            let is_found = is_together || word.is_pair_of_syllables() && each_is_found;
+            if !is_found {
+                let context = Context::new(keyword, &words, &[place], place, &corrections);
+                let spelled = searched.spelled(word, &context).await?;
+                corrections[place] = spelled.map(|spelled| spelled.word);
+            }
+            is_found || corrections[place].is_some()
+        } else {
+            unknown.extend((!each_is_found).then_some(place));
+            each_is_found
+        };
+        next = word.next_place(place, is_settled);
+    }
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
         corrections[place] = searched.correction(&words[place], &context).await?;
@@ -47,55 +68,51 @@ impl Searched<'_> {
         context: &Context<'_>,
     ) -> Result<Option<String>, Failure> {
         let homophones = self.homophones(word).await?;
-        let likeliest = self.likeliest(&word.word, homophones, context).await?;
-        if likeliest.is_some() {
-            return Ok(likeliest);
+        let homophone = self.likeliest(&word.word, homophones, context).await?;
+        if let Some(homophone) = homophone {
+            return Ok(Some(homophone.word));
         }
+        let mut edited = None;
         if word.is_short_enough_to_edit() {
             let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
-            let likeliest = self.likeliest(&word.word, candidates, context).await?;
-            if likeliest.is_some() {
-                return Ok(likeliest);
-            }
+            edited = self.likeliest(&word.word, candidates, context).await?;
         }
-        self.likeliest(&word.word, self.spelled(word).await?, context).await
+        if edited.as_ref().is_some_and(|edited| edited.is_together) {
+            return Ok(edited.map(|edited| edited.word));
+        }
+        let spelled = self.spelled(word, context).await?;
+        Ok(LikeliestWord::better_of(edited, spelled).map(|likeliest| likeliest.word))
     }
 
     /// Parts of titles that the viewer may see and whose pinyin the word is.
-    async fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Failure> {
-        let Some(reading) = word.reading() else { return Ok(Vec::new()) };
-        let places =
-            self.scopes.iter().flat_map(|scope| halves(self.principals).map(move |half| (scope, half)));
-        let terms_of = async |(scope, half): (&Arc<Scope>, HalfFields)| {
-            let prefix = TermPrefix::new(scope);
-            let in_scope = Request::total_of(scope, self.principals, Arc::default());
-            let terms =
-                self.indexes.terms_starting_with(&in_scope, half.readings, &prefix.term(&reading)).await?;
-            let words = terms.iter().filter_map(|term| prefix.word_of(term)).take(MAX_SPELLED);
-            Ok::<_, Failure>((half.body, words.collect::<BTreeSet<String>>()))
-        };
-        let (mut open, mut restricted) = (BTreeSet::new(), BTreeSet::new());
-        for (body, words) in try_join_all(places.map(terms_of)).await? {
-            if body == OPEN.body { open.extend(words) } else { restricted.extend(words) }
+    async fn spelled(
+        &self,
+        word: &CorrectableWord,
+        context: &Context<'_>,
+    ) -> Result<Option<LikeliestWord>, Failure> {
+        let Some(spelled) = word.spelled() else { return Ok(None) };
+        for query in spelled.queries(context) {
+            let query = Arc::new(query);
+            let request = |scope: &Arc<Scope>| Request {
+                limit: MAX_SPELLED,
+                ..Request::total_of(scope, self.principals, Arc::clone(&query))
+            };
+            let requests: Vec<Request> = self.scopes.iter().map(request).collect();
+            let hits = newest_of_each(self.indexes, &requests).await?;
+            let parts = spelled.parts_of(hits.iter().flatten());
+            if !parts.is_empty() {
+                return self.likeliest(&word.word, parts, context).await;
+            }
         }
-        let first = |words: BTreeSet<String>| words.into_iter().take(MAX_SPELLED);
-        let found = first(open).chain(first(restricted)).collect();
-        let visible = self.visible(found, Target::Reading).await?;
-        let spelled =
-            visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));
-        Ok(by_likelihood(&word.word, &spelled.collect()))
+        Ok(None)
     }
 
     /// Terms that the viewer may see, with their document frequencies.
-    async fn visible(
-        &self,
-        terms: BTreeSet<String>,
-        target: Target,
-    ) -> Result<BTreeMap<String, u64>, Failure> {
+    async fn visible(&self, terms: BTreeSet<String>) -> Result<BTreeMap<String, u64>, Failure> {
         if terms.is_empty() {
             return Ok(BTreeMap::new());
         }
-        let queries = terms.iter().map(|term| vec![target.query(vec![Piece::Term(term.clone())])]);
+        let queries = terms.iter().map(|term| vec![Target::Text.query(vec![Piece::Term(term.clone())])]);
         let counts = self.count(queries, i32::MAX).await?;
         Ok(terms.into_iter().zip(counts).filter(|(_, documents)| *documents > 0).collect())
     }
@@ -105,7 +122,7 @@ impl Searched<'_> {
         word: &str,
         candidates: Vec<String>,
         context: &Context<'_>,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<LikeliestWord>, Failure> {
         if candidates.is_empty() {
             return Ok(None);
         }
@@ -123,7 +140,9 @@ impl Searched<'_> {
         if parts.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.count(parts.iter().map(|part| places_of(&part.piece).to_vec()), 1).await?;
+        let found = self
+            .count(parts.iter().map(|part| places_of(std::slice::from_ref(&part.piece)).to_vec()), 1)
+            .await?;
         let mut misspelt = Vec::new();
         for (part, _) in parts.into_iter().zip(found).filter(|(_, found)| *found == 0) {
             let homophones = self.candidates(&part.text, |other| part.sounds_like(other)).await?;
@@ -186,7 +205,7 @@ impl Searched<'_> {
                 }
             }
         }
-        candidates.extend(self.visible(restricted, Target::Text).await?);
+        candidates.extend(self.visible(restricted).await?);
         Ok(candidates)
     }
 }

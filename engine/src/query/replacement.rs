@@ -2,25 +2,46 @@
 
 use super::clauses::{RawClause, is_operator};
 use super::{Query, Target, relaxation};
-use crate::text::{Folded, ScriptRun, placed_runs};
+use crate::text::{Folded, PinyinWord, ScriptRun, placed_runs};
+
+/// A part of a keyword that may be replaced.
+pub(crate) enum Replaceable<'a> {
+    /// A folded word.
+    Word(ScriptRun<'a>),
+    /// Words side by side that are syllables of pinyin. Those of one that stays follow it.
+    Syllables,
+}
 
 impl Query {
     /// The keyword with words replaced; `None` if unchanged.
     ///
-    /// `replace` gets up to `limit` words, as typed and folded. None is in an exact token or an operator such as `type:file`.
+    /// `replace` gets up to `limit` words, with what was typed. None is in an exact token or an operator such as `type:file`.
     pub(crate) fn with_words_replaced(
         keyword: &str,
         mut limit: usize,
-        mut replace: impl FnMut(&str, ScriptRun<'_>) -> Option<String>,
+        mut replace: impl FnMut(&str, Replaceable<'_>) -> Option<String>,
     ) -> Option<String> {
         let mut replaced = String::with_capacity(keyword.len());
         let mut changed = false;
         let mut rest = keyword;
+        let mut behind_syllables = keyword.len();
         loop {
             let clause = rest.trim_start();
             replaced.push_str(&rest[..rest.len() - clause.len()]);
             if clause.is_empty() {
                 break;
+            }
+            // Part of longer ones is asked for as words.
+            if clause.len() <= behind_syllables
+                && let Some(typed) = syllable_words(clause)
+            {
+                behind_syllables = clause.len() - typed.len();
+                if let Some(instead) = replace(typed, Replaceable::Syllables) {
+                    replaced.push_str(&instead);
+                    rest = &clause[typed.len()..];
+                    changed = true;
+                    continue;
+                }
             }
             let (raw, after) = RawClause::read(clause);
             let consumed = &clause[..clause.len() - after.len()];
@@ -46,7 +67,7 @@ impl Query {
                 }
                 limit -= 1;
                 let original = &text[start..end];
-                if let Some(instead) = replace(original, run) {
+                if let Some(instead) = replace(original, Replaceable::Word(run)) {
                     replaced.push_str(&text[unread..start]);
                     replaced.push_str(&instead);
                     unread = end;
@@ -59,4 +80,19 @@ impl Query {
         }
         changed.then_some(replaced)
     }
+}
+
+/// The first words of a text, if at least two are syllables of pinyin.
+fn syllable_words(text: &str) -> Option<&str> {
+    let (mut rest, mut words, mut end) = (text, 0, 0);
+    loop {
+        let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
+        if !PinyinWord::read(&word.to_ascii_lowercase()).is_some_and(|word| word.is_syllables()) {
+            break;
+        }
+        words += 1;
+        end = text.len() - rest.len() + word.len();
+        rest = rest[word.len()..].trim_start();
+    }
+    (words > 1).then(|| &text[..end])
 }

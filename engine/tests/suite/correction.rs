@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use serde_json::json;
 use trawl_engine::correction::CorrectedWord;
 use trawl_engine::{Document, Scope};
 
@@ -87,6 +88,10 @@ fn words_around_a_word_choose_its_correction() {
 
 #[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
+    let document = |id: &str, title: &str| Document {
+        item: json!({ "title": title }).to_string(),
+        ..document(id, title)
+    };
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));
     let (index, _writer) = index_of(vec![
         document("a", "2026 年报销流程说明"),
@@ -108,14 +113,22 @@ fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
         ("lcsm", "流程说明"),
         ("baojie", "保洁"),
         ("bxlc", "bxlx"),
+        ("nianbaoxiaoliuchengshuoming", "年报销流程说明"),
+        ("xiaoliu", "销流"),
+        ("bao xiao liu cheng", "报销流程"),
+        ("Bao Jie 2026", "保洁 2026"),
+        ("报销 liucheng", "报销 流程"),
+        ("报销liucheng", "报销流程"),
+        ("\"baojie\" anpai", "\"保洁\" 安排"),
     ] {
         assert_eq!(correct(&[], typed).as_deref(), Some(meant), "{typed}");
     }
-    // Few initials, a text, two edits, invisible, excluded.
-    for typed in ["bx", "kucun", "bxlcs", "xinchou", "ndxc", "-baoxiao"] {
+    // Few initials, a text, invisible, excluded, of two runs, between other syllables.
+    for typed in ["bx", "kucun", "xinchou", "ndxc", "nian du", "-baoxiao", "mingbaojie", "xia oliu"] {
         assert_eq!(correct(&[], typed), None, "{typed}");
     }
     assert_eq!(correct(&["u:1"], "xinchou").as_deref(), Some("薪酬"));
+    assert_eq!(correct(&["u:1"], "nian du xin chou").as_deref(), Some("年度薪酬"));
     assert_eq!(correct(&["u:2"], "xinchou"), None);
 }
 

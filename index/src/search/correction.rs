@@ -6,17 +6,17 @@ use std::sync::{Arc, LazyLock};
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
-use tantivy::schema::{Field, Term};
+use tantivy::schema::Term;
 use tantivy_fst::Automaton;
 use tokio_util::sync::CancellationToken;
 use trawl_engine::correction::{
-    Context, CorrectableWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED,
-    UnknownWords, by_likelihood, likeliest, places_of,
+    Context, CorrectableWord, LikeliestWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
+    MAX_SPELLED, UnknownWords, by_likelihood, likeliest, places_of,
 };
 use trawl_engine::query::{Piece, Target};
 use trawl_engine::{Query, Request, Scope};
 
-use super::execute::search;
+use super::execute::{newest_hits, search};
 use super::viewer_scope::ViewerScope;
 use crate::Error;
 use crate::view::{IndexView, Segment};
@@ -27,9 +27,15 @@ static ONE_EDIT: LazyLock<LevenshteinAutomatonBuilder> =
 
 /// Looks terms up only. Otherwise a word may still be found, by some viewers.
 pub(crate) fn are_all_found(view: &IndexView, scopes: &[Arc<Scope>], keyword: &str) -> Result<bool, Error> {
-    for piece in CorrectableWord::all_of(keyword).iter().flat_map(|word| &word.pieces) {
-        if !is_found_by_all(view, scopes, piece)? {
+    for word in &CorrectableWord::all_of(keyword) {
+        // Terms do not tell whether words are found together.
+        if word.is_syllables() {
             return Ok(false);
+        }
+        for piece in &word.pieces {
+            if !is_found_by_all(view, scopes, piece)? {
+                return Ok(false);
+            }
         }
     }
     Ok(true)
@@ -78,11 +84,25 @@ pub(crate) fn unknown_words(
     let searched = SearchedView { view, scopes, principals, cancelled };
     let words = CorrectableWord::all_of(keyword);
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let mut unknown = Vec::new();
+    let (mut unknown, mut next) = (Vec::new(), 0);
     for (place, word) in words.iter().enumerate() {
-        if unknown.len() < MAX_CORRECTED && !searched.finds_word(word)? {
-            unknown.push(place);
+        if place < next || unknown.len() == MAX_CORRECTED {
+            continue;
         }
+        let is_settled = if word.is_syllables() {
+            let is_found = searched.finds_syllables(word)?;
+            if !is_found {
+                let context = Context::new(keyword, &words, &[place], place, &corrections);
+                let spelled = searched.spelled(word, &context)?;
+                corrections[place] = spelled.map(|spelled| spelled.word);
+            }
+            is_found || corrections[place].is_some()
+        } else {
+            let is_found = searched.finds_word(word)?;
+            unknown.extend((!is_found).then_some(place));
+            is_found
+        };
+        next = word.next_place(place, is_settled);
     }
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
@@ -101,15 +121,19 @@ struct SearchedView<'a> {
 impl SearchedView<'_> {
     fn finds_word(&self, word: &CorrectableWord) -> Result<bool, Error> {
         for piece in &word.pieces {
-            if !self.finds_piece(piece)? {
+            if !self.finds_together(std::slice::from_ref(piece))? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    fn finds_piece(&self, piece: &Piece) -> Result<bool, Error> {
-        let [text, author] = places_of(piece);
+    fn finds_syllables(&self, word: &CorrectableWord) -> Result<bool, Error> {
+        Ok(self.finds_together(&word.pieces)? || word.is_pair_of_syllables() && self.finds_word(word)?)
+    }
+
+    fn finds_together(&self, pieces: &[Piece]) -> Result<bool, Error> {
+        let [text, author] = places_of(pieces);
         Ok(self.finds(text)? || self.finds(author)?)
     }
 
@@ -135,69 +159,46 @@ impl SearchedView<'_> {
 
     fn correction(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<String>, Error> {
         let homophones = self.homophones(word)?;
-        let likeliest = self.likeliest(&word.word, homophones, context)?;
-        if likeliest.is_some() {
-            return Ok(likeliest);
+        let homophone = self.likeliest(&word.word, homophones, context)?;
+        if let Some(homophone) = homophone {
+            return Ok(Some(homophone.word));
         }
+        let mut edited = None;
         if word.is_short_enough_to_edit() {
             let candidates = by_likelihood(&word.word, &self.words_within_one_edit(&word.word)?);
-            let likeliest = self.likeliest(&word.word, candidates, context)?;
-            if likeliest.is_some() {
-                return Ok(likeliest);
-            }
+            edited = self.likeliest(&word.word, candidates, context)?;
         }
-        self.likeliest(&word.word, self.spelled(word)?, context)
+        if edited.as_ref().is_some_and(|edited| edited.is_together) {
+            return Ok(edited.map(|edited| edited.word));
+        }
+        let spelled = self.spelled(word, context)?;
+        Ok(LikeliestWord::better_of(edited, spelled).map(|likeliest| likeliest.word))
     }
 
     /// Parts of titles that the viewer may see and whose pinyin the word is.
-    fn spelled(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
-        let Some(reading) = word.reading() else { return Ok(Vec::new()) };
-        let (mut open, mut restricted) = (BTreeSet::new(), BTreeSet::new());
-        for scope in self.scopes {
-            let scope = ViewerScope::new(self.view, scope, self.principals)?;
-            for texts in scope.halves() {
-                let is_open = texts.body == self.view.fields.open.body;
-                let found = if is_open { &mut open } else { &mut restricted };
-                self.add_spelled(&scope.prefix, &reading, texts.readings, found)?;
+    fn spelled(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<LikeliestWord>, Error> {
+        let Some(spelled) = word.spelled() else { return Ok(None) };
+        for query in spelled.queries(context) {
+            let query = Arc::new(query);
+            let mut hits = Vec::new();
+            for scope in self.scopes {
+                let request = Request::total_of(scope, self.principals, Arc::clone(&query));
+                let request = Request { limit: MAX_SPELLED, ..request };
+                hits.extend(newest_hits(self.view, &request, self.cancelled)?);
+            }
+            let parts = spelled.parts_of(&hits);
+            if !parts.is_empty() {
+                return self.likeliest(&word.word, parts, context);
             }
         }
-        open.extend(restricted);
-        let visible = self.visible(open, Target::Reading)?;
-        let spelled =
-            visible.into_iter().map(|(term, documents)| (term[reading.len()..].to_owned(), documents));
-        Ok(by_likelihood(&word.word, &spelled.collect()))
-    }
-
-    /// Adds terms that begin with a reading; the first ones of all segments stay.
-    fn add_spelled(
-        &self,
-        prefix: &str,
-        reading: &str,
-        field: Field,
-        found: &mut BTreeSet<String>,
-    ) -> Result<(), Error> {
-        let start = format!("{prefix}{reading}");
-        for segment in &self.view.segments {
-            let index = segment.inverted_index(field, self.view.fields)?;
-            let mut terms = index.terms().range().ge(&start).into_stream()?;
-            for _ in 0..MAX_SPELLED {
-                if !terms.advance() || !terms.key().starts_with(start.as_bytes()) {
-                    break;
-                }
-                found.extend(std::str::from_utf8(&terms.key()[prefix.len()..]).map(str::to_owned).ok());
-            }
-            while found.len() > MAX_SPELLED {
-                found.pop_last();
-            }
-        }
-        Ok(())
+        Ok(None)
     }
 
     /// Terms that the viewer may see, with their document frequencies.
-    fn visible(&self, terms: BTreeSet<String>, target: Target) -> Result<BTreeMap<String, u64>, Error> {
+    fn visible(&self, terms: BTreeSet<String>) -> Result<BTreeMap<String, u64>, Error> {
         let mut visible = BTreeMap::new();
         for term in terms {
-            let documents = self.count_all(target.query(vec![Piece::Term(term.clone())]))?;
+            let documents = self.count_all(Target::Text.query(vec![Piece::Term(term.clone())]))?;
             if documents > 0 {
                 visible.insert(term, documents);
             }
@@ -210,7 +211,7 @@ impl SearchedView<'_> {
         word: &str,
         candidates: Vec<String>,
         context: &Context<'_>,
-    ) -> Result<Option<String>, Error> {
+    ) -> Result<Option<LikeliestWord>, Error> {
         let count_all = |query: Query| self.count_all(query);
         let found = candidates
             .iter()
@@ -222,7 +223,7 @@ impl SearchedView<'_> {
     fn homophones(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
         let mut misspelt = Vec::new();
         for part in word.parts() {
-            if !self.finds_piece(&part.piece)? {
+            if !self.finds_together(std::slice::from_ref(&part.piece))? {
                 let homophones = self.known(&part.homophones())?;
                 misspelt.push((part, homophones));
             }
@@ -257,7 +258,7 @@ impl SearchedView<'_> {
         let dfa = ONE_EDIT.build_dfa(word);
         let mut candidates = Candidates::default();
         self.each_term_index(|prefix, is_open, index| {
-            let automaton = OneEdit { prefix: prefix.as_bytes(), dfa: &dfa };
+            let automaton = OneEdit { prefix: prefix.as_bytes(), dfa: &dfa, is_ascii: word.is_ascii() };
             let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
             while candidates.has_room(is_open) && terms.advance() {
                 let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
@@ -296,7 +297,7 @@ impl SearchedView<'_> {
 
     fn visible_candidates(&self, candidates: Candidates) -> Result<BTreeMap<String, u64>, Error> {
         let Candidates { mut open, restricted } = candidates;
-        open.extend(self.visible(restricted, Target::Text)?);
+        open.extend(self.visible(restricted)?);
         Ok(open)
     }
 }
@@ -331,6 +332,8 @@ impl Candidates {
 struct OneEdit<'a> {
     prefix: &'a [u8],
     dfa: &'a DFA,
+    /// Whether other words than ASCII ones are passed by; most words of a Chinese index are.
+    is_ascii: bool,
 }
 
 /// Bytes of the prefix that were read, and the state in the word behind.
@@ -355,6 +358,7 @@ impl Automaton for &OneEdit<'_> {
         match self.prefix.get(*read) {
             Some(expected) if *expected == byte => (read + 1, *state),
             Some(_) => (*read, SINK_STATE),
+            None if self.is_ascii && !byte.is_ascii() => (*read, SINK_STATE),
             None => (*read, self.dfa.transition(*state, byte)),
         }
     }

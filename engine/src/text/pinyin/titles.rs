@@ -1,0 +1,290 @@
+//! Titles by sound: pairs of syllables, and threes of initials.
+//!
+//! 报销流程 has `bao xiao`, `xiao liu`, `liu cheng`, `bxl` and `xlc`. There are few such terms, however many titles have them.
+//! A title may hold all terms of a word apart from each other, so its text is compared.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use super::{IDEOGRAPHS, pronunciations, readings};
+use crate::text::{ScriptRun, fold, runs};
+
+/// Ideographs of a title that are read.
+const MAX_READ_CHARS: usize = 128;
+/// Pronunciations of a pair or a three.
+const MAX_PRONUNCIATIONS: usize = 4;
+/// Letters of `zhuang`.
+const MAX_SYLLABLE: usize = 6;
+/// Fewer initials say too little.
+const MIN_INITIALS: usize = 4;
+/// Syllables and initials of a word that are asked for; a title's text tells the others.
+const MAX_ASKED: usize = 8;
+/// Ways to cut a word into syllables that are asked for.
+const MAX_WAYS: usize = 16;
+
+static SYLLABLES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let syllables = IDEOGRAPHS.into_iter().flatten().flat_map(readings);
+    // 嗯 is read `n`, too.
+    syllables.filter(|syllable| syllable.contains(['a', 'e', 'i', 'o', 'u', 'v'])).collect()
+});
+
+/// Calls `emit` with each term of a title.
+pub(crate) fn title_readings(title: &str, mut emit: impl FnMut(&str)) {
+    for (_, characters) in read_runs(&fold(title)) {
+        for pair in characters.windows(2) {
+            for syllables in pronunciations(pair, MAX_PRONUNCIATIONS) {
+                emit(&syllables.join(" "));
+            }
+        }
+        let initials: Vec<Vec<&str>> = characters.iter().map(|readings| initials_of(readings)).collect();
+        for three in initials.windows(3) {
+            for letters in pronunciations(three, MAX_PRONUNCIATIONS) {
+                emit(&letters.concat());
+            }
+        }
+    }
+}
+
+/// Runs of ideographs with the readings of each character.
+fn read_runs(folded: &str) -> impl Iterator<Item = (&str, Vec<Vec<&'static str>>)> {
+    let mut left = MAX_READ_CHARS;
+    runs(folded).filter_map(move |run| {
+        let ScriptRun::Ideographs(run) = run else { return None };
+        let characters: Vec<_> = run.chars().take(left).map(readings).collect();
+        left -= characters.len();
+        Some((run, characters))
+    })
+}
+
+fn initials_of(readings: &[&'static str]) -> Vec<&'static str> {
+    let mut initials: Vec<&str> = Vec::with_capacity(readings.len());
+    for initial in readings.iter().filter_map(|reading| reading.get(..1)) {
+        if !initials.contains(&initial) {
+            initials.push(initial);
+        }
+    }
+    initials
+}
+
+/// Letters that may be the pinyin of a part of a title.
+#[derive(Debug)]
+pub(crate) struct PinyinWord {
+    letters: String,
+    /// Places between syllables, as blanks tell.
+    breaks: Vec<usize>,
+}
+
+impl PinyinWord {
+    /// Reads small letters, maybe with blanks between syllables.
+    pub(crate) fn read(word: &str) -> Option<Self> {
+        let is_pinyin = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b' ');
+        let (mut letters, mut breaks) = (String::new(), Vec::new());
+        for part in word.split(' ').filter(|_| is_pinyin) {
+            breaks.extend((!letters.is_empty()).then_some(letters.len()));
+            letters.push_str(part);
+        }
+        (!letters.is_empty()).then_some(Self { letters, breaks })
+    }
+
+    /// Whether it is syllables and nothing else.
+    pub(crate) fn is_syllables(&self) -> bool {
+        self.beginnings_of_rests()[0]
+    }
+
+    /// Terms of the titles that may hold it, for each way to read it.
+    pub(crate) fn readings(&self) -> Vec<Vec<String>> {
+        let pairs = |way: Vec<&str>| way.windows(2).map(|pair| pair.join(" ")).collect();
+        let mut readings: Vec<Vec<String>> =
+            self.ways().into_iter().filter(|way| way.len() > 1).map(pairs).collect();
+        if self.may_be_initials() {
+            let asked = &self.letters[..self.letters.len().min(MAX_ASKED)];
+            readings.push((3..=asked.len()).map(|end| asked[end - 3..end].to_owned()).collect());
+        }
+        readings
+    }
+
+    /// Parts of a title that it spells, folded.
+    pub(crate) fn parts_of(&self, title: &str) -> Vec<String> {
+        let mut parts = Vec::new();
+        for (run, characters) in read_runs(&fold(title)) {
+            let places: Vec<usize> = run.char_indices().map(|(place, _)| place).chain([run.len()]).collect();
+            for start in 0..characters.len() {
+                let ends =
+                    [self.end_by_syllables(&characters[start..]), self.end_by_initials(&characters[start..])];
+                let ends = ends.into_iter().flatten();
+                parts.extend(ends.map(|length| run[places[start]..places[start + length]].to_owned()));
+            }
+        }
+        parts
+    }
+
+    /// Number of the first characters whose syllables it is.
+    fn end_by_syllables(&self, characters: &[Vec<&str>]) -> Option<usize> {
+        let mut reached = vec![0];
+        for (number, readings) in characters.iter().enumerate() {
+            let mut ends: Vec<usize> = Vec::new();
+            for (start, reading) in
+                reached.iter().flat_map(|start| readings.iter().map(move |reading| (*start, *reading)))
+            {
+                let end = start + reading.len();
+                if self.letters[start..].starts_with(reading)
+                    && !self.is_broken(start, end)
+                    && !ends.contains(&end)
+                {
+                    ends.push(end);
+                }
+            }
+            if number > 0 && ends.contains(&self.letters.len()) {
+                return Some(number + 1);
+            }
+            reached = ends;
+        }
+        None
+    }
+
+    /// Number of the first characters whose initials it is.
+    fn end_by_initials(&self, characters: &[Vec<&str>]) -> Option<usize> {
+        let characters = characters.get(..self.letters.len()).filter(|_| self.may_be_initials())?;
+        let mut letters = self.letters.chars().zip(characters);
+        letters
+            .all(|(letter, readings)| readings.iter().any(|reading| reading.starts_with(letter)))
+            .then_some(characters.len())
+    }
+
+    /// No syllable begins with `i`, `u` or `v`.
+    fn may_be_initials(&self) -> bool {
+        self.breaks.is_empty()
+            && self.letters.len() >= MIN_INITIALS
+            && !self.letters.contains(['i', 'u', 'v'])
+    }
+
+    /// First syllables of each way to cut the whole word, those with long syllables first.
+    fn ways(&self) -> Vec<Vec<&str>> {
+        let begins_rest = self.beginnings_of_rests();
+        let (mut ways, mut unfinished) = (Vec::new(), Vec::new());
+        if begins_rest[0] {
+            unfinished.push((0, Vec::new()));
+        }
+        while let Some((start, way)) = unfinished.pop() {
+            if start == self.letters.len() || way.len() == MAX_ASKED {
+                if !ways.contains(&way) {
+                    ways.push(way);
+                }
+            } else if ways.len() < MAX_WAYS {
+                // The longest is taken next.
+                for end in self.ends_of_syllables(start).filter(|end| begins_rest[*end]) {
+                    unfinished.push((end, [way.as_slice(), &[&self.letters[start..end]]].concat()));
+                }
+            }
+        }
+        ways
+    }
+
+    /// Tells of each place whether the letters from there on are syllables.
+    fn beginnings_of_rests(&self) -> Vec<bool> {
+        let mut begins = vec![false; self.letters.len()];
+        begins.push(true);
+        for start in (0..self.letters.len()).rev() {
+            begins[start] = self.ends_of_syllables(start).any(|end| begins[end]);
+        }
+        begins
+    }
+
+    fn ends_of_syllables(&self, start: usize) -> impl Iterator<Item = usize> {
+        let last = self.letters.len().min(start + MAX_SYLLABLE);
+        (start + 1..=last)
+            .filter(move |end| !self.is_broken(start, *end) && SYLLABLES.contains(&self.letters[start..*end]))
+    }
+
+    fn is_broken(&self, start: usize, end: usize) -> bool {
+        self.breaks.iter().any(|place| start < *place && *place < end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(title: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        title_readings(title, |term| terms.push(term.to_owned()));
+        terms
+    }
+
+    fn word(typed: &str) -> PinyinWord {
+        PinyinWord::read(typed).unwrap()
+    }
+
+    #[test]
+    fn title_has_pairs_of_syllables_and_threes_of_initials() {
+        assert_eq!(
+            terms("2026 年报销流程, Travel"),
+            ["nian bao", "ning bao", "bao xiao", "xiao liu", "liu cheng", "nbx", "bxl", "xlc"]
+        );
+        assert!(
+            terms("重庆").contains(&"chong qing".to_owned())
+                && terms("重庆").contains(&"zhong qing".to_owned())
+        );
+        assert!(terms("女士").contains(&"nv shi".to_owned()) && terms("女士").contains(&"nu shi".to_owned()));
+        assert_eq!(terms("报 销, カナ Travel"), [""; 0]);
+        assert!(terms(&"重单解曾仇朴长行".repeat(100)).len() <= 2 * MAX_READ_CHARS * MAX_PRONUNCIATIONS);
+    }
+
+    #[test]
+    fn word_is_cut_into_syllables_in_all_ways() {
+        assert_eq!(word("lianxi").readings(), [vec!["lian xi"], vec!["li an", "an xi"]]);
+        assert_eq!(
+            word("fangan").readings(),
+            [vec!["fang an"], vec!["fan gan"], vec!["fan", "ang", "nga", "gan"]]
+        );
+        assert_eq!(word("xian").readings(), [["xi an"]]);
+        assert_eq!(word("lcsm").readings(), [["lcs", "csm"]]);
+        assert_eq!(word("liu cheng").readings(), [["liu cheng"]]);
+        assert_eq!(word("xian shi").readings(), [vec!["xian shi"], vec!["xi an", "an shi"]]);
+        assert_eq!(word("test").readings(), [["tes", "est"]]);
+    }
+
+    #[test]
+    fn parts_of_a_title_are_those_that_a_word_spells() {
+        for (typed, title, parts) in [
+            ("baoxiaoliucheng", "2026 年报销流程说明", &["报销流程"][..]),
+            ("bxlc", "报销流程", &["报销流程"]),
+            ("xian", "先到西安", &["西安"]),
+            ("fangan", "反感的方案", &["反感", "方案"]),
+            ("xi an", "西安现有", &["西安"]),
+            ("fan gan", "反感的方案", &["反感"]),
+            ("chongqing", "重庆", &["重庆"]),
+            ("lvshi", "律师", &["律师"]),
+            ("xiaoliu", "报销, 流程", &[]),
+            ("shi", "事实", &[]),
+        ] {
+            assert_eq!(word(typed).parts_of(title), parts, "{typed}");
+        }
+    }
+
+    #[test]
+    fn long_words_are_read_in_bounded_time() {
+        for typed in ["xian".repeat(64), "a".repeat(256), "fangan".repeat(40)] {
+            let readings = word(&typed).readings();
+            assert!(readings.len() <= MAX_WAYS + 1 && readings.iter().all(|terms| terms.len() < MAX_ASKED));
+            word(&typed).parts_of(&"啊安反方案干".repeat(40));
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn each_part_of_a_title_is_found_by_its_pinyin(title in "[报销流程西安方案重庆女士长行解曾朴,a]{2,12}", start in 0_usize..12, length in 2_usize..9) {
+            for (run, characters) in read_runs(&title) {
+                let typed: String = characters.iter().skip(start).take(length).map(|readings| readings[0]).collect();
+                let part: String = run.chars().skip(start).take(length).collect();
+                if part.chars().count() < 2 {
+                    continue;
+                }
+                let (word, terms) = (word(&typed), terms(&title));
+                proptest::prop_assert!(word.parts_of(&title).contains(&part), "{typed} in {title}");
+                let found = word.readings().iter().any(|reading| reading.iter().all(|term| terms.contains(term)));
+                proptest::prop_assert!(found, "{typed} in {title}: {:?}", word.readings());
+            }
+        }
+    }
+}
