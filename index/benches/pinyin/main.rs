@@ -21,7 +21,9 @@ const TITLES: usize = 588_436;
 const ASKED: usize = 300;
 const LIMIT: usize = 10;
 
-/// How a title is typed, by its ideographs and their usual syllables; `None` if it is too short.
+/// Types a title, given by its ideographs and their usual syllables.
+///
+/// `None` if it is too short.
 type Typing = fn(&[(char, &str)]) -> Option<String>;
 
 const TYPINGS: [(&str, Typing); 7] = [
@@ -101,7 +103,7 @@ fn main() {
     }
 }
 
-/// The total and the ids of a page, by the corrected keyword if it has a correction.
+/// The total and the ids of a page; a correction of the keyword is searched instead.
 fn search(snapshot: &Snapshot, scope: &Arc<Scope>, keyword: &str) -> (u64, Vec<String>) {
     let unknown = snapshot.unknown_words(&[Arc::clone(scope)], &Arc::default(), keyword).unwrap();
     let corrected = unknown.correction.map(|correction| correction.keyword);

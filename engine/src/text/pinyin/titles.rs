@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use super::{IDEOGRAPHS, pronunciations, readings};
+use super::{IDEOGRAPHS, MIN_INITIALS, pronunciations, readings};
 use crate::text::{ScriptRun, fold, runs};
 
 /// Ideographs of a title that are read.
@@ -15,8 +15,6 @@ const MAX_READ_CHARS: usize = 128;
 const MAX_PRONUNCIATIONS: usize = 4;
 /// Letters of `zhuang`.
 const MAX_SYLLABLE: usize = 6;
-/// Fewer initials say too little.
-const MIN_INITIALS: usize = 4;
 /// Syllables and initials of a word that are asked for; a title's text tells the others.
 const MAX_ASKED: usize = 8;
 /// Ways to cut a word into syllables that are asked for.
