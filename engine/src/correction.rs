@@ -21,7 +21,7 @@ pub const MAX_CANDIDATES: usize = 1_024;
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
 /// Hits of each scope whose titles tell what a word of pinyin spells.
 pub const MAX_SPELLED: usize = 64;
-/// Words of a keyword that are corrected.
+/// Words of a keyword for which others are looked for; syllables side by side are one.
 pub const MAX_CORRECTED: usize = 4;
 
 const MAX_WORDS: usize = 64;
@@ -125,7 +125,7 @@ impl Correction {
     }
 }
 
-/// A word of a keyword that may be corrected, or words that are syllables of pinyin together.
+/// A word of a keyword that may be corrected, or several of syllables.
 #[derive(Debug)]
 pub struct CorrectableWord {
     /// Folded; a blank is between syllables.
@@ -137,7 +137,9 @@ pub struct CorrectableWord {
 }
 
 impl CorrectableWord {
-    /// The words of a keyword, in typed order; syllables side by side are one word, and then each its own.
+    /// The words of a keyword, in typed order.
+    ///
+    /// Syllables side by side are one word, which each of them follows as a word of its own.
     pub fn all_of(keyword: &str) -> Vec<Self> {
         let mut words = Vec::new();
         replace_words(keyword, |_, word| {
@@ -167,14 +169,15 @@ impl CorrectableWord {
         self.word.matches(' ').count() == 1
     }
 
-    /// The place of the next word, if this one is at `place`; that of a settled one is behind its parts.
+    /// The place of the next word, if this one is at `place`.
+    ///
+    /// The parts of a settled one are passed.
     pub fn next_place(&self, place: usize, is_settled: bool) -> usize {
         place + 1 + if is_settled { self.parts_behind } else { 0 }
     }
 
     fn read_syllables(typed: &str) -> Option<Self> {
-        let words: Vec<String> =
-            typed.split_whitespace().take(MAX_WORDS).map(str::to_ascii_lowercase).collect();
+        let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
         let pieces: Vec<Piece> = words.iter().flat_map(|word| open_pieces(word)).filter(is_content).collect();
         let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();
         (!pieces.is_empty()).then(|| Self { word: words.join(" "), pieces, parts_behind })

@@ -33,22 +33,24 @@ pub(crate) async fn unknown_words(
     }
     let mut found = searched.count(lists.into_iter(), 1).await?.into_iter();
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let (mut unknown, mut next) = (Vec::new(), 0);
+    let (mut unknown, mut looked_for, mut next) = (Vec::new(), 0, 0);
     for (place, word) in words.iter().enumerate() {
         let each_is_found = found.by_ref().take(word.pieces.len()).min() != Some(0);
         let is_together = word.is_syllables() && found.next() != Some(0);
-        if place < next || unknown.len() == MAX_CORRECTED {
+        if place < next || looked_for == MAX_CORRECTED {
             continue;
         }
         let is_settled = if word.is_syllables() {
             let is_found = is_together || word.is_pair_of_syllables() && each_is_found;
             if !is_found {
+                looked_for += 1;
                 let context = Context::new(keyword, &words, &[place], place, &corrections);
                 let spelled = searched.spelled(word, &context).await?;
                 corrections[place] = spelled.map(|spelled| spelled.word);
             }
             is_found || corrections[place].is_some()
         } else {
+            looked_for += usize::from(!each_is_found);
             unknown.extend((!each_is_found).then_some(place));
             each_is_found
         };

@@ -8,7 +8,7 @@ use crate::text::{Folded, PinyinWord, ScriptRun, placed_runs};
 pub(crate) enum Replaceable<'a> {
     /// A folded word.
     Word(ScriptRun<'a>),
-    /// Words side by side that are syllables of pinyin. Those of one that stays follow it.
+    /// Words side by side that are syllables of pinyin. If it stays, they follow, each on its own.
     Syllables,
 }
 
@@ -33,12 +33,14 @@ impl Query {
             }
             // Part of longer ones is asked for as words.
             if clause.len() <= behind_syllables
-                && let Some(typed) = syllable_words(clause)
+                && let Some((typed, words)) = syllable_words(clause)
+                && words <= limit
             {
                 behind_syllables = clause.len() - typed.len();
                 if let Some(instead) = replace(typed, Replaceable::Syllables) {
                     replaced.push_str(&instead);
                     rest = &clause[typed.len()..];
+                    limit -= words;
                     changed = true;
                     continue;
                 }
@@ -82,8 +84,8 @@ impl Query {
     }
 }
 
-/// The first words of a text, if at least two are syllables of pinyin.
-fn syllable_words(text: &str) -> Option<&str> {
+/// The first words of a text, if at least two are syllables of pinyin, and their number.
+fn syllable_words(text: &str) -> Option<(&str, usize)> {
     let (mut rest, mut words, mut end) = (text, 0, 0);
     loop {
         let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
@@ -94,5 +96,5 @@ fn syllable_words(text: &str) -> Option<&str> {
         end = text.len() - rest.len() + word.len();
         rest = rest[word.len()..].trim_start();
     }
-    (words > 1).then(|| &text[..end])
+    (words > 1).then(|| (&text[..end], words))
 }

@@ -127,6 +127,11 @@ fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
     for typed in ["bx", "kucun", "xinchou", "ndxc", "nian du", "-baoxiao", "mingbaojie", "xia oliu"] {
         assert_eq!(correct(&[], typed), None, "{typed}");
     }
+    // Neither of them takes the correction of another.
+    let many = "1 ".repeat(62) + "nian bao xiao liu cheng 2 bao jie 3 bao jie 4 bao xiao liu";
+    assert_eq!(correct(&[], &many), None, "words behind the last that is read");
+    let often = correct(&[], &"bao jie 1 ".repeat(20)).unwrap_or_default();
+    assert_eq!(often.matches("保洁").count(), 4, "{often}");
     assert_eq!(correct(&["u:1"], "xinchou").as_deref(), Some("薪酬"));
     assert_eq!(correct(&["u:1"], "nian du xin chou").as_deref(), Some("年度薪酬"));
     assert_eq!(correct(&["u:2"], "xinchou"), None);

@@ -84,14 +84,15 @@ pub(crate) fn unknown_words(
     let searched = SearchedView { view, scopes, principals, cancelled };
     let words = CorrectableWord::all_of(keyword);
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let (mut unknown, mut next) = (Vec::new(), 0);
+    let (mut unknown, mut looked_for, mut next) = (Vec::new(), 0, 0);
     for (place, word) in words.iter().enumerate() {
-        if place < next || unknown.len() == MAX_CORRECTED {
+        if place < next || looked_for == MAX_CORRECTED {
             continue;
         }
         let is_settled = if word.is_syllables() {
             let is_found = searched.finds_syllables(word)?;
             if !is_found {
+                looked_for += 1;
                 let context = Context::new(keyword, &words, &[place], place, &corrections);
                 let spelled = searched.spelled(word, &context)?;
                 corrections[place] = spelled.map(|spelled| spelled.word);
@@ -99,6 +100,7 @@ pub(crate) fn unknown_words(
             is_found || corrections[place].is_some()
         } else {
             let is_found = searched.finds_word(word)?;
+            looked_for += usize::from(!is_found);
             unknown.extend((!is_found).then_some(place));
             is_found
         };
