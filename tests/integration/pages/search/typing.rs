@@ -234,7 +234,8 @@ async fn chinese_browser_gets_chinese_texts_and_composition() {
     page.wait_until("document.querySelector('[data-module=article] .row') && !document.querySelector('.overview').ariaBusy")
         .await;
     assert_eq!(page.texts("[data-module=article] mark").await, ["预算"]);
-    assert_eq!(page.texts(".sections h2").await, ["文章"]);
+    // Late modules keep a placeholder on a busy machine.
+    assert_eq!(page.texts(".section:has(.row) h2").await, ["文章"]);
     let searches =
         "return test.requested.filter(([address]) => address.startsWith('contents/search')).length";
     assert_eq!(page.run(searches, &[]).await, 1);
