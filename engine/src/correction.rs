@@ -1,7 +1,9 @@
 //! Words that are found nowhere, and the likeliest words one edit away.
 
 mod homophones;
+mod lookup;
 mod pinyin;
+mod words;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -10,10 +12,12 @@ use std::collections::{BTreeMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 pub use self::homophones::WordPart;
-pub use self::pinyin::SpelledWord;
+pub use self::lookup::{Lookup, unknown_words};
+pub use self::words::CorrectableWord;
+use self::words::replace_words;
 use crate::Query;
-use crate::query::{Piece, Replaceable, Target, open_pieces, reads_acronyms};
-use crate::text::{ScriptRun, fold, is_ideograph, is_stop_word, parts_of_word, query_words, runs, stem};
+use crate::query::{Piece, Target, reads_acronyms};
+use crate::text::{ScriptRun, fold, is_ideograph, is_stop_word, query_words, runs, stem};
 
 /// Words one edit away that an engine collects for each word.
 pub const MAX_CANDIDATES: usize = 1_024;
@@ -21,10 +25,7 @@ pub const MAX_CANDIDATES: usize = 1_024;
 pub const MAX_RESTRICTED_CANDIDATES: usize = 256;
 /// Hits of each scope whose titles tell what a word of pinyin spells.
 pub const MAX_SPELLED: usize = 64;
-/// Words of a keyword for which others are looked for; syllables side by side are one.
-pub const MAX_CORRECTED: usize = 4;
 
-const MAX_WORDS: usize = 64;
 const MAX_TRIED: usize = 16;
 /// Words that tell which candidate is meant.
 const MAX_NEIGHBOURS: usize = 5;
@@ -33,12 +34,6 @@ const SMOOTHING: f64 = 10.0;
 const SMOOTHING_SHARE: f64 = 0.02;
 /// Logarithm of how much rarer a wrong first letter is.
 const FIRST_LETTER: f64 = 1.5;
-/// Longer runs of ideographs are sentences, of which no edit makes a word.
-const MAX_EDITED_CHARS: usize = 64;
-/// One edit turns shorter words into others.
-const MIN_CHARS: usize = 4;
-/// Ideographs tell more.
-const MIN_IDEOGRAPHS: usize = 3;
 /// Longest known part of ideographs.
 const MAX_KNOWN_CHARS: usize = 8;
 
@@ -71,7 +66,7 @@ pub struct UnknownWords {
 
 impl UnknownWords {
     /// `unknown` are places among the correctable words, of which each has its correction.
-    pub fn new(keyword: &str, unknown: &[usize], corrections: &[Option<String>]) -> Self {
+    fn new(keyword: &str, unknown: &[usize], corrections: &[Option<String>]) -> Self {
         let (mut place, mut uncorrected) = (0, Vec::new());
         replace_words(keyword, |typed, word| {
             let correction = corrections.get(place).cloned().flatten();
@@ -88,7 +83,7 @@ impl UnknownWords {
 
 impl Correction {
     /// Replaces correctable words by their corrections; `None` if nothing changes.
-    pub fn new(keyword: &str, corrections: &[Option<String>]) -> Option<Self> {
+    fn new(keyword: &str, corrections: &[Option<String>]) -> Option<Self> {
         let mut place = 0;
         Self::replacing(keyword, |_, word| {
             let correction = corrections.get(place).cloned().flatten();
@@ -122,83 +117,6 @@ impl Correction {
             Some(if is_in_capitals { word.to.to_uppercase() } else { word.to })
         })?;
         Some(Self { keyword, words })
-    }
-}
-
-/// A word of a keyword that may be corrected, or several of syllables.
-#[derive(Debug)]
-pub struct CorrectableWord {
-    /// Folded; a blank is between syllables.
-    pub word: String,
-    /// Ideographs are found by their dictionary words, other words by their beginning, too.
-    pub pieces: Vec<Piece>,
-    /// Number of the correctable words that follow and that it consists of.
-    parts_behind: usize,
-}
-
-impl CorrectableWord {
-    /// The words of a keyword, in typed order.
-    ///
-    /// Syllables side by side are one word, which each of them follows as a word of its own.
-    pub fn all_of(keyword: &str) -> Vec<Self> {
-        let mut words = Vec::new();
-        replace_words(keyword, |_, word| {
-            words.push(word);
-            None
-        });
-        words
-    }
-
-    /// Whether words one edit away are looked for.
-    pub fn is_short_enough_to_edit(&self) -> bool {
-        self.word.chars().nth(MAX_EDITED_CHARS).is_none()
-    }
-
-    /// Whether it is found by parts, too: several words, or smaller ones.
-    fn has_parts(&self) -> bool {
-        self.pieces.len() > 1 || !parts_of_word(&self.word).is_empty()
-    }
-
-    /// Whether it is several words of syllables.
-    pub fn is_syllables(&self) -> bool {
-        self.word.contains(' ')
-    }
-
-    /// Whether it is two words of syllables, which stay as typed if each is found.
-    pub fn is_pair_of_syllables(&self) -> bool {
-        self.word.matches(' ').count() == 1
-    }
-
-    /// The place of the next word, if this one is at `place`.
-    ///
-    /// The parts of a settled one are passed.
-    pub fn next_place(&self, place: usize, is_settled: bool) -> usize {
-        place + 1 + if is_settled { self.parts_behind } else { 0 }
-    }
-
-    fn read_syllables(typed: &str) -> Option<Self> {
-        let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
-        let pieces: Vec<Piece> = words.iter().flat_map(|word| open_pieces(word)).filter(is_content).collect();
-        let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();
-        (!pieces.is_empty()).then(|| Self { word: words.join(" "), pieces, parts_behind })
-    }
-
-    /// `None` for stop words, numbers, codes and short words.
-    fn read(run: ScriptRun<'_>) -> Option<Self> {
-        let word = run.text();
-        let is_long_enough = match run {
-            ScriptRun::Word(word) => {
-                word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
-            }
-            ScriptRun::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
-            // Any part of them is found, so no word is unknown.
-            ScriptRun::Syllables(_) => false,
-        };
-        if !is_long_enough {
-            return None;
-        }
-        let pieces: Vec<Piece> = open_pieces(word).into_iter().filter(is_content).collect();
-        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces, parts_behind: 0 })
     }
 }
 
@@ -265,21 +183,9 @@ impl KnownWords {
     }
 }
 
-fn is_content(piece: &Piece) -> bool {
-    match piece {
-        Piece::Term(word) | Piece::Prefix { stem: word, .. } => !is_stop_word(word),
-        Piece::Phrase(_) | Piece::Either(_) => true,
-    }
-}
-
-/// Finds pieces together in texts, or in authors' names.
-pub fn places_of(pieces: &[Piece]) -> [Query; 2] {
-    [Target::Text, Target::Author].map(|target| target.query(pieces.to_vec()))
-}
-
 /// The words around one that is found nowhere.
 #[derive(Debug)]
-pub struct Context<'a> {
+struct Context<'a> {
     keyword: &'a str,
     corrections: Vec<Option<String>>,
     place: usize,
@@ -289,7 +195,7 @@ pub struct Context<'a> {
 
 impl<'a> Context<'a> {
     /// `unknown` are the places of words that are found nowhere, `place` one of them.
-    pub fn new(
+    fn new(
         keyword: &'a str,
         words: &[CorrectableWord],
         unknown: &[usize],
@@ -318,7 +224,7 @@ impl<'a> Context<'a> {
     }
 
     /// Finds a candidate alone, with all other words, and with each neighbour.
-    pub fn queries(&self, candidate: &str) -> Vec<Query> {
+    fn queries(&self, candidate: &str) -> Vec<Query> {
         let mut corrections = self.corrections.clone();
         corrections[self.place] = Some(candidate.to_owned());
         let together = Correction::new(self.keyword, &corrections);
@@ -337,16 +243,16 @@ impl<'a> Context<'a> {
 
 /// A word in the place of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LikeliestWord {
+struct LikeliestWord {
     /// Folded.
-    pub word: String,
+    word: String,
     /// Whether some document holds it beside all other words.
-    pub is_together: bool,
+    is_together: bool,
 }
 
 impl LikeliestWord {
     /// The first one that stands beside all other words, else the first.
-    pub fn better_of(first: Option<Self>, second: Option<Self>) -> Option<Self> {
+    fn better_of(first: Option<Self>, second: Option<Self>) -> Option<Self> {
         match (first, second) {
             (Some(first), Some(second)) if second.is_together && !first.is_together => Some(second),
             (first, second) => first.or(second),
@@ -358,7 +264,7 @@ impl LikeliestWord {
 ///
 /// The likelihood is that of a naive Bayes classifier over the neighbours.
 #[expect(clippy::cast_precision_loss, reason = "counts of documents")]
-pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Option<LikeliestWord> {
+fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Option<LikeliestWord> {
     let first = word.chars().next();
     let score = |candidate: &str, counts: &[u64]| {
         let [alone, together, beside @ ..] = counts else { return None };
@@ -379,21 +285,8 @@ pub fn likeliest(word: &str, candidates: Vec<String>, found: &[Vec<u64>]) -> Opt
     best.map(|((is_together, _), word)| LikeliestWord { word, is_together })
 }
 
-fn replace_words(
-    keyword: &str,
-    mut replace: impl FnMut(&str, CorrectableWord) -> Option<String>,
-) -> Option<String> {
-    Query::with_words_replaced(keyword, MAX_WORDS, |typed, part| {
-        let word = match part {
-            Replaceable::Word(run) => CorrectableWord::read(run),
-            Replaceable::Syllables => CorrectableWord::read_syllables(typed),
-        };
-        replace(typed, word?)
-    })
-}
-
 /// Words to try: those with an equal first letter, then by document frequency.
-pub fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> {
+fn by_likelihood(word: &str, candidates: &BTreeMap<String, u64>) -> Vec<String> {
     // Forms of a stem are one word. A stem like `compani` yields to a word.
     let mut by_stem: BTreeMap<Cow<'_, str>, Vec<(&str, u64)>> = BTreeMap::new();
     for (candidate, &documents) in candidates {

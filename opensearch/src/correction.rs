@@ -1,15 +1,14 @@
-//! Corrects unknown words by homophones, by one edit, or as pinyin of titles.
+//! Looks words up for corrections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use trawl_engine::correction::{
-    Context, CorrectableWord, LikeliestWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    MAX_SPELLED, UnknownWords, by_likelihood, likeliest, places_of,
+    self, Lookup, MAX_CANDIDATES, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED, UnknownWords, WordPart,
 };
 use trawl_engine::query::{Piece, Target};
-use trawl_engine::{Failure, Query, Request, Scope};
+use trawl_engine::{Failure, Hit, Query, Request, Scope};
 
 use crate::counting::Searched;
 use crate::layout::{OPEN, halves};
@@ -17,98 +16,48 @@ use crate::served_indexes::ServedIndexes;
 use crate::terms::TermPrefix;
 use crate::time_order::newest_of_each;
 
-/// `None` if nothing changes.
+/// Corrects words of a keyword that no scope shows.
 pub(crate) async fn unknown_words(
     indexes: &ServedIndexes,
     scopes: &[Arc<Scope>],
     principals: &Arc<[String]>,
     keyword: &str,
 ) -> Result<UnknownWords, Failure> {
-    let searched = Searched { indexes, scopes, principals };
-    let words = CorrectableWord::all_of(keyword);
-    let mut lists = Vec::new();
-    for word in &words {
-        lists.extend(word.pieces.iter().map(|piece| places_of(std::slice::from_ref(piece)).to_vec()));
-        lists.extend(word.is_syllables().then(|| places_of(&word.pieces).to_vec()));
+    correction::unknown_words(&Searched { indexes, scopes, principals }, keyword).await
+}
+
+impl Lookup for Searched<'_> {
+    type Error = Failure;
+
+    async fn find(&self, lists: Vec<Vec<Query>>) -> Result<Vec<bool>, Failure> {
+        let counts = self.count(lists.into_iter(), 1).await?;
+        Ok(counts.into_iter().map(|count| count > 0).collect())
     }
-    let mut found = searched.count(lists.into_iter(), 1).await?.into_iter();
-    let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let (mut unknown, mut looked_for, mut next) = (Vec::new(), 0, 0);
-    for (place, word) in words.iter().enumerate() {
-        let each_is_found = found.by_ref().take(word.pieces.len()).min() != Some(0);
-        let is_together = word.is_syllables() && found.next() != Some(0);
-        if place < next || looked_for == MAX_CORRECTED {
-            continue;
-        }
-        let is_settled = if word.is_syllables() {
-            let is_found = is_together || word.is_pair_of_syllables() && each_is_found;
-            if !is_found {
-                looked_for += 1;
-                let context = Context::new(keyword, &words, &[place], place, &corrections);
-                let spelled = searched.spelled(word, &context).await?;
-                corrections[place] = spelled.map(|spelled| spelled.word);
-            }
-            is_found || corrections[place].is_some()
-        } else {
-            looked_for += usize::from(!each_is_found);
-            unknown.extend((!each_is_found).then_some(place));
-            each_is_found
+
+    async fn count_each(&self, queries: Vec<Query>) -> Result<Vec<u64>, Failure> {
+        self.count(queries.into_iter().map(|query| vec![query]), i32::MAX).await
+    }
+
+    async fn newest(&self, query: Query) -> Result<Vec<Hit>, Failure> {
+        let query = Arc::new(query);
+        let request = |scope: &Arc<Scope>| Request {
+            limit: MAX_SPELLED,
+            ..Request::total_of(scope, self.principals, Arc::clone(&query))
         };
-        next = word.next_place(place, is_settled);
+        let requests: Vec<Request> = self.scopes.iter().map(request).collect();
+        Ok(newest_of_each(self.indexes, &requests).await?.concat())
     }
-    for &place in &unknown {
-        let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        corrections[place] = searched.correction(&words[place], &context).await?;
+
+    async fn words_within_one_edit(&self, word: &str) -> Result<BTreeMap<String, u64>, Failure> {
+        self.candidates(word, |_| true).await
     }
-    Ok(UnknownWords::new(keyword, &unknown, &corrections))
+
+    async fn homophones(&self, part: &WordPart) -> Result<BTreeMap<String, u64>, Failure> {
+        self.candidates(&part.text, |other| part.sounds_like(other)).await
+    }
 }
 
 impl Searched<'_> {
-    async fn correction(
-        &self,
-        word: &CorrectableWord,
-        context: &Context<'_>,
-    ) -> Result<Option<String>, Failure> {
-        let homophones = self.homophones(word).await?;
-        let homophone = self.likeliest(&word.word, homophones, context).await?;
-        if let Some(homophone) = homophone {
-            return Ok(Some(homophone.word));
-        }
-        let mut edited = None;
-        if word.is_short_enough_to_edit() {
-            let candidates = by_likelihood(&word.word, &self.candidates(&word.word, |_| true).await?);
-            edited = self.likeliest(&word.word, candidates, context).await?;
-        }
-        if edited.as_ref().is_some_and(|edited| edited.is_together) {
-            return Ok(edited.map(|edited| edited.word));
-        }
-        let spelled = self.spelled(word, context).await?;
-        Ok(LikeliestWord::better_of(edited, spelled).map(|likeliest| likeliest.word))
-    }
-
-    /// Parts of titles that the viewer may see and whose pinyin the word is.
-    async fn spelled(
-        &self,
-        word: &CorrectableWord,
-        context: &Context<'_>,
-    ) -> Result<Option<LikeliestWord>, Failure> {
-        let Some(spelled) = word.spelled() else { return Ok(None) };
-        for query in spelled.queries(context) {
-            let query = Arc::new(query);
-            let request = |scope: &Arc<Scope>| Request {
-                limit: MAX_SPELLED,
-                ..Request::total_of(scope, self.principals, Arc::clone(&query))
-            };
-            let requests: Vec<Request> = self.scopes.iter().map(request).collect();
-            let hits = newest_of_each(self.indexes, &requests).await?;
-            let parts = spelled.parts_of(hits.iter().flatten());
-            if !parts.is_empty() {
-                return self.likeliest(&word.word, parts, context).await;
-            }
-        }
-        Ok(None)
-    }
-
     /// Terms that the viewer may see, with their document frequencies.
     async fn visible(&self, terms: BTreeSet<String>) -> Result<BTreeMap<String, u64>, Failure> {
         if terms.is_empty() {
@@ -119,45 +68,11 @@ impl Searched<'_> {
         Ok(terms.into_iter().zip(counts).filter(|(_, documents)| *documents > 0).collect())
     }
 
-    async fn likeliest(
-        &self,
-        word: &str,
-        candidates: Vec<String>,
-        context: &Context<'_>,
-    ) -> Result<Option<LikeliestWord>, Failure> {
-        if candidates.is_empty() {
-            return Ok(None);
-        }
-        let queries: Vec<Vec<Query>> =
-            candidates.iter().map(|candidate| context.queries(candidate)).collect();
-        let lists = queries.iter().flatten().map(|query| vec![query.clone()]);
-        let mut counts = self.count(lists, i32::MAX).await?.into_iter();
-        let found: Vec<Vec<u64>> =
-            queries.iter().map(|queries| counts.by_ref().take(queries.len()).collect()).collect();
-        Ok(likeliest(word, candidates, &found))
-    }
-
-    async fn homophones(&self, word: &CorrectableWord) -> Result<Vec<String>, Failure> {
-        let parts = word.parts();
-        if parts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let found = self
-            .count(parts.iter().map(|part| places_of(std::slice::from_ref(&part.piece)).to_vec()), 1)
-            .await?;
-        let mut misspelt = Vec::new();
-        for (part, _) in parts.into_iter().zip(found).filter(|(_, found)| *found == 0) {
-            let homophones = self.candidates(&part.text, |other| part.sounds_like(other)).await?;
-            misspelt.push((part, homophones));
-        }
-        Ok(word.with_homophones(&misspelt))
-    }
-
     /// Words one edit away that the viewer may see, with their document frequencies.
     async fn candidates(
         &self,
         word: &str,
-        is_candidate: impl Fn(&str) -> bool,
+        is_candidate: impl Fn(&str) -> bool + Sync,
     ) -> Result<BTreeMap<String, u64>, Failure> {
         let places: Vec<(TermPrefix, &str)> = self
             .scopes

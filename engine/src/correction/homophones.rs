@@ -18,7 +18,7 @@ pub struct WordPart {
     /// Folded.
     pub text: String,
     /// Finds it.
-    pub piece: Piece,
+    pub(super) piece: Piece,
     /// Bytes of the word.
     place: Range<usize>,
 }
@@ -39,7 +39,7 @@ impl CorrectableWord {
     /// Parts that may be homophones of words.
     ///
     /// Words of letters have none, and neither have words that are too long to be edited.
-    pub fn parts(&self) -> Vec<WordPart> {
+    pub(super) fn parts(&self) -> Vec<WordPart> {
         if !self.word.starts_with(is_ideograph) || !self.is_short_enough_to_edit() {
             return Vec::new();
         }
@@ -69,7 +69,7 @@ impl CorrectableWord {
     /// The list is empty if no part has one.
     ///
     /// `parts` have their homophones with document frequencies.
-    pub fn with_homophones(&self, parts: &[(WordPart, BTreeMap<String, u64>)]) -> Vec<String> {
+    pub(super) fn with_homophones(&self, parts: &[(WordPart, BTreeMap<String, u64>)]) -> Vec<String> {
         let (mut spellings, mut end) = (vec![String::new()], 0);
         for (WordPart { text, place, .. }, homophones) in parts {
             let mut homophones = by_likelihood(text, homophones);

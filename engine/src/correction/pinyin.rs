@@ -9,7 +9,7 @@ use crate::{Hit, Query, Texts};
 
 /// A word that may be the pinyin of a part of a title.
 #[derive(Debug)]
-pub struct SpelledWord<'a> {
+pub(super) struct SpelledWord<'a> {
     typed: &'a str,
     pinyin: PinyinWord,
     /// Finds the titles that may hold it.
@@ -18,7 +18,7 @@ pub struct SpelledWord<'a> {
 
 impl CorrectableWord {
     /// Reads it as pinyin; `None` if it is none.
-    pub fn spelled(&self) -> Option<SpelledWord<'_>> {
+    pub(super) fn spelled(&self) -> Option<SpelledWord<'_>> {
         let pinyin = PinyinWord::read(&self.word)?;
         let of_way = |terms: Vec<String>| terms.into_iter().map(Piece::Term).collect();
         let ways: Vec<Vec<Piece>> = pinyin.readings().into_iter().map(of_way).collect();
@@ -28,7 +28,7 @@ impl CorrectableWord {
 
 impl SpelledWord<'_> {
     /// Queries whose newest [`MAX_SPELLED`](super::MAX_SPELLED) hits tell what is meant: beside the words around it, then alone.
-    pub fn queries(&self, context: &Context<'_>) -> Vec<Query> {
+    pub(super) fn queries(&self, context: &Context<'_>) -> Vec<Query> {
         let alone = || Target::Reading.query(vec![self.piece.clone()]);
         let beside = context.neighbour_pieces().map(|pieces| {
             let mut query = Target::Text.query(pieces);
@@ -39,7 +39,7 @@ impl SpelledWord<'_> {
     }
 
     /// Parts of the titles of hits that it spells, the likeliest first.
-    pub fn parts_of<'a>(&self, hits: impl IntoIterator<Item = &'a Hit>) -> Vec<String> {
+    pub(super) fn parts_of<'a>(&self, hits: impl IntoIterator<Item = &'a Hit>) -> Vec<String> {
         let mut parts: BTreeMap<String, u64> = BTreeMap::new();
         for hit in hits {
             let texts = Texts::read(&hit.item);

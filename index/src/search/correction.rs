@@ -1,8 +1,9 @@
-//! Corrects unknown words by homophones, by one edit, or as pinyin of titles.
+//! Looks words up for corrections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
+use futures::executor::block_on;
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 use tantivy::InvertedIndexReader;
 use tantivy::postings::TermInfo;
@@ -10,11 +11,11 @@ use tantivy::schema::Term;
 use tantivy_fst::Automaton;
 use tokio_util::sync::CancellationToken;
 use trawl_engine::correction::{
-    Context, CorrectableWord, LikeliestWord, MAX_CANDIDATES, MAX_CORRECTED, MAX_RESTRICTED_CANDIDATES,
-    MAX_SPELLED, UnknownWords, by_likelihood, likeliest, places_of,
+    self, CorrectableWord, Lookup, MAX_CANDIDATES, MAX_RESTRICTED_CANDIDATES, MAX_SPELLED, UnknownWords,
+    WordPart,
 };
 use trawl_engine::query::{Piece, Target};
-use trawl_engine::{Query, Request, Scope};
+use trawl_engine::{Hit, Query, Request, Scope};
 
 use super::execute::{newest_hits, search};
 use super::viewer_scope::ViewerScope;
@@ -82,35 +83,8 @@ pub(crate) fn unknown_words(
     cancelled: &CancellationToken,
 ) -> Result<UnknownWords, Error> {
     let searched = SearchedView { view, scopes, principals, cancelled };
-    let words = CorrectableWord::all_of(keyword);
-    let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let (mut unknown, mut looked_for, mut next) = (Vec::new(), 0, 0);
-    for (place, word) in words.iter().enumerate() {
-        if place < next || looked_for == MAX_CORRECTED {
-            continue;
-        }
-        let is_settled = if word.is_syllables() {
-            let is_found = searched.finds_syllables(word)?;
-            if !is_found {
-                looked_for += 1;
-                let context = Context::new(keyword, &words, &[place], place, &corrections);
-                let spelled = searched.spelled(word, &context)?;
-                corrections[place] = spelled.map(|spelled| spelled.word);
-            }
-            is_found || corrections[place].is_some()
-        } else {
-            let is_found = searched.finds_word(word)?;
-            looked_for += usize::from(!is_found);
-            unknown.extend((!is_found).then_some(place));
-            is_found
-        };
-        next = word.next_place(place, is_settled);
-    }
-    for &place in &unknown {
-        let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        corrections[place] = searched.correction(&words[place], &context)?;
-    }
-    Ok(UnknownWords::new(keyword, &unknown, &corrections))
+    // No lookup waits.
+    block_on(correction::unknown_words(&searched, keyword))
 }
 
 struct SearchedView<'a> {
@@ -121,24 +95,6 @@ struct SearchedView<'a> {
 }
 
 impl SearchedView<'_> {
-    fn finds_word(&self, word: &CorrectableWord) -> Result<bool, Error> {
-        for piece in &word.pieces {
-            if !self.finds_together(std::slice::from_ref(piece))? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    fn finds_syllables(&self, word: &CorrectableWord) -> Result<bool, Error> {
-        Ok(self.finds_together(&word.pieces)? || word.is_pair_of_syllables() && self.finds_word(word)?)
-    }
-
-    fn finds_together(&self, pieces: &[Piece]) -> Result<bool, Error> {
-        let [text, author] = places_of(pieces);
-        Ok(self.finds(text)? || self.finds(author)?)
-    }
-
     fn finds(&self, query: Query) -> Result<bool, Error> {
         let query = Arc::new(query);
         for scope in self.scopes {
@@ -159,43 +115,6 @@ impl SearchedView<'_> {
         self.scopes.iter().map(|scope| self.count(scope, &query)).sum()
     }
 
-    fn correction(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<String>, Error> {
-        let homophones = self.homophones(word)?;
-        let homophone = self.likeliest(&word.word, homophones, context)?;
-        if let Some(homophone) = homophone {
-            return Ok(Some(homophone.word));
-        }
-        let mut edited = None;
-        if word.is_short_enough_to_edit() {
-            let candidates = by_likelihood(&word.word, &self.words_within_one_edit(&word.word)?);
-            edited = self.likeliest(&word.word, candidates, context)?;
-        }
-        if edited.as_ref().is_some_and(|edited| edited.is_together) {
-            return Ok(edited.map(|edited| edited.word));
-        }
-        let spelled = self.spelled(word, context)?;
-        Ok(LikeliestWord::better_of(edited, spelled).map(|likeliest| likeliest.word))
-    }
-
-    /// Parts of titles that the viewer may see and whose pinyin the word is.
-    fn spelled(&self, word: &CorrectableWord, context: &Context<'_>) -> Result<Option<LikeliestWord>, Error> {
-        let Some(spelled) = word.spelled() else { return Ok(None) };
-        for query in spelled.queries(context) {
-            let query = Arc::new(query);
-            let mut hits = Vec::new();
-            for scope in self.scopes {
-                let request = Request::total_of(scope, self.principals, Arc::clone(&query));
-                let request = Request { limit: MAX_SPELLED, ..request };
-                hits.extend(newest_hits(self.view, &request, self.cancelled)?);
-            }
-            let parts = spelled.parts_of(&hits);
-            if !parts.is_empty() {
-                return self.likeliest(&word.word, parts, context);
-            }
-        }
-        Ok(None)
-    }
-
     /// Terms that the viewer may see, with their document frequencies.
     fn visible(&self, terms: BTreeSet<String>) -> Result<BTreeMap<String, u64>, Error> {
         let mut visible = BTreeMap::new();
@@ -206,31 +125,6 @@ impl SearchedView<'_> {
             }
         }
         Ok(visible)
-    }
-
-    fn likeliest(
-        &self,
-        word: &str,
-        candidates: Vec<String>,
-        context: &Context<'_>,
-    ) -> Result<Option<LikeliestWord>, Error> {
-        let count_all = |query: Query| self.count_all(query);
-        let found = candidates
-            .iter()
-            .map(|candidate| context.queries(candidate).into_iter().map(count_all).collect())
-            .collect::<Result<Vec<Vec<u64>>, Error>>()?;
-        Ok(likeliest(word, candidates, &found))
-    }
-
-    fn homophones(&self, word: &CorrectableWord) -> Result<Vec<String>, Error> {
-        let mut misspelt = Vec::new();
-        for part in word.parts() {
-            if !self.finds_together(std::slice::from_ref(&part.piece))? {
-                let homophones = self.known(&part.homophones())?;
-                misspelt.push((part, homophones));
-            }
-        }
-        Ok(word.with_homophones(&misspelt))
     }
 
     /// Those of the words that the viewer may see, with their document frequencies.
@@ -248,25 +142,6 @@ impl SearchedView<'_> {
                 }
                 if let Some(info) = index.terms().get(key)? {
                     candidates.add(is_open, word, &info);
-                }
-            }
-            Ok(())
-        })?;
-        self.visible_candidates(candidates)
-    }
-
-    /// Words one edit away that the viewer may see, with their document frequencies.
-    fn words_within_one_edit(&self, word: &str) -> Result<BTreeMap<String, u64>, Error> {
-        let dfa = ONE_EDIT.build_dfa(word);
-        let mut candidates = Candidates::default();
-        self.each_term_index(|prefix, is_open, index| {
-            let automaton = OneEdit { prefix: prefix.as_bytes(), dfa: &dfa, is_ascii: word.is_ascii() };
-            let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
-            while candidates.has_room(is_open) && terms.advance() {
-                let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
-                // Skips the scope's marker and whole names.
-                if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
-                    candidates.add(is_open, candidate, terms.value());
                 }
             }
             Ok(())
@@ -301,6 +176,58 @@ impl SearchedView<'_> {
         let Candidates { mut open, restricted } = candidates;
         open.extend(self.visible(restricted)?);
         Ok(open)
+    }
+}
+
+impl Lookup for SearchedView<'_> {
+    type Error = Error;
+
+    async fn find(&self, lists: Vec<Vec<Query>>) -> Result<Vec<bool>, Error> {
+        let finds_any = |list: Vec<Query>| {
+            for query in list {
+                if self.finds(query)? {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        lists.into_iter().map(finds_any).collect()
+    }
+
+    async fn count_each(&self, queries: Vec<Query>) -> Result<Vec<u64>, Error> {
+        queries.into_iter().map(|query| self.count_all(query)).collect()
+    }
+
+    async fn newest(&self, query: Query) -> Result<Vec<Hit>, Error> {
+        let (query, mut hits) = (Arc::new(query), Vec::new());
+        for scope in self.scopes {
+            let request = Request::total_of(scope, self.principals, Arc::clone(&query));
+            let request = Request { limit: MAX_SPELLED, ..request };
+            hits.extend(newest_hits(self.view, &request, self.cancelled)?);
+        }
+        Ok(hits)
+    }
+
+    async fn words_within_one_edit(&self, word: &str) -> Result<BTreeMap<String, u64>, Error> {
+        let dfa = ONE_EDIT.build_dfa(word);
+        let mut candidates = Candidates::default();
+        self.each_term_index(|prefix, is_open, index| {
+            let automaton = OneEdit { prefix: prefix.as_bytes(), dfa: &dfa, is_ascii: word.is_ascii() };
+            let mut terms = index.terms().search(&automaton).ge(prefix).into_stream()?;
+            while candidates.has_room(is_open) && terms.advance() {
+                let candidate = std::str::from_utf8(&terms.key()[prefix.len()..]).ok();
+                // Skips the scope's marker and whole names.
+                if let Some(candidate) = candidate.filter(|word| word.starts_with(char::is_alphanumeric)) {
+                    candidates.add(is_open, candidate, terms.value());
+                }
+            }
+            Ok(())
+        })?;
+        self.visible_candidates(candidates)
+    }
+
+    async fn homophones(&self, part: &WordPart) -> Result<BTreeMap<String, u64>, Error> {
+        self.known(&part.homophones())
     }
 }
 

@@ -1,0 +1,118 @@
+//! The words of a keyword that may be corrected.
+
+use crate::Query;
+use crate::query::{Piece, Replaceable, Target, open_pieces};
+use crate::text::{ScriptRun, is_stop_word, parts_of_word};
+
+const MAX_WORDS: usize = 64;
+/// Longer runs of ideographs are sentences, of which no edit makes a word.
+const MAX_EDITED_CHARS: usize = 64;
+/// One edit turns shorter words into others.
+const MIN_CHARS: usize = 4;
+/// Ideographs tell more.
+const MIN_IDEOGRAPHS: usize = 3;
+
+/// A word of a keyword that may be corrected, or several of syllables.
+#[derive(Debug)]
+pub struct CorrectableWord {
+    /// Folded; a blank is between syllables.
+    pub word: String,
+    /// Ideographs are found by their dictionary words, other words by their beginning, too.
+    pub pieces: Vec<Piece>,
+    /// Number of the correctable words that follow and that it consists of.
+    parts_behind: usize,
+}
+
+impl CorrectableWord {
+    /// The words of a keyword, in typed order.
+    ///
+    /// Syllables side by side are one word, which each of them follows as a word of its own.
+    pub fn all_of(keyword: &str) -> Vec<Self> {
+        let mut words = Vec::new();
+        replace_words(keyword, |_, word| {
+            words.push(word);
+            None
+        });
+        words
+    }
+
+    /// Whether words one edit away are looked for.
+    pub(super) fn is_short_enough_to_edit(&self) -> bool {
+        self.word.chars().nth(MAX_EDITED_CHARS).is_none()
+    }
+
+    /// Whether it is found by parts, too: several words, or smaller ones.
+    pub(super) fn has_parts(&self) -> bool {
+        self.pieces.len() > 1 || !parts_of_word(&self.word).is_empty()
+    }
+
+    /// Whether it is several words of syllables.
+    pub fn is_syllables(&self) -> bool {
+        self.word.contains(' ')
+    }
+
+    /// Lists of queries; it is found if some query of each list finds something.
+    ///
+    /// More than two syllables are found together, other words part by part.
+    pub(super) fn places(&self) -> Vec<Vec<Query>> {
+        let is_together = self.word.matches(' ').count() > 1;
+        self.pieces.chunks(if is_together { self.pieces.len() } else { 1 }).map(places_of).collect()
+    }
+
+    /// The place of the next word, if this one is at `place`.
+    ///
+    /// The parts of a settled one are passed.
+    pub(super) fn next_place(&self, place: usize, is_settled: bool) -> usize {
+        place + 1 + if is_settled { self.parts_behind } else { 0 }
+    }
+
+    fn read_syllables(typed: &str) -> Option<Self> {
+        let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let pieces: Vec<Piece> = words.iter().flat_map(|word| open_pieces(word)).filter(is_content).collect();
+        let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();
+        (!pieces.is_empty()).then(|| Self { word: words.join(" "), pieces, parts_behind })
+    }
+
+    /// `None` for stop words, numbers, codes and short words.
+    fn read(run: ScriptRun<'_>) -> Option<Self> {
+        let word = run.text();
+        let is_long_enough = match run {
+            ScriptRun::Word(word) => {
+                word.chars().nth(MIN_CHARS - 1).is_some() && !word.chars().any(char::is_numeric)
+            }
+            ScriptRun::Ideographs(run) => run.chars().nth(MIN_IDEOGRAPHS - 1).is_some(),
+            // Any part of them is found, so no word is unknown.
+            ScriptRun::Syllables(_) => false,
+        };
+        if !is_long_enough {
+            return None;
+        }
+        let pieces: Vec<Piece> = open_pieces(word).into_iter().filter(is_content).collect();
+        (!pieces.is_empty()).then(|| Self { word: word.to_owned(), pieces, parts_behind: 0 })
+    }
+}
+
+pub(super) fn replace_words(
+    keyword: &str,
+    mut replace: impl FnMut(&str, CorrectableWord) -> Option<String>,
+) -> Option<String> {
+    Query::with_words_replaced(keyword, MAX_WORDS, |typed, part| {
+        let word = match part {
+            Replaceable::Word(run) => CorrectableWord::read(run),
+            Replaceable::Syllables => CorrectableWord::read_syllables(typed),
+        };
+        replace(typed, word?)
+    })
+}
+
+fn is_content(piece: &Piece) -> bool {
+    match piece {
+        Piece::Term(word) | Piece::Prefix { stem: word, .. } => !is_stop_word(word),
+        Piece::Phrase(_) | Piece::Either(_) => true,
+    }
+}
+
+/// Finds pieces together in texts, or in authors' names.
+pub(super) fn places_of(pieces: &[Piece]) -> Vec<Query> {
+    [Target::Text, Target::Author].map(|target| target.query(pieces.to_vec())).to_vec()
+}
