@@ -21,7 +21,7 @@ mod spellings;
 mod synonyms;
 
 use self::clauses::RawClause;
-pub(crate) use self::clauses::{open_pieces, plain_words, reads_acronyms};
+pub(crate) use self::clauses::{open_pieces, plain_pieces, plain_words, reads_acronyms};
 pub use self::expansion::{max_scanned_words, select_expansion};
 pub use self::relaxation::RelaxableKeyword;
 pub(crate) use self::replacement::Replaceable;

@@ -1,7 +1,7 @@
 //! The words of a keyword that may be corrected.
 
 use crate::Query;
-use crate::query::{Piece, Replaceable, Target, open_pieces};
+use crate::query::{Piece, Replaceable, Target, open_pieces, plain_pieces};
 use crate::text::{ScriptRun, is_stop_word, parts_of_word};
 
 const MAX_WORDS: usize = 64;
@@ -17,7 +17,7 @@ const MIN_IDEOGRAPHS: usize = 3;
 pub struct CorrectableWord {
     /// Folded; a blank is between syllables.
     pub word: String,
-    /// Ideographs are found by their dictionary words, other words by their beginning, too.
+    /// Ideographs are found by their dictionary words; other words by their beginning, too, unless they are two syllables.
     pub pieces: Vec<Piece>,
     /// Number of the correctable words that follow and that it consists of.
     parts_behind: usize,
@@ -53,10 +53,14 @@ impl CorrectableWord {
 
     /// Lists of queries; it is found if some query of each list finds something.
     ///
-    /// More than two syllables are found together, other words part by part.
+    /// More than two syllables are found together, other words part by part. English texts and names have many words that begin like two
+    /// syllables.
     pub(super) fn places(&self) -> Vec<Vec<Query>> {
-        let is_together = self.word.matches(' ').count() > 1;
-        self.pieces.chunks(if is_together { self.pieces.len() } else { 1 }).map(places_of).collect()
+        match self.word.matches(' ').count() {
+            0 => self.pieces.chunks(1).map(places_of).collect(),
+            1 => self.pieces.iter().map(|piece| vec![Target::Text.query(vec![piece.clone()])]).collect(),
+            _ => vec![places_of(&self.pieces)],
+        }
     }
 
     /// The place of the next word, if this one is at `place`.
@@ -68,7 +72,8 @@ impl CorrectableWord {
 
     fn read_syllables(typed: &str) -> Option<Self> {
         let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
-        let pieces: Vec<Piece> = words.iter().flat_map(|word| open_pieces(word)).filter(is_content).collect();
+        let pieces_of = if words.len() == 2 { plain_pieces } else { open_pieces };
+        let pieces: Vec<Piece> = words.iter().flat_map(|word| pieces_of(word)).filter(is_content).collect();
         let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();
         (!pieces.is_empty()).then(|| Self { word: words.join(" "), pieces, parts_behind })
     }

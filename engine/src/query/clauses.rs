@@ -197,7 +197,7 @@ fn is_unknown_word(folded: &str) -> bool {
 }
 
 /// Pieces of a text in which nothing is an operator.
-pub(super) fn plain_pieces(text: &str) -> Vec<Piece> {
+pub(crate) fn plain_pieces(text: &str) -> Vec<Piece> {
     pieces(text, false)
 }
 

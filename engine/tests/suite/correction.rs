@@ -86,12 +86,43 @@ fn words_around_a_word_choose_its_correction() {
     );
 }
 
+/// A document whose title is shown, as pinyin needs.
+fn titled(id: &str, title: &str) -> Document {
+    Document { item: json!({ "title": title }).to_string(), ..document(id, title) }
+}
+
+/// Checks what keywords become; `None` if they stay.
+fn assert_corrected(documents: Vec<Document>, expected: &[(&str, Option<&str>)]) {
+    let (index, _writer) = index_of(documents);
+    for (typed, meant) in expected {
+        let unknown = index.snapshot().unknown_words(&[news().into()], &Arc::default(), typed).unwrap();
+        let corrected = unknown.correction.map(|correction| correction.keyword);
+        assert_eq!(corrected.as_deref(), *meant, "{typed}");
+    }
+}
+
+#[test]
+fn two_syllables_are_pinyin_unless_texts_have_both_words() {
+    let gantry = titled("c", "Xiphoid fantasies of gantries, Xiaomi in Liuyang");
+    assert_corrected(
+        vec![
+            titled("a", "西安令人反感"),
+            titled("b", "报销流程"),
+            Document { author: "Xi Gan, Xiao Liu".to_owned(), ..gantry },
+            titled("d", "Liu of Cheng"),
+        ],
+        &[
+            ("xi an", Some("西安")),
+            ("fan gan", Some("反感")),
+            ("xiao liu", Some("销流")),
+            ("liu cheng", None),
+        ],
+    );
+}
+
 #[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
-    let document = |id: &str, title: &str| Document {
-        item: json!({ "title": title }).to_string(),
-        ..document(id, title)
-    };
+    let document = titled;
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));
     let (index, _writer) = index_of(vec![
         document("a", "2026 年报销流程说明"),
