@@ -37,6 +37,8 @@ pub trait Lookup: Sync {
 
 /// Corrects unknown words by homophones, by one edit, or as pinyin of titles.
 ///
+/// What consists of syllables is pinyin first.
+///
 /// # Errors
 ///
 /// Those of the engine.
@@ -62,27 +64,38 @@ pub async fn unknown_words<L: Lookup>(engine: &L, keyword: &str) -> Result<Unkno
     }
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        corrections[place] = correction(engine, &words[place], &context).await?;
+        corrections[place] = correction(engine, &words, place, &context).await?;
     }
     Ok(UnknownWords::new(keyword, &unknown, &corrections))
 }
 
 async fn correction<L: Lookup>(
     engine: &L,
-    word: &CorrectableWord,
+    words: &[CorrectableWord],
+    place: usize,
     context: &Context<'_>,
 ) -> Result<Option<String>, L::Error> {
+    let word = &words[place];
     let homophones = homophones(engine, word).await?;
     if let Some(homophone) = likeliest_of(engine, word, homophones, context).await? {
         return Ok(Some(homophone.word));
     }
-    let mut best = None;
-    if word.is_short_enough_to_edit() {
-        let candidates = by_likelihood(&word.word, &engine.words_within_one_edit(&word.word).await?);
-        best = likeliest_of(engine, word, candidates, context).await?;
-    }
-    if !best.as_ref().is_some_and(|edited| edited.is_together) {
-        best = LikeliestWord::better_of(best, spelled(engine, word, context).await?);
+    // One edit turns a syllable into another.
+    let is_edited = word.is_short_enough_to_edit() && !CorrectableWord::is_among_syllables(words, place);
+    let (mut best, is_pinyin) = (None, word.has_syllables());
+    for is_spelled in [is_pinyin, !is_pinyin] {
+        let next = if is_spelled {
+            spelled(engine, word, context).await?
+        } else if is_edited {
+            let candidates = engine.words_within_one_edit(&word.word).await?;
+            likeliest_of(engine, word, by_likelihood(&word.word, &candidates), context).await?
+        } else {
+            None
+        };
+        best = LikeliestWord::better_of(best, next);
+        if best.as_ref().is_some_and(|best| best.is_together) {
+            break;
+        }
     }
     Ok(best.map(|best| best.word))
 }

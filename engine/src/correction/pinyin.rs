@@ -17,6 +17,11 @@ pub(super) struct SpelledWord<'a> {
 }
 
 impl CorrectableWord {
+    /// Whether it can be cut into several syllables.
+    pub(super) fn has_syllables(&self) -> bool {
+        PinyinWord::read(&self.word).is_some_and(|pinyin| pinyin.has_several_syllables())
+    }
+
     /// Reads it as pinyin; `None` if it is none.
     pub(super) fn spelled(&self) -> Option<SpelledWord<'_>> {
         let pinyin = PinyinWord::read(&self.word)?;

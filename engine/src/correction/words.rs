@@ -70,6 +70,11 @@ impl CorrectableWord {
         place + 1 + if is_settled { self.parts_behind } else { 0 }
     }
 
+    /// Whether the word at a place belongs to syllables side by side.
+    pub(super) fn is_among_syllables(words: &[Self], place: usize) -> bool {
+        words[..place].iter().enumerate().any(|(start, run)| place <= start + run.parts_behind)
+    }
+
     fn read_syllables(typed: &str) -> Option<Self> {
         let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
         let pieces_of = if words.len() == 2 { plain_pieces } else { open_pieces };

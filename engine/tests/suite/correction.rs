@@ -58,7 +58,7 @@ fn word_is_corrected_only_if_no_scope_shows_it() {
     {
         assert_eq!(correct(&both, &[], keyword), None, "{keyword}");
     }
-    assert_eq!(correct(&[&news()], &[], "wang fang").as_deref(), Some("want rang"));
+    assert_eq!(correct(&[&news()], &[], "wang, fang").as_deref(), Some("want, rang"));
     assert_eq!(correct(&both, &["u:1"], "leave lists"), None);
     assert_eq!(correct(&both, &["u:2"], "leave lists").as_deref(), Some("lease lists"));
     assert_eq!(correct(&both, &["u:2"], "parentel"), None);
@@ -116,6 +116,22 @@ fn two_syllables_are_pinyin_unless_texts_have_both_words() {
             ("fan gan", Some("反感")),
             ("xiao liu", Some("销流")),
             ("liu cheng", None),
+        ],
+    );
+}
+
+#[test]
+fn syllables_are_pinyin_before_they_are_edited() {
+    assert_corrected(
+        vec![titled("a", "西安仓库"), titled("b", "Xiao, Nina, Chang and Chow"), titled("c", "A budget")],
+        &[
+            ("xian", Some("西安")),
+            ("xial", Some("xiao")),
+            ("chuang xin nian", None),
+            ("dong shi xin chou", None),
+            ("chuang xin nian budgt", Some("chuang xin nian budget")),
+            ("chuang cang ku", None),
+            ("chuang cangku", Some("chuang 仓库")),
         ],
     );
 }

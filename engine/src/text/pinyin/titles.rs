@@ -89,6 +89,10 @@ impl PinyinWord {
         self.beginnings_of_rests()[0]
     }
 
+    pub(crate) fn has_several_syllables(&self) -> bool {
+        self.ways().iter().any(|way| way.len() > 1)
+    }
+
     /// Terms of the titles that may hold it, for each way to read it.
     pub(crate) fn readings(&self) -> Vec<Vec<String>> {
         let pairs = |way: Vec<&str>| way.windows(2).map(|pair| pair.join(" ")).collect();
