@@ -44,14 +44,17 @@ impl SpelledWord<'_> {
     }
 
     /// Parts of the titles of hits that it spells, the likeliest first.
+    ///
+    /// If some part is whole dictionary words, all are.
     pub(super) fn parts_of<'a>(&self, hits: impl IntoIterator<Item = &'a Hit>) -> Vec<String> {
-        let mut parts: BTreeMap<String, u64> = BTreeMap::new();
+        let mut parts: [BTreeMap<String, u64>; 2] = Default::default();
         for hit in hits {
             let texts = Texts::read(&hit.item);
-            for part in texts.title.iter().flat_map(|title| self.pinyin.parts_of(&title.0)) {
-                *parts.entry(part).or_insert(0) += 1;
+            for (part, is_words) in texts.title.iter().flat_map(|title| self.pinyin.parts_of(&title.0)) {
+                *parts[usize::from(is_words)].entry(part).or_insert(0) += 1;
             }
         }
-        by_likelihood(self.typed, &parts)
+        let [others, words] = parts;
+        by_likelihood(self.typed, if words.is_empty() { &others } else { &words })
     }
 }

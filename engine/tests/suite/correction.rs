@@ -137,6 +137,16 @@ fn syllables_are_pinyin_before_they_are_edited() {
 }
 
 #[test]
+fn pinyin_of_several_parts_becomes_whole_words() {
+    let documents = ["品干果采购", "平安保险", "精品干果", "奖品干洗"];
+    let documents = documents.iter().enumerate().map(|(id, title)| titled(&id.to_string(), title));
+    assert_corrected(
+        documents.collect(),
+        &[("pingan", Some("平安")), ("ping an", Some("平安")), ("pin gan", Some("品干"))],
+    );
+}
+
+#[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
     let document = titled;
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));

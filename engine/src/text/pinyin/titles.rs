@@ -3,11 +3,12 @@
 //! 报销流程 has `bao xiao`, `xiao liu`, `liu cheng`, `bxl` and `xlc`. There are few such terms, however many titles have them.
 //! A title may hold all terms of a word apart from each other, so its text is compared.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use super::{IDEOGRAPHS, MIN_INITIALS, pronunciations, readings};
-use crate::text::{ScriptRun, fold, runs};
+use crate::text::{ScriptRun, dictionary_words, fold, parts_of_word, runs};
 
 /// Ideographs of a title that are read.
 const MAX_READ_CHARS: usize = 128;
@@ -52,6 +53,19 @@ fn read_runs(folded: &str) -> impl Iterator<Item = (&str, Vec<Vec<&'static str>>
         left -= characters.len();
         Some((run, characters))
     })
+}
+
+/// The start of a run, and the ends of its dictionary words and of their parts.
+fn word_ends(run: &str) -> Vec<usize> {
+    let (mut ends, mut end) = (vec![0], 0);
+    for word in dictionary_words(run) {
+        let parts: Vec<&str> = parts_of_word(word).into_iter().map(|(_, part)| part).collect();
+        for part in if parts.is_empty() { vec![word] } else { parts } {
+            end += part.len();
+            ends.push(end);
+        }
+    }
+    ends
 }
 
 fn initials_of(readings: &[&'static str]) -> Vec<&'static str> {
@@ -105,16 +119,21 @@ impl PinyinWord {
         readings
     }
 
-    /// Parts of a title that it spells, folded.
-    pub(crate) fn parts_of(&self, title: &str) -> Vec<String> {
+    /// Parts of a title that it spells, folded, and whether they are whole dictionary words.
+    pub(crate) fn parts_of(&self, title: &str) -> Vec<(String, bool)> {
         let mut parts = Vec::new();
         for (run, characters) in read_runs(&fold(title)) {
             let places: Vec<usize> = run.char_indices().map(|(place, _)| place).chain([run.len()]).collect();
+            let word_ends = LazyCell::new(|| word_ends(run));
             for start in 0..characters.len() {
                 let ends =
                     [self.end_by_syllables(&characters[start..]), self.end_by_initials(&characters[start..])];
                 let ends = ends.into_iter().flatten();
-                parts.extend(ends.map(|length| run[places[start]..places[start + length]].to_owned()));
+                parts.extend(ends.map(|length| {
+                    let (start, end) = (places[start], places[start + length]);
+                    let is_words = [start, end].iter().all(|place| word_ends.contains(place));
+                    (run[start..end].to_owned(), is_words)
+                }));
             }
         }
         parts
@@ -217,6 +236,10 @@ mod tests {
         PinyinWord::read(typed).unwrap()
     }
 
+    fn parts_of(typed: &str, title: &str) -> Vec<String> {
+        word(typed).parts_of(title).into_iter().map(|(part, _)| part).collect()
+    }
+
     #[test]
     fn title_has_pairs_of_syllables_and_threes_of_initials() {
         assert_eq!(
@@ -260,7 +283,7 @@ mod tests {
             ("xiaoliu", "报销, 流程", &[]),
             ("shi", "事实", &[]),
         ] {
-            assert_eq!(word(typed).parts_of(title), parts, "{typed}");
+            assert_eq!(parts_of(typed, title), parts, "{typed}");
         }
     }
 
@@ -269,7 +292,7 @@ mod tests {
         for typed in ["xian".repeat(64), "a".repeat(256), "fangan".repeat(40)] {
             let readings = word(&typed).readings();
             assert!(readings.len() <= MAX_WAYS + 1 && readings.iter().all(|terms| terms.len() < MAX_ASKED));
-            word(&typed).parts_of(&"啊安反方案干".repeat(40));
+            parts_of(&typed, &"啊安反方案干".repeat(40));
         }
     }
 
@@ -282,10 +305,10 @@ mod tests {
                 if part.chars().count() < 2 {
                     continue;
                 }
-                let (word, terms) = (word(&typed), terms(&title));
-                proptest::prop_assert!(word.parts_of(&title).contains(&part), "{typed} in {title}");
-                let found = word.readings().iter().any(|reading| reading.iter().all(|term| terms.contains(term)));
-                proptest::prop_assert!(found, "{typed} in {title}: {:?}", word.readings());
+                let terms = terms(&title);
+                proptest::prop_assert!(parts_of(&typed, &title).contains(&part), "{typed} in {title}");
+                let found = word(&typed).readings().iter().any(|reading| reading.iter().all(|term| terms.contains(term)));
+                proptest::prop_assert!(found, "{typed} in {title}: {:?}", word(&typed).readings());
             }
         }
     }
