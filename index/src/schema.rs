@@ -11,7 +11,7 @@ use tantivy::{IndexSettings, IndexSortByField, Order};
 use crate::tokenizer::TOKENIZER;
 
 /// Raised whenever fields, terms or analysis change; older indexes are rebuilt.
-pub(crate) const VERSION: u32 = 10;
+pub(crate) const VERSION: u32 = 11;
 
 /// Before compression; a page of ten reads about ten blocks.
 const STORE_BLOCK_BYTES: usize = 4_096;

@@ -36,7 +36,7 @@ const FOREIGN: &str = "the indexes belong to another database; choose another en
                        a rebuild take them over";
 
 /// To be raised when documents are stored or analysed in another way.
-pub(crate) const DOCUMENT_VERSION: u32 = 7;
+pub(crate) const DOCUMENT_VERSION: u32 = 8;
 
 /// The document.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use crate::Query;
 use crate::query::{Piece, Replaceable, Target, open_pieces, plain_pieces};
-use crate::text::{ScriptRun, is_stop_word, parts_of_word};
+use crate::text::{ScriptRun, is_stop_word, parts_of_word, parts_syllables};
 
 const MAX_WORDS: usize = 64;
 /// Longer runs of ideographs are sentences, of which no edit makes a word.
@@ -76,7 +76,8 @@ impl CorrectableWord {
     }
 
     fn read_syllables(typed: &str) -> Option<Self> {
-        let words: Vec<String> = typed.split_whitespace().map(str::to_ascii_lowercase).collect();
+        let words = typed.split(parts_syllables).filter(|word| !word.is_empty());
+        let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
         let pieces_of = if words.len() == 2 { plain_pieces } else { open_pieces };
         let pieces: Vec<Piece> = words.iter().flat_map(|word| pieces_of(word)).filter(is_content).collect();
         let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();

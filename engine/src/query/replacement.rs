@@ -2,7 +2,7 @@
 
 use super::clauses::{RawClause, is_operator};
 use super::{Query, Target, relaxation};
-use crate::text::{Folded, PinyinWord, ScriptRun, placed_runs};
+use crate::text::{Folded, PinyinWord, ScriptRun, parts_syllables, placed_runs};
 
 /// A part of a keyword that may be replaced.
 pub(crate) enum Replaceable<'a> {
@@ -31,20 +31,6 @@ impl Query {
             if clause.is_empty() {
                 break;
             }
-            // Part of longer ones is asked for as words.
-            if clause.len() <= behind_syllables
-                && let Some((typed, words)) = syllable_words(clause)
-                && words <= limit
-            {
-                behind_syllables = clause.len() - typed.len();
-                if let Some(instead) = replace(typed, Replaceable::Syllables) {
-                    replaced.push_str(&instead);
-                    rest = &clause[typed.len()..];
-                    limit -= words;
-                    changed = true;
-                    continue;
-                }
-            }
             let (raw, after) = RawClause::read(clause);
             let consumed = &clause[..clause.len() - after.len()];
             let is_operator = !raw.quoted && is_operator(raw.text);
@@ -54,6 +40,26 @@ impl Query {
             let inside = consumed.rfind(raw.text).filter(|_| is_looked_for).map(|start| (start, raw.text));
             let (start, text) = inside.unwrap_or((consumed.len(), ""));
             replaced.push_str(&consumed[..start]);
+            // A quote is read as a whole, other syllables as far as they go.
+            let beginning = if raw.quoted { text } else { &clause[start..] };
+            // Part of longer ones is asked for as words.
+            if clause.len() <= behind_syllables
+                && let Some((typed, words)) = syllable_words(beginning)
+                && words <= limit
+                && (!raw.quoted || typed == text)
+            {
+                let end = start + typed.len();
+                behind_syllables = clause.len() - end;
+                if let Some(instead) = replace(typed, Replaceable::Syllables) {
+                    let end = if raw.quoted { consumed.len() } else { end };
+                    replaced.push_str(&instead);
+                    replaced.push_str(&clause[start + typed.len()..end]);
+                    rest = &clause[end..];
+                    limit -= words;
+                    changed = true;
+                    continue;
+                }
+            }
             let exact: Vec<_> = relaxation::exact_tokens(text).collect();
             let mut unread = 0;
             let folded = Folded::new(text);
@@ -92,7 +98,7 @@ fn syllable_words(text: &str) -> Option<(&str, usize)> {
         if !PinyinWord::read(&word.to_ascii_lowercase()).is_some_and(|word| word.is_syllables()) {
             break;
         }
-        words += 1;
+        words += word.split(parts_syllables).count();
         end = text.len() - rest.len() + word.len();
         rest = rest[word.len()..].trim_start();
     }

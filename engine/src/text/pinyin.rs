@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use pinyin::ToPinyinMulti;
 
-pub(crate) use self::titles::{PinyinWord, title_readings};
+pub(crate) use self::titles::{PinyinWord, parts_syllables, title_readings};
 use super::{Folded, ScriptRun, placed_runs};
 
 const MAX_READ_CHARS: usize = 64;
@@ -48,22 +48,9 @@ type CharacterReadings = (usize, Vec<&'static str>);
 
 impl PinyinReadings {
     pub(crate) fn of(name: &str, folded: &Folded) -> Self {
-        let mut runs = Vec::new();
-        let (mut left, mut ideographs) = (MAX_READ_CHARS, 0);
-        for (bytes, run) in placed_runs(&folded.text) {
-            let ScriptRun::Ideographs(run) = run else { continue };
-            ideographs += run.chars().count();
-            let read = |(offset, character): (usize, char)| {
-                let place = bytes.start + offset;
-                // 乾 may be qián, 干 never is.
-                let written = name[folded.source_start(place)..].chars().next();
-                let as_written = written.map(readings).filter(|readings| !readings.is_empty());
-                (place + character.len_utf8(), as_written.unwrap_or_else(|| readings(character)))
-            };
-            let characters: Vec<CharacterReadings> = run.char_indices().take(left).map(read).collect();
-            left -= characters.len();
-            runs.push((bytes, characters));
-        }
+        let runs: Vec<_> = read_runs(name, folded, MAX_READ_CHARS).collect();
+        let ideographs: usize =
+            runs.iter().map(|(bytes, _)| folded.text[bytes.clone()].chars().count()).sum();
         Self { runs, joined: if ideographs > MAX_JOINED_NAME_CHARS { 1 } else { MAX_JOINED_CHARS } }
     }
 
@@ -94,6 +81,27 @@ impl PinyinReadings {
         }
         pronunciations.into_iter().map(|pronunciation| pronunciation.syllables).collect()
     }
+}
+
+/// Runs of ideographs with their bytes and the readings of their characters, of which the first `left` are read.
+fn read_runs(
+    written: &str,
+    folded: &Folded,
+    mut left: usize,
+) -> impl Iterator<Item = (Range<usize>, Vec<CharacterReadings>)> {
+    placed_runs(&folded.text).filter_map(move |(bytes, run)| {
+        let ScriptRun::Ideographs(run) = run else { return None };
+        let read = |(offset, character): (usize, char)| {
+            let place = bytes.start + offset;
+            // 乾 may be qián, 干 never is.
+            let written = written[folded.source_start(place)..].chars().next();
+            let as_written = written.map(readings).filter(|readings| !readings.is_empty());
+            (place + character.len_utf8(), as_written.unwrap_or_else(|| readings(character)))
+        };
+        let characters: Vec<CharacterReadings> = run.char_indices().take(left).map(read).collect();
+        left -= characters.len();
+        Some((bytes, characters))
+    })
 }
 
 /// Rank 0 is the usual one.

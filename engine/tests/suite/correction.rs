@@ -147,6 +147,29 @@ fn pinyin_of_several_parts_becomes_whole_words() {
 }
 
 #[test]
+fn quotes_apostrophes_and_written_characters_are_read_as_pinyin() {
+    assert_corrected(
+        vec![
+            titled("a", "报销流程"),
+            titled("b", "新西安装修"),
+            titled("c", "清乾隆瓷器"),
+            titled("d", "长安街道"),
+        ],
+        &[
+            ("\"bao xiao liu cheng\" 2026", Some("\"报销流程\" 2026")),
+            ("“Bao Xiao”", Some("“报销”")),
+            ("-\"bao xiao\"", None),
+            ("\"bao xiao the\"", None),
+            ("xi'an zhuang xiu", Some("西安装修")),
+            ("Xi’an", Some("西安")),
+            ("chang'an jie", Some("长安街")),
+            ("xi'ann", None),
+            ("qianlong", Some("干隆")),
+        ],
+    );
+}
+
+#[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
     let document = titled;
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));

@@ -5,10 +5,11 @@
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{IDEOGRAPHS, MIN_INITIALS, pronunciations, readings};
-use crate::text::{ScriptRun, dictionary_words, fold, parts_of_word, runs};
+use super::{CharacterReadings, IDEOGRAPHS, MIN_INITIALS, pronunciations, read_runs, readings};
+use crate::text::{Folded, dictionary_words, parts_of_word};
 
 /// Ideographs of a title that are read.
 const MAX_READ_CHARS: usize = 128;
@@ -29,7 +30,7 @@ static SYLLABLES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 
 /// Calls `emit` with each term of a title.
 pub(crate) fn title_readings(title: &str, mut emit: impl FnMut(&str)) {
-    for (_, characters) in read_runs(&fold(title)) {
+    for (_, characters) in read_title(title) {
         for pair in characters.windows(2) {
             for syllables in pronunciations(pair, MAX_PRONUNCIATIONS) {
                 emit(&syllables.join(" "));
@@ -44,15 +45,13 @@ pub(crate) fn title_readings(title: &str, mut emit: impl FnMut(&str)) {
     }
 }
 
-/// Runs of ideographs with the readings of each character.
-fn read_runs(folded: &str) -> impl Iterator<Item = (&str, Vec<Vec<&'static str>>)> {
-    let mut left = MAX_READ_CHARS;
-    runs(folded).filter_map(move |run| {
-        let ScriptRun::Ideographs(run) = run else { return None };
-        let characters: Vec<_> = run.chars().take(left).map(readings).collect();
-        left -= characters.len();
-        Some((run, characters))
-    })
+/// Runs of ideographs, folded, with the readings of the characters as written.
+fn read_title(title: &str) -> Vec<(String, Vec<Vec<&'static str>>)> {
+    let folded = Folded::new(title);
+    let of_run = |(bytes, characters): (Range<usize>, Vec<CharacterReadings>)| {
+        (folded.text[bytes].to_owned(), characters.into_iter().map(|(_, readings)| readings).collect())
+    };
+    read_runs(title, &folded, MAX_READ_CHARS).map(of_run).collect()
 }
 
 /// The start of a run, and the ends of its dictionary words and of their parts.
@@ -78,6 +77,11 @@ fn initials_of(readings: &[&'static str]) -> Vec<&'static str> {
     initials
 }
 
+/// Whether syllables end at a character: `xi'an`.
+pub(crate) fn parts_syllables(character: char) -> bool {
+    character.is_whitespace() || matches!(character, '\'' | '’')
+}
+
 /// Letters that may be the pinyin of a part of a title.
 #[derive(Debug)]
 pub(crate) struct PinyinWord {
@@ -87,15 +91,17 @@ pub(crate) struct PinyinWord {
 }
 
 impl PinyinWord {
-    /// Reads small letters, maybe with blanks between syllables.
+    /// Reads small letters, maybe with blanks or apostrophes between syllables.
     pub(crate) fn read(word: &str) -> Option<Self> {
-        let is_pinyin = word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b' ');
         let (mut letters, mut breaks) = (String::new(), Vec::new());
-        for part in word.split(' ').filter(|_| is_pinyin) {
+        for part in word.split(parts_syllables) {
+            if part.is_empty() || !part.bytes().all(|byte| byte.is_ascii_lowercase()) {
+                return None;
+            }
             breaks.extend((!letters.is_empty()).then_some(letters.len()));
             letters.push_str(part);
         }
-        (!letters.is_empty()).then_some(Self { letters, breaks })
+        Some(Self { letters, breaks })
     }
 
     /// Whether it is syllables and nothing else.
@@ -122,9 +128,9 @@ impl PinyinWord {
     /// Parts of a title that it spells, folded, and whether they are whole dictionary words.
     pub(crate) fn parts_of(&self, title: &str) -> Vec<(String, bool)> {
         let mut parts = Vec::new();
-        for (run, characters) in read_runs(&fold(title)) {
+        for (run, characters) in read_title(title) {
             let places: Vec<usize> = run.char_indices().map(|(place, _)| place).chain([run.len()]).collect();
-            let word_ends = LazyCell::new(|| word_ends(run));
+            let word_ends = LazyCell::new(|| word_ends(&run));
             for start in 0..characters.len() {
                 let ends =
                     [self.end_by_syllables(&characters[start..]), self.end_by_initials(&characters[start..])];
@@ -251,6 +257,7 @@ mod tests {
                 && terms("重庆").contains(&"zhong qing".to_owned())
         );
         assert!(terms("女士").contains(&"nv shi".to_owned()) && terms("女士").contains(&"nu shi".to_owned()));
+        assert_eq!(terms("乾隆"), ["qian long", "gan long"]);
         assert_eq!(terms("报 销, カナ Travel"), [""; 0]);
         assert!(terms(&"重单解曾仇朴长行".repeat(100)).len() <= 2 * MAX_READ_CHARS * MAX_PRONUNCIATIONS);
     }
@@ -280,6 +287,7 @@ mod tests {
             ("fan gan", "反感的方案", &["反感"]),
             ("chongqing", "重庆", &["重庆"]),
             ("lvshi", "律师", &["律师"]),
+            ("qianlong", "清乾隆", &["干隆"]),
             ("xiaoliu", "报销, 流程", &[]),
             ("shi", "事实", &[]),
         ] {
@@ -299,7 +307,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn each_part_of_a_title_is_found_by_its_pinyin(title in "[报销流程西安方案重庆女士长行解曾朴,a]{2,12}", start in 0_usize..12, length in 2_usize..9) {
-            for (run, characters) in read_runs(&title) {
+            for (run, characters) in read_title(&title) {
                 let typed: String = characters.iter().skip(start).take(length).map(|readings| readings[0]).collect();
                 let part: String = run.chars().skip(start).take(length).collect();
                 if part.chars().count() < 2 {
