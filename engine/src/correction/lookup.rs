@@ -119,11 +119,12 @@ async fn spelled<L: Lookup>(
     word: &CorrectableWord,
     context: &Context<'_>,
 ) -> Result<Option<LikeliestWord>, L::Error> {
-    let Some(spelled) = word.spelled() else { return Ok(None) };
-    for query in spelled.queries(context) {
-        let parts = spelled.parts_of(&engine.newest(query).await?);
-        if !parts.is_empty() {
-            return likeliest_of(engine, word, parts, context).await;
+    for spelled in word.spelled() {
+        for query in spelled.queries(context) {
+            let parts = spelled.parts_of(&engine.newest(query).await?);
+            if !parts.is_empty() {
+                return likeliest_of(engine, word, parts, context).await;
+            }
         }
     }
     Ok(None)

@@ -22,12 +22,21 @@ impl CorrectableWord {
         PinyinWord::read(&self.word).is_some_and(|pinyin| pinyin.has_several_syllables())
     }
 
-    /// Reads it as pinyin; `None` if it is none.
-    pub(super) fn spelled(&self) -> Option<SpelledWord<'_>> {
-        let pinyin = PinyinWord::read(&self.word)?;
-        let of_way = |terms: Vec<String>| terms.into_iter().map(Piece::Term).collect();
-        let ways: Vec<Vec<Piece>> = pinyin.readings().into_iter().map(of_way).collect();
-        (!ways.is_empty()).then(|| SpelledWord { typed: &self.word, pinyin, piece: Piece::Either(ways) })
+    /// Reads it as pinyin, with its last syllable as typed, then unfinished.
+    pub(super) fn spelled(&self) -> Vec<SpelledWord<'_>> {
+        let pinyin = PinyinWord::read(&self.word);
+        let spelled = pinyin.into_iter().flat_map(|pinyin| [pinyin.clone(), pinyin.unfinished()]);
+        spelled
+            .filter_map(|pinyin| {
+                let of_way = |terms: Vec<String>| terms.into_iter().map(Piece::Term).collect();
+                let ways: Vec<Vec<Piece>> = pinyin.readings().into_iter().map(of_way).collect();
+                (!ways.is_empty()).then(|| SpelledWord {
+                    typed: &self.word,
+                    pinyin,
+                    piece: Piece::Either(ways),
+                })
+            })
+            .collect()
     }
 }
 

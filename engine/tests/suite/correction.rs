@@ -170,6 +170,23 @@ fn quotes_apostrophes_and_written_characters_are_read_as_pinyin() {
 }
 
 #[test]
+fn unfinished_pinyin_becomes_what_it_begins() {
+    let meant = Some("报销流程");
+    assert_corrected(
+        vec![titled("a", "2026 报销流程说明")],
+        &[
+            ("bao xiao liu", Some("报销流")),
+            ("bao xiao liu che", meant),
+            ("bao xiao liu chen", meant),
+            ("bao xiao liu cheng", meant),
+            ("baoxiaoliuch", meant),
+            ("bao xiao liu xing", None),
+            ("bao xi", None),
+        ],
+    );
+}
+
+#[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
     let document = titled;
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));

@@ -83,11 +83,13 @@ pub(crate) fn parts_syllables(character: char) -> bool {
 }
 
 /// Letters that may be the pinyin of a part of a title.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct PinyinWord {
     letters: String,
     /// Places between syllables, as blanks tell.
     breaks: Vec<usize>,
+    /// Whether its last syllable is a beginning only.
+    is_unfinished: bool,
 }
 
 impl PinyinWord {
@@ -101,7 +103,12 @@ impl PinyinWord {
             breaks.extend((!letters.is_empty()).then_some(letters.len()));
             letters.push_str(part);
         }
-        Some(Self { letters, breaks })
+        Some(Self { letters, breaks, is_unfinished: false })
+    }
+
+    /// The same, with a last syllable of which only the beginning is typed.
+    pub(crate) fn unfinished(&self) -> Self {
+        Self { is_unfinished: true, ..self.clone() }
     }
 
     /// Whether it is syllables and nothing else.
@@ -153,8 +160,10 @@ impl PinyinWord {
             for (start, reading) in
                 reached.iter().flat_map(|start| readings.iter().map(move |reading| (*start, *reading)))
             {
-                let end = start + reading.len();
-                if self.letters[start..].starts_with(reading)
+                let rest = &self.letters[start..];
+                let is_last = self.is_unfinished && !rest.is_empty() && reading.starts_with(rest);
+                let end = start + if is_last { rest.len() } else { reading.len() };
+                if (is_last || rest.starts_with(reading))
                     && !self.is_broken(start, end)
                     && !ends.contains(&end)
                 {
@@ -181,43 +190,58 @@ impl PinyinWord {
     /// No syllable begins with `i`, `u` or `v`.
     fn may_be_initials(&self) -> bool {
         self.breaks.is_empty()
+            && !self.is_unfinished
             && self.letters.len() >= MIN_INITIALS
             && !self.letters.contains(['i', 'u', 'v'])
     }
 
     /// First syllables of each way to cut the whole word, those with long syllables first.
+    ///
+    /// They are fewer than [`MAX_ASKED`] if there were more than [`MAX_WAYS`].
     fn ways(&self) -> Vec<Vec<&str>> {
         let begins_rest = self.beginnings_of_rests();
-        let (mut ways, mut unfinished) = (Vec::new(), Vec::new());
-        if begins_rest[0] {
-            unfinished.push((0, Vec::new()));
-        }
-        while let Some((start, way)) = unfinished.pop() {
-            if start == self.letters.len() || way.len() == MAX_ASKED {
-                if !ways.contains(&way) {
-                    ways.push(way);
+        let whole = self.letters.len();
+        let mut ways = Vec::from_iter(begins_rest[0].then(|| (0, Vec::new())));
+        for _ in 0..MAX_ASKED {
+            let mut longer = Vec::new();
+            for (start, way) in &ways {
+                // The longest comes first.
+                for end in self.ends_of_syllables(*start).rev().filter(|end| begins_rest[*end]) {
+                    longer.push((end, [way.as_slice(), &[&self.letters[*start..end]]].concat()));
                 }
-            } else if ways.len() < MAX_WAYS {
-                // The longest is taken next.
-                for end in self.ends_of_syllables(start).filter(|end| begins_rest[*end]) {
-                    unfinished.push((end, [way.as_slice(), &[&self.letters[start..end]]].concat()));
+                if *start == whole || self.is_unfinished_from(*start) {
+                    longer.push((whole, way.clone()));
                 }
             }
+            if longer.len() > MAX_WAYS {
+                break;
+            }
+            ways = longer;
         }
-        ways
+        ways.into_iter().map(|(_, way)| way).collect()
     }
 
     /// Tells of each place whether the letters from there on are syllables.
     fn beginnings_of_rests(&self) -> Vec<bool> {
         let mut begins = vec![false; self.letters.len()];
-        begins.push(true);
+        begins.push(!self.is_unfinished);
         for start in (0..self.letters.len()).rev() {
-            begins[start] = self.ends_of_syllables(start).any(|end| begins[end]);
+            begins[start] =
+                self.is_unfinished_from(start) || self.ends_of_syllables(start).any(|end| begins[end]);
         }
         begins
     }
 
-    fn ends_of_syllables(&self, start: usize) -> impl Iterator<Item = usize> {
+    /// Whether the letters from a place on are the beginning of a last syllable.
+    fn is_unfinished_from(&self, start: usize) -> bool {
+        let rest = &self.letters[start..];
+        self.is_unfinished
+            && (1..=MAX_SYLLABLE).contains(&rest.len())
+            && !self.is_broken(start, self.letters.len())
+            && SYLLABLES.iter().any(|syllable| syllable.starts_with(rest))
+    }
+
+    fn ends_of_syllables(&self, start: usize) -> impl DoubleEndedIterator<Item = usize> {
         let last = self.letters.len().min(start + MAX_SYLLABLE);
         (start + 1..=last)
             .filter(move |end| !self.is_broken(start, *end) && SYLLABLES.contains(&self.letters[start..*end]))
@@ -296,10 +320,48 @@ mod tests {
     }
 
     #[test]
+    fn unfinished_syllable_is_not_asked_for_and_begins_a_character() {
+        for (typed, parts) in [
+            ("bao xiao liu che", &["报销流程"][..]),
+            ("bao xiao liu chen", &["报销流程"]),
+            ("baoxiaoliuch", &["报销流程"]),
+            ("bao xiao liu xi", &[]),
+        ] {
+            let word = word(typed).unfinished();
+            let asked = word.readings();
+            assert!(
+                asked.contains(&vec!["bao xiao".to_owned(), "xiao liu".to_owned()]),
+                "{typed}: {asked:?}"
+            );
+            let found: Vec<String> = word.parts_of("报销流程").into_iter().map(|(part, _)| part).collect();
+            assert_eq!(found, parts, "{typed}");
+        }
+    }
+
+    #[test]
+    fn word_of_many_ways_is_asked_for_by_fewer_syllables() {
+        let word = word("xianpinganfangandanganlianxi");
+        let ways = word.ways();
+        assert!(ways.len() <= MAX_WAYS, "{ways:?}");
+        for beginning in [&["xian", "ping"][..], &["xi", "an", "ping", "an", "fang", "an"]] {
+            assert!(
+                ways.iter().any(|way| beginning.starts_with(way) || way.starts_with(beginning)),
+                "{ways:?}"
+            );
+        }
+        // Two syllables are always asked for.
+        let beginnings = |syllable: &&&str| {
+            (1..=syllable.len()).filter(|end| SYLLABLES.contains(&syllable[..*end])).count()
+        };
+        assert!(SYLLABLES.iter().all(|syllable| beginnings(&syllable).pow(2) <= MAX_WAYS));
+    }
+
+    #[test]
     fn long_words_are_read_in_bounded_time() {
         for typed in ["xian".repeat(64), "a".repeat(256), "fangan".repeat(40)] {
             let readings = word(&typed).readings();
             assert!(readings.len() <= MAX_WAYS + 1 && readings.iter().all(|terms| terms.len() < MAX_ASKED));
+            word(&typed).unfinished().readings();
             parts_of(&typed, &"啊安反方案干".repeat(40));
         }
     }
