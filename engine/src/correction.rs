@@ -204,8 +204,10 @@ impl<'a> Context<'a> {
     ) -> Self {
         let stems_of = |place: &usize| query_words(&words[*place].word).into_iter().map(|(_, word)| word);
         let own: Vec<String> = stems_of(&place).collect();
-        let unknown: Vec<String> = unknown.iter().flat_map(stems_of).collect();
-        let typed = Query::parse(keyword).words;
+        let unknown = unknown.iter().filter(|place| corrections[**place].is_none());
+        let unknown: Vec<String> = unknown.flat_map(stems_of).collect();
+        let corrected = Correction::new(keyword, corrections);
+        let typed = Query::parse(corrected.as_ref().map_or(keyword, |corrected| &corrected.keyword)).words;
         let own = typed.iter().find(|word| own.contains(&word.term)).map_or(0, |word| word.position);
         let mut neighbours: Vec<_> = typed
             .into_iter()

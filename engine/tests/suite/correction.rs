@@ -187,6 +187,14 @@ fn unfinished_pinyin_becomes_what_it_begins() {
 }
 
 #[test]
+fn corrected_words_around_a_word_choose_its_correction() {
+    let titles = ["报销流程", "报销 cables", "tables", "tables", "tables", "harbour quay"];
+    let documents = titles.iter().enumerate().map(|(id, title)| titled(&id.to_string(), title));
+    // No document has all words.
+    assert_corrected(documents.collect(), &[("bao xiao xables quay", Some("报销 cables quay"))]);
+}
+
+#[test]
 fn pinyin_of_a_title_is_corrected_where_nothing_else_is_meant() {
     let document = titled;
     let secret = restricted_to(&["u:1"], document("s", "年度薪酬调整"));
