@@ -9,7 +9,7 @@ use crate::{Hit, Query};
 /// Words of a keyword for which others are looked for; syllables side by side are one.
 const MAX_CORRECTED: usize = 4;
 
-/// An engine that looks words up in a tenant's scopes, as a viewer sees them.
+/// Look-ups in a tenant's scopes, as a viewer sees them.
 pub trait Lookup: Sync {
     type Error: Send;
 
@@ -35,7 +35,7 @@ pub trait Lookup: Sync {
     ) -> impl Future<Output = Result<BTreeMap<String, u64>, Self::Error>> + Send;
 }
 
-/// Corrects unknown words by homophones, by one edit, or as pinyin of titles.
+/// Corrects unknown words by homophones, one edit, or pinyin of titles.
 ///
 /// What consists of syllables is pinyin first.
 ///

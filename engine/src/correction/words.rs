@@ -17,7 +17,7 @@ const MIN_IDEOGRAPHS: usize = 3;
 pub struct CorrectableWord {
     /// Folded; a blank is between syllables.
     pub word: String,
-    /// Ideographs are found by their dictionary words; other words by their beginning, too, unless they are two syllables.
+    /// Dictionary words of ideographs, whole words of two syllables, or the beginning of others.
     pub pieces: Vec<Piece>,
     /// Number of the correctable words that follow and that it consists of.
     parts_behind: usize,
@@ -51,10 +51,9 @@ impl CorrectableWord {
         self.word.contains(' ')
     }
 
-    /// Lists of queries; it is found if some query of each list finds something.
+    /// Queries that find it: some query of each list does.
     ///
-    /// More than two syllables are found together, other words part by part. English texts and names have many words that begin like two
-    /// syllables.
+    /// More than two syllables are found together, other words part by part. Two may begin words of any English texts and names.
     pub(super) fn places(&self) -> Vec<Vec<Query>> {
         match self.word.matches(' ').count() {
             0 => self.pieces.chunks(1).map(places_of).collect(),

@@ -83,7 +83,9 @@ impl PinyinReadings {
     }
 }
 
-/// Runs of ideographs with their bytes and the readings of their characters, of which the first `left` are read.
+/// Runs of ideographs with their bytes and readings.
+///
+/// Of all characters, the first `left` are read.
 fn read_runs(
     written: &str,
     folded: &Folded,

@@ -54,7 +54,7 @@ fn read_title(title: &str) -> Vec<(String, Vec<Vec<&'static str>>)> {
     read_runs(title, &folded, MAX_READ_CHARS).map(of_run).collect()
 }
 
-/// The start of a run, and the ends of its dictionary words and of their parts.
+/// Boundaries of the dictionary words of a run, and of their parts.
 fn word_ends(run: &str) -> Vec<usize> {
     let (mut ends, mut end) = (vec![0], 0);
     for word in dictionary_words(run) {
@@ -88,7 +88,7 @@ pub(crate) struct PinyinWord {
     letters: String,
     /// Places between syllables, as blanks tell.
     breaks: Vec<usize>,
-    /// Whether its last syllable is a beginning only.
+    /// Whether only the beginning of its last syllable is typed.
     is_unfinished: bool,
 }
 
@@ -106,7 +106,7 @@ impl PinyinWord {
         Some(Self { letters, breaks, is_unfinished: false })
     }
 
-    /// The same, with a last syllable of which only the beginning is typed.
+    /// The same with an unfinished last syllable.
     pub(crate) fn unfinished(&self) -> Self {
         Self { is_unfinished: true, ..self.clone() }
     }
@@ -132,7 +132,9 @@ impl PinyinWord {
         readings
     }
 
-    /// Parts of a title that it spells, folded, and whether they are whole dictionary words.
+    /// Parts of a title that it spells, folded.
+    ///
+    /// Each has with it whether it is whole dictionary words.
     pub(crate) fn parts_of(&self, title: &str) -> Vec<(String, bool)> {
         let mut parts = Vec::new();
         for (run, characters) in read_title(title) {
@@ -195,7 +197,7 @@ impl PinyinWord {
             && !self.letters.contains(['i', 'u', 'v'])
     }
 
-    /// First syllables of each way to cut the whole word, those with long syllables first.
+    /// First syllables of each way to cut the word, the longest first.
     ///
     /// They are fewer than [`MAX_ASKED`] if there were more than [`MAX_WAYS`].
     fn ways(&self) -> Vec<Vec<&str>> {
@@ -232,7 +234,7 @@ impl PinyinWord {
         begins
     }
 
-    /// Whether the letters from a place on are the beginning of a last syllable.
+    /// Whether an unfinished last syllable begins at a place.
     fn is_unfinished_from(&self, start: usize) -> bool {
         let rest = &self.letters[start..];
         self.is_unfinished
