@@ -1,5 +1,7 @@
 //! The words of a keyword that may be corrected.
 
+use std::ops::Range;
+
 use crate::Query;
 use crate::query::{Piece, Replaceable, Target, open_pieces, plain_pieces};
 use crate::text::{ScriptRun, is_stop_word, parts_of_word, parts_syllables};
@@ -69,9 +71,10 @@ impl CorrectableWord {
         place + 1 + if is_settled { self.parts_behind } else { 0 }
     }
 
-    /// Whether the word at a place belongs to syllables side by side.
-    pub(super) fn is_among_syllables(words: &[Self], place: usize) -> bool {
-        words[..place].iter().enumerate().any(|(start, run)| place <= start + run.parts_behind)
+    /// Places of the words that are syllables beside the one at a place, itself included.
+    pub(super) fn syllables_around(words: &[Self], place: usize) -> Option<Range<usize>> {
+        let runs = words[..place].iter().enumerate().map(|(run, word)| run + 1..run + 1 + word.parts_behind);
+        runs.into_iter().find(|members| members.contains(&place))
     }
 
     fn read_syllables(typed: &str) -> Option<Self> {

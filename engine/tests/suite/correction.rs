@@ -123,7 +123,12 @@ fn two_syllables_are_pinyin_unless_texts_have_both_words() {
 #[test]
 fn syllables_are_pinyin_before_they_are_edited() {
     assert_corrected(
-        vec![titled("a", "西安仓库"), titled("b", "Xiao, Nina, Chang and Chow"), titled("c", "A budget")],
+        vec![
+            titled("a", "西安仓库"),
+            titled("b", "Xiao, Nina, Chang and Chow"),
+            titled("c", "A budget"),
+            titled("d", "Change of language"),
+        ],
         &[
             ("xian", Some("西安")),
             ("xial", Some("xiao")),
@@ -132,6 +137,7 @@ fn syllables_are_pinyin_before_they_are_edited() {
             ("chuang xin nian budgt", Some("chuang xin nian budget")),
             ("chuang cang ku", None),
             ("chuang cangku", Some("chuang 仓库")),
+            ("change languge", Some("change language")),
         ],
     );
 }
