@@ -31,8 +31,9 @@ impl DataDirectory {
 /// Adds an application with every scope of its kind.
 pub(crate) fn register(data: &Path, tenant: &str, kind: Kind) -> Registered {
     block_on(async {
-        let store = Store::open(data, 1).await.unwrap();
+        // The key is made before the database.
         let keys = Keys::load(None, data).unwrap();
+        let store = Store::open(data, 1).await.unwrap();
         let new = NewApplication {
             tenant: tenant.to_owned(),
             kind,
