@@ -32,6 +32,9 @@ pub trait Sink: Send {
     /// The last commit's note.
     fn note(&self) -> Option<&str>;
 
+    /// Tells whether many changes wait, so that background work is put off; begins with `false`.
+    fn set_bulk(&mut self, _is_bulk: bool) {}
+
     /// Applies changes in order.
     async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure>;
 

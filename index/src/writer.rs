@@ -10,6 +10,7 @@ mod tests;
 use std::collections::HashSet;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use tantivy::indexer::{IndexWriterOptions, UserOperation};
@@ -19,7 +20,6 @@ use tantivy::{IndexWriter, TantivyError};
 use trawl_engine::{Change, Checkpoint, Scope, principal_term, tenant_range};
 
 use crate::checkpoint::Payload;
-use crate::merge_policy::WriteRate;
 use crate::open_index::OpenIndex;
 use crate::options::{MIN_THREAD_MEMORY_BYTES, Options};
 use crate::queue::{self, IndexingQueue, QueuedDocument};
@@ -49,7 +49,7 @@ pub struct Writer {
     /// The next commit's documents, while the engine has got none of them.
     small: Option<SmallSegment>,
     small_commit_documents: usize,
-    write_rate: Arc<WriteRate>,
+    is_bulk: Arc<AtomicBool>,
 }
 
 impl Writer {
@@ -70,8 +70,8 @@ impl Writer {
         // Advances the engine's clock beyond the last commit. A merge would otherwise take the first deletion
         // for one of that commit.
         engine.run(Vec::new())?;
-        let write_rate = WriteRate::new();
-        engine.set_merge_policy(merge_policy::policy(Arc::clone(&write_rate)));
+        let is_bulk = Arc::new(AtomicBool::new(false));
+        engine.set_merge_policy(merge_policy::policy(Arc::clone(&is_bulk)));
         // Files of a killed process may fill the disk.
         if let Err(error) = engine.garbage_collect_files().wait() {
             tracing::warn!(%error, "leftover files could not be removed");
@@ -87,7 +87,7 @@ impl Writer {
             uncommitted: HashSet::new(),
             small: None,
             small_commit_documents: options.small_commit_documents,
-            write_rate,
+            is_bulk,
         };
         writer.small = writer.small_segment();
         Ok(writer)
@@ -106,6 +106,11 @@ impl Writer {
     /// Note of the last commit.
     pub fn note(&self) -> Option<&str> {
         self.note.as_deref()
+    }
+
+    /// Tells whether many changes wait; merges are put off meanwhile, until the next commit after.
+    pub fn set_bulk(&mut self, is_bulk: bool) {
+        self.is_bulk.store(is_bulk, Ordering::Relaxed);
     }
 
     /// Applies changes; the last one to a document wins.
@@ -153,7 +158,6 @@ impl Writer {
 
     fn apply_to_documents(&mut self, changes: Vec<Change>) -> Result<(), Error> {
         let changes = keep_last_changes(changes)?;
-        self.write_rate.count(changes.len() as u64);
         let mut changes = changes.into_iter();
         loop {
             let batch = next_batch(&mut changes);

@@ -27,6 +27,15 @@ const STEPS_AHEAD: usize = 4;
 /// Requests share a commit when they arrive within this time.
 const COMMIT_WITHIN: Duration = Duration::from_millis(60);
 
+/// The same in a bulk; larger commits cost less for each change.
+const BULK_COMMIT_WITHIN: Duration = Duration::from_millis(300);
+
+/// Waiting changes that make a bulk.
+const MIN_BULK_CHANGES: i64 = 2_000;
+
+/// Time with fewer waiting changes after which a bulk has ended.
+const BULK_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Consecutive failures after which the index's files are verified.
 const DOUBTFUL: u32 = 3;
 
@@ -48,6 +57,8 @@ pub(super) struct Follower {
     pub(super) position: i64,
     failures: u32,
     cutter: LogCutter,
+    /// When the bulk under way ends, unless more changes come to wait.
+    bulk_end: Option<Instant>,
 }
 
 #[derive(Default)]
@@ -87,6 +98,7 @@ impl Follower {
             scan: None,
             position: 0,
             failures: 0,
+            bulk_end: None,
             cutter: LogCutter::new(context.rows.store.clone(), context.followed.clone()),
         }
     }
@@ -191,6 +203,7 @@ impl Follower {
     }
 
     async fn follow(&mut self) -> Result<(), IndexFailure> {
+        self.bulk_end = None;
         self.prepare().await?;
         self.requests.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
@@ -228,6 +241,10 @@ impl Follower {
                         if self.takes_up(ask) {
                             return Ok(());
                         }
+                        continue;
+                    }
+                    () = until(self.bulk_end), if batch.is_empty() => {
+                        self.end_bulk().await?;
                         continue;
                     }
                     () = self.stop.cancelled() => return Ok(()),
@@ -283,7 +300,7 @@ impl Follower {
                     self.position = position;
                     scan.has_changes = true;
                     self.continue_scan().await?;
-                } else if !has_more || since.elapsed() >= COMMIT_WITHIN {
+                } else if self.commits_now(position, has_more, since) {
                     batch.uncommitted = None;
                     self.reach(position).await?;
                 } else {
@@ -312,6 +329,24 @@ impl Follower {
             }
         }
         Ok(())
+    }
+
+    /// Whether a commit is due at a position; tells the index of a bulk.
+    fn commits_now(&mut self, position: i64, has_more: bool, since: Instant) -> bool {
+        let is_bulk = *self.rows.store.positions().borrow() - position >= MIN_BULK_CHANGES;
+        if is_bulk {
+            self.bulk_end = Some(Instant::now() + BULK_TIMEOUT);
+            self.sinks.set_bulk(true);
+        }
+        let interval = if is_bulk { BULK_COMMIT_WITHIN } else { COMMIT_WITHIN };
+        !(has_more || is_bulk) || since.elapsed() >= interval
+    }
+
+    /// Commits once more, so that the index merges what the bulk has left.
+    async fn end_bulk(&mut self) -> Result<(), IndexFailure> {
+        self.bulk_end = None;
+        self.sinks.set_bulk(false);
+        self.sinks.commit_searched(&self.rows.checkpoint(self.position, true)).await
     }
 
     async fn reach(&mut self, position: i64) -> Result<(), IndexFailure> {
@@ -418,5 +453,12 @@ impl Follower {
             }
             () = self.stop.cancelled() => {}
         }
+    }
+}
+
+async fn until(end: Option<Instant>) {
+    match end {
+        Some(end) => tokio::time::sleep_until(end.into()).await,
+        None => std::future::pending().await,
     }
 }

@@ -96,6 +96,7 @@ impl RebuildScan {
             sinks.serve(Some(&Incompleteness::Rebuilding(Arc::clone(&progress))));
         }
         announcer.begin_rebuild(position, &progress, sinks.is_beside());
+        sinks.set_rebuilding(true);
         Ok(Self {
             rows: rows.clone(),
             announcer: announcer.clone(),
@@ -126,6 +127,7 @@ impl RebuildScan {
         position: i64,
     ) -> std::result::Result<Portion, IndexFailure> {
         let Some(documents) = self.read_on().await? else {
+            sinks.set_rebuilding(false);
             sinks.commit_rebuild(&self.rows.checkpoint(position, true), None).await?;
             return Ok(Portion::Last);
         };

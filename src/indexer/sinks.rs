@@ -149,6 +149,20 @@ impl Sinks {
         self.served.set_incompleteness(lack);
     }
 
+    /// Tells the searched index whether many changes wait.
+    pub(super) fn set_bulk(&mut self, is_bulk: bool) {
+        if let Some(sink) = self.searched() {
+            sink.set_bulk(is_bulk);
+        }
+    }
+
+    /// Tells the filled index whether a rebuild is under way.
+    pub(super) fn set_rebuilding(&mut self, is_rebuilding: bool) {
+        if let Some(sink) = self.filled() {
+            sink.set_bulk(is_rebuilding);
+        }
+    }
+
     /// Applies changes of the log to all open indexes.
     pub(super) async fn apply(&mut self, changes: Vec<Change>) -> Result<(), IndexFailure> {
         if self.is_beside() {

@@ -51,6 +51,12 @@ impl Sink for EmbeddedSink {
         self.writer.as_ref()?.note()
     }
 
+    fn set_bulk(&mut self, is_bulk: bool) {
+        if let Some(writer) = &mut self.writer {
+            writer.set_bulk(is_bulk);
+        }
+    }
+
     async fn apply(&mut self, changes: Vec<Change>) -> Result<(), Failure> {
         self.write(move |writer| writer.apply(changes)).await
     }
