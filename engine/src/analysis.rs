@@ -2,7 +2,7 @@
 
 use crate::document::{Audience, Document};
 use crate::relevance::whole_title;
-use crate::text::{EncodedWords, WHOLE_NAME, names_as_words, title_readings};
+use crate::text::{EncodedWords, Folded, WHOLE_NAME, names_as_words, title_readings};
 
 /// Half of a scope; the halves are disjoint, by [`Audience`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl AnalysedDocument {
             }
         };
         let mut title = EncodedWords::new(prefix);
-        title.add_text(&document.title);
+        let folded_title = Folded::new(&document.title);
+        title.add_folded(&document.title, &folded_title);
         let mut body = EncodedWords::new(prefix);
         body.add_marker();
         if document.title_is_name {
@@ -68,7 +69,7 @@ impl AnalysedDocument {
         }
         let mut readings = EncodedWords::new(prefix);
         if !document.title_is_name {
-            title_readings(&document.title, |reading| readings.add_term(reading));
+            title_readings(&document.title, &folded_title, |reading| readings.add_term(reading));
         }
         Self {
             half,

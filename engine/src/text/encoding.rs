@@ -44,10 +44,13 @@ impl EncodedWords {
     }
 
     pub fn add_text(&mut self, text: &str) {
-        let folded = Folded::new(text);
+        self.add_folded(text, &Folded::new(text));
+    }
+
+    pub(crate) fn add_folded(&mut self, text: &str, folded: &Folded) {
         let mut first = self.encoded.len() > self.prefix_len;
         let runs: Vec<_> = placed_runs(&folded.text).collect();
-        let variants = compound_variants(text, &folded, &runs);
+        let variants = compound_variants(text, folded, &runs);
         words_and_variants(runs.into_iter(), &variants, |step, word| {
             self.add_word(step, std::mem::take(&mut first), word);
         });

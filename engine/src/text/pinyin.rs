@@ -2,6 +2,7 @@
 
 mod titles;
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::{Range, RangeInclusive};
@@ -43,8 +44,11 @@ pub(crate) struct PinyinReadings {
     joined: usize,
 }
 
-/// End in the folded text, and readings, usual one first.
-type CharacterReadings = (usize, Vec<&'static str>);
+/// A character's readings without tones, the usual one first.
+type Readings = Cow<'static, [&'static str]>;
+
+/// End in the folded text, and readings.
+type CharacterReadings = (usize, Readings);
 
 impl PinyinReadings {
     pub(crate) fn of(name: &str, folded: &Folded) -> Self {
@@ -129,12 +133,20 @@ fn append<'a>(pronunciations: &[Pronunciation<'a>], readings: &[&'a str]) -> Vec
 }
 
 /// The usual pronunciations of characters, by the readings of each.
-fn pronunciations<'a>(characters: &[Vec<&'a str>], most: usize) -> impl Iterator<Item = Vec<&'a str>> {
+fn pronunciations<'a>(characters: &[impl AsRef<[&'a str]>], most: usize) -> Vec<Vec<&'a str>> {
+    let only = |readings: &[&'a str]| match readings {
+        [only] => Some(*only),
+        _ => None,
+    };
+    // Most characters have one reading.
+    if let Some(syllables) = characters.iter().map(|readings| only(readings.as_ref())).collect() {
+        return vec![syllables];
+    }
     let mut pronunciations = vec![Pronunciation::default()];
     for readings in characters {
-        pronunciations = append(&pronunciations, readings);
+        pronunciations = append(&pronunciations, readings.as_ref());
     }
-    pronunciations.into_iter().take(most).map(|pronunciation| pronunciation.syllables)
+    pronunciations.into_iter().take(most).map(|pronunciation| pronunciation.syllables).collect()
 }
 
 pub(super) fn initials(syllables: &[&str]) -> String {
@@ -163,12 +175,12 @@ fn add_spans(start: usize, characters: &[CharacterReadings], variants: &mut Vec<
 
 /// Usual pronunciations of a text, and initials of a longer one. All characters need a reading.
 pub(crate) fn spoken_forms(text: &str) -> BTreeSet<String> {
-    let characters: Vec<Vec<&str>> = text.chars().take(MAX_READ_CHARS).map(readings).collect();
+    let characters: Vec<Readings> = text.chars().take(MAX_READ_CHARS).map(readings).collect();
     let forms = |syllables: Vec<&str>| {
         let by_initials = (syllables.len() >= MIN_INITIALS).then(|| initials(&syllables));
         std::iter::once(syllables.concat()).chain(by_initials)
     };
-    let forms = pronunciations(&characters, MAX_SPOKEN_FORMS).flat_map(forms);
+    let forms = pronunciations(&characters, MAX_SPOKEN_FORMS).into_iter().flat_map(forms);
     forms.filter(|form| !form.is_empty()).collect()
 }
 
@@ -188,7 +200,7 @@ const IDEOGRAPHS: [RangeInclusive<char>; 4] =
 static BY_USUAL_READING: LazyLock<HashMap<&'static str, Vec<char>>> = LazyLock::new(|| {
     let mut by_reading: HashMap<&str, Vec<char>> = HashMap::new();
     for ideograph in IDEOGRAPHS.into_iter().flatten() {
-        if let Some(usual) = readings(ideograph).into_iter().next() {
+        if let Some(&usual) = readings(ideograph).first() {
             by_reading.entry(usual).or_default().push(ideograph);
         }
     }
@@ -200,7 +212,7 @@ pub(crate) fn homophones_of(word: &str) -> Vec<String> {
     let mut homophones = Vec::new();
     for (place, character) in word.char_indices() {
         let (before, after) = (&word[..place], &word[place + character.len_utf8()..]);
-        let usual = readings(character).into_iter().next();
+        let usual = readings(character).first().copied();
         let alike = usual.and_then(|usual| BY_USUAL_READING.get(usual)).map_or(&[][..], Vec::as_slice);
         let others = alike.iter().filter(|other| **other != character);
         homophones.extend(others.map(|other| [before, other.encode_utf8(&mut [0; 4]), after].concat()));
@@ -208,8 +220,17 @@ pub(crate) fn homophones_of(word: &str) -> Vec<String> {
     homophones
 }
 
-/// Lists readings without tones, the usual one first. It writes `ü` as `v` and `u`.
-fn readings(character: char) -> Vec<&'static str> {
+const COMMON: RangeInclusive<char> = '\u{4e00}'..='\u{9fff}';
+
+static COMMON_READINGS: LazyLock<Vec<Vec<&'static str>>> = LazyLock::new(|| COMMON.map(read).collect());
+
+fn readings(character: char) -> Readings {
+    let place = (character as usize).wrapping_sub(*COMMON.start() as usize);
+    COMMON_READINGS.get(place).map_or_else(|| read(character).into(), Cow::from)
+}
+
+/// Lists readings. It writes `ü` as `v` and `u`.
+fn read(character: char) -> Vec<&'static str> {
     let mut readings = Vec::new();
     for reading in character.to_pinyin_multi().into_iter().flatten().map(pinyin::Pinyin::plain) {
         let (spelling, other) = match reading {

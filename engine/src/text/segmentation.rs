@@ -46,7 +46,9 @@ pub(crate) fn placed_runs(folded: &str) -> impl Iterator<Item = PlacedRun<'_>> {
     let mut end = 0;
     std::iter::from_fn(move || {
         let (start, kind) = folded[end..].char_indices().find_map(|(place, character)| {
-            let begins = character.is_alphanumeric() || !character.is_ascii() && is_emoji(character);
+            let begins = is_ideograph(character)
+                || character.is_alphanumeric()
+                || !character.is_ascii() && is_emoji(character);
             begins.then(|| (end + place, RunKind::of(character)))
         })?;
         let rest = &folded[start..];
@@ -106,6 +108,7 @@ impl RunKind {
         let belongs = |character: char| match self {
             Self::Letters if character.is_ascii() => character.is_ascii_alphanumeric(),
             _ if character.is_ascii() => false,
+            Self::Ideographs => is_ideograph(character),
             Self::Syllables(script) => SyllableScript::of(character) == Some(script),
             _ if is_combining_mark(character) => {
                 self == Self::Letters && SyllableScript::of(character).is_none()
@@ -268,8 +271,8 @@ pub(crate) fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{4e00}'..='\u{9fff}' | '\u{3040}'..='\u{30ff}' | '\u{31f0}'..='\u{31ff}' | '\u{3400}'..='\u{4dbf}'
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3134f}' | '々' | '〇')
-        // The block's middle dot and voicing marks separate.
-        && character.is_alphanumeric()
+        // The blocks of kana have separators, too.
+        && (matches!(character, '\u{4e00}'..='\u{9fff}') || character.is_alphanumeric())
 }
 
 #[cfg(test)]

@@ -5,10 +5,9 @@
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
-use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{CharacterReadings, IDEOGRAPHS, MIN_INITIALS, pronunciations, read_runs, readings};
+use super::{IDEOGRAPHS, MIN_INITIALS, Readings, pronunciations, read_runs, readings};
 use crate::text::{Folded, dictionary_words, parts_of_word};
 
 /// Ideographs of a title that are read.
@@ -23,14 +22,14 @@ const MAX_ASKED: usize = 8;
 const MAX_WAYS: usize = 16;
 
 static SYLLABLES: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    let syllables = IDEOGRAPHS.into_iter().flatten().flat_map(readings);
+    let syllables = IDEOGRAPHS.into_iter().flatten().flat_map(|ideograph| readings(ideograph).into_owned());
     // 嗯 is read `n`, too.
     syllables.filter(|syllable| syllable.contains(['a', 'e', 'i', 'o', 'u', 'v'])).collect()
 });
 
-/// Calls `emit` with each term of a title.
-pub(crate) fn title_readings(title: &str, mut emit: impl FnMut(&str)) {
-    for (_, characters) in read_title(title) {
+/// Calls `emit` with each term of a title, given as written and folded.
+pub(crate) fn title_readings(title: &str, folded: &Folded, mut emit: impl FnMut(&str)) {
+    for (_, characters) in read_title(title, folded) {
         for pair in characters.windows(2) {
             for syllables in pronunciations(pair, MAX_PRONUNCIATIONS) {
                 emit(&syllables.join(" "));
@@ -46,12 +45,13 @@ pub(crate) fn title_readings(title: &str, mut emit: impl FnMut(&str)) {
 }
 
 /// Runs of ideographs, folded, with the readings of the characters as written.
-fn read_title(title: &str) -> Vec<(String, Vec<Vec<&'static str>>)> {
-    let folded = Folded::new(title);
-    let of_run = |(bytes, characters): (Range<usize>, Vec<CharacterReadings>)| {
-        (folded.text[bytes].to_owned(), characters.into_iter().map(|(_, readings)| readings).collect())
-    };
-    read_runs(title, &folded, MAX_READ_CHARS).map(of_run).collect()
+fn read_title<'a>(
+    title: &'a str,
+    folded: &'a Folded,
+) -> impl Iterator<Item = (&'a str, Vec<Readings>)> + use<'a> {
+    read_runs(title, folded, MAX_READ_CHARS).map(|(bytes, characters)| {
+        (&folded.text[bytes], characters.into_iter().map(|(_, readings)| readings).collect())
+    })
 }
 
 /// Boundaries of the dictionary words of a run, and of their parts.
@@ -137,9 +137,10 @@ impl PinyinWord {
     /// Each has with it whether it is whole dictionary words.
     pub(crate) fn parts_of(&self, title: &str) -> Vec<(String, bool)> {
         let mut parts = Vec::new();
-        for (run, characters) in read_title(title) {
+        let folded = Folded::new(title);
+        for (run, characters) in read_title(title, &folded) {
             let places: Vec<usize> = run.char_indices().map(|(place, _)| place).chain([run.len()]).collect();
-            let word_ends = LazyCell::new(|| word_ends(&run));
+            let word_ends = LazyCell::new(|| word_ends(run));
             for start in 0..characters.len() {
                 let ends =
                     [self.end_by_syllables(&characters[start..]), self.end_by_initials(&characters[start..])];
@@ -155,7 +156,7 @@ impl PinyinWord {
     }
 
     /// Number of the first characters whose syllables it is.
-    fn end_by_syllables(&self, characters: &[Vec<&str>]) -> Option<usize> {
+    fn end_by_syllables(&self, characters: &[Readings]) -> Option<usize> {
         let mut reached = vec![0];
         for (number, readings) in characters.iter().enumerate() {
             let mut ends: Vec<usize> = Vec::new();
@@ -181,7 +182,7 @@ impl PinyinWord {
     }
 
     /// Number of the first characters whose initials it is.
-    fn end_by_initials(&self, characters: &[Vec<&str>]) -> Option<usize> {
+    fn end_by_initials(&self, characters: &[Readings]) -> Option<usize> {
         let characters = characters.get(..self.letters.len()).filter(|_| self.may_be_initials())?;
         let mut letters = self.letters.chars().zip(characters);
         letters
@@ -260,7 +261,7 @@ mod tests {
 
     fn terms(title: &str) -> Vec<String> {
         let mut terms = Vec::new();
-        title_readings(title, |term| terms.push(term.to_owned()));
+        title_readings(title, &Folded::new(title), |term| terms.push(term.to_owned()));
         terms
     }
 
@@ -371,7 +372,8 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn each_part_of_a_title_is_found_by_its_pinyin(title in "[报销流程西安方案重庆女士长行解曾朴,a]{2,12}", start in 0_usize..12, length in 2_usize..9) {
-            for (run, characters) in read_title(&title) {
+            let folded = Folded::new(&title);
+            for (run, characters) in read_title(&title, &folded) {
                 let typed: String = characters.iter().skip(start).take(length).map(|readings| readings[0]).collect();
                 let part: String = run.chars().skip(start).take(length).collect();
                 if part.chars().count() < 2 {
