@@ -67,6 +67,7 @@ fn main() {
     let (index, mut writer) = Index::open(directory.path(), &options).unwrap();
     let documents = texts::documents(&headlines, &scope, TITLES);
     let begun = Instant::now();
+    writer.set_bulk(true);
     for batch in documents.chunks(20_000) {
         writer.apply(batch.iter().cloned().map(Change::Put).collect()).unwrap();
     }

@@ -101,6 +101,7 @@ fn build(mixer: &Mixer, documents: u64, directory: &Path) -> BuildFacts {
             let uncommitted = done % IMPORT_COMMIT + batch.len() as u64;
             done += batch.len() as u64;
             writer.apply(batch).unwrap();
+            writer.set_bulk(done < documents);
             if uncommitted >= IMPORT_COMMIT || done == documents {
                 commit(&mut writer);
             }
