@@ -34,7 +34,8 @@ pub(crate) use names::{VariantBudget, indexed_forms, name_variants, names_as_wor
 pub(crate) use numbers::spaced_number;
 use pinyin::spoken_forms;
 pub(crate) use pinyin::{
-    PinyinReadings, PinyinWord, WordVariant, are_homophones, homophones_of, parts_syllables, title_readings,
+    PinyinReadings, PinyinWord, WordVariant, are_homophones, homophones_of, is_syllable, parts_syllables,
+    title_readings,
 };
 pub(crate) use segmentation::{
     PlacedRun, TypedTerm, dictionary_words, is_ideograph, parts_of_word, placed_runs, positions, query_terms,

@@ -47,11 +47,9 @@ pub async fn unknown_words<L: Lookup>(engine: &L, keyword: &str) -> Result<Unkno
     let lists: Vec<_> = words.iter().map(CorrectableWord::places).collect();
     let mut found = engine.find(lists.concat()).await?.into_iter();
     let mut corrections: Vec<Option<String>> = vec![None; words.len()];
-    let is_known: Vec<bool> =
-        lists.iter().map(|lists| found.by_ref().take(lists.len()).min() != Some(false)).collect();
     let (mut unknown, mut looked_for, mut next) = (Vec::new(), 0, 0);
-    for (place, word) in words.iter().enumerate() {
-        let is_found = is_known[place];
+    for ((place, word), lists) in words.iter().enumerate().zip(&lists) {
+        let is_found = found.by_ref().take(lists.len()).min() != Some(false);
         if place < next || looked_for == MAX_CORRECTED {
             continue;
         }
@@ -66,10 +64,8 @@ pub async fn unknown_words<L: Lookup>(engine: &L, keyword: &str) -> Result<Unkno
     }
     for &place in &unknown {
         let context = Context::new(keyword, &words, &unknown, place, &corrections);
-        // One edit turns a syllable into another, so syllables stay; beside a known word it is one of another language.
-        let members = CorrectableWord::syllables_around(&words, place);
-        let is_syllable = members.is_some_and(|members| !is_known[members].contains(&true));
-        let is_edited = !is_syllable && words[place].is_short_enough_to_edit();
+        let is_edited =
+            words[place].is_short_enough_to_edit() && !CorrectableWord::is_among_syllables(&words, place);
         corrections[place] = correction(engine, &words[place], is_edited, &context).await?;
     }
     Ok(UnknownWords::new(keyword, &unknown, &corrections))

@@ -1,10 +1,8 @@
 //! The words of a keyword that may be corrected.
 
-use std::ops::Range;
-
 use crate::Query;
 use crate::query::{Piece, Replaceable, Target, open_pieces, plain_pieces};
-use crate::text::{ScriptRun, is_stop_word, parts_of_word, parts_syllables};
+use crate::text::{ScriptRun, is_stop_word, is_syllable, parts_of_word, parts_syllables};
 
 const MAX_WORDS: usize = 64;
 /// Longer runs of ideographs are sentences, of which no edit makes a word.
@@ -71,10 +69,10 @@ impl CorrectableWord {
         place + 1 + if is_settled { self.parts_behind } else { 0 }
     }
 
-    /// Places of the words that are syllables beside the one at a place, itself included.
-    pub(super) fn syllables_around(words: &[Self], place: usize) -> Option<Range<usize>> {
-        let runs = words[..place].iter().enumerate().map(|(run, word)| run + 1..run + 1 + word.parts_behind);
-        runs.into_iter().find(|members| members.contains(&place))
+    /// Whether the word at a place is one syllable beside others, which an edit turns into another.
+    pub(super) fn is_among_syllables(words: &[Self], place: usize) -> bool {
+        let has_it = |(start, run): (usize, &Self)| place <= start + run.parts_behind;
+        is_syllable(&words[place].word) && words[..place].iter().enumerate().any(has_it)
     }
 
     fn read_syllables(typed: &str) -> Option<Self> {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use pinyin::ToPinyinMulti;
 
-pub(crate) use self::titles::{PinyinWord, parts_syllables, title_readings};
+pub(crate) use self::titles::{PinyinWord, is_syllable, parts_syllables, title_readings};
 use super::{Folded, ScriptRun, placed_runs};
 
 const MAX_READ_CHARS: usize = 64;

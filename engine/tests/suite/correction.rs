@@ -138,6 +138,7 @@ fn syllables_are_pinyin_before_they_are_edited() {
             ("chuang cang ku", None),
             ("chuang cangku", Some("chuang 仓库")),
             ("change languge", Some("change language")),
+            ("chang chuang", None),
         ],
     );
 }

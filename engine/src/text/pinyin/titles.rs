@@ -77,6 +77,10 @@ fn initials_of(readings: &[&'static str]) -> Vec<&'static str> {
     initials
 }
 
+pub(crate) fn is_syllable(word: &str) -> bool {
+    SYLLABLES.contains(word)
+}
+
 /// Whether syllables end at a character: `xi'an`.
 pub(crate) fn parts_syllables(character: char) -> bool {
     character.is_whitespace() || matches!(character, '\'' | '’')
