@@ -4,6 +4,7 @@
 //! not match the database is rebuilt from the rows. The part rebuilt so far is searched meanwhile, and the change log
 //! is followed.
 
+mod commit_schedule;
 mod context;
 mod control;
 mod follower;

@@ -12,6 +12,7 @@ use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
+    commit_schedule::{Bulk, UncommittedBatch},
     context::{EngineContext, Outputs},
     log_cutter::LogCutter,
     progress::Announcer,
@@ -23,18 +24,6 @@ use super::{
 use crate::{error::Error, store::change_log};
 
 const STEPS_AHEAD: usize = 4;
-
-/// Requests share a commit when they arrive within this time.
-const COMMIT_WITHIN: Duration = Duration::from_millis(60);
-
-/// The same in a bulk; larger commits cost less for each change.
-const BULK_COMMIT_WITHIN: Duration = Duration::from_millis(300);
-
-/// Waiting changes that make a bulk.
-const MIN_BULK_CHANGES: i64 = 2_000;
-
-/// Time with fewer waiting changes after which a bulk has ended.
-const BULK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Consecutive failures after which the index's files are verified.
 const DOUBTFUL: u32 = 3;
@@ -57,26 +46,7 @@ pub(super) struct Follower {
     pub(super) position: i64,
     failures: u32,
     cutter: LogCutter,
-    /// When the bulk under way ends, unless more changes come to wait.
-    bulk_end: Option<Instant>,
-}
-
-#[derive(Default)]
-struct UncommittedBatch {
-    uncommitted: Option<(i64, Instant)>,
-    applied_since: Option<Instant>,
-}
-
-impl UncommittedBatch {
-    fn is_empty(&self) -> bool {
-        self.uncommitted.is_none() && self.applied_since.is_none()
-    }
-
-    /// The time when the first of its changes came.
-    fn since(&self) -> Instant {
-        let uncommitted = self.uncommitted.map(|(_, since)| since);
-        uncommitted.or(self.applied_since).unwrap_or_else(Instant::now)
-    }
+    bulk: Bulk,
 }
 
 impl Follower {
@@ -98,7 +68,7 @@ impl Follower {
             scan: None,
             position: 0,
             failures: 0,
-            bulk_end: None,
+            bulk: Bulk::default(),
             cutter: LogCutter::new(context.rows.store.clone(), context.followed.clone()),
         }
     }
@@ -203,7 +173,7 @@ impl Follower {
     }
 
     async fn follow(&mut self) -> Result<(), IndexFailure> {
-        self.bulk_end = None;
+        self.bulk = Bulk::default();
         self.prepare().await?;
         self.requests.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
@@ -243,7 +213,7 @@ impl Follower {
                         }
                         continue;
                     }
-                    () = until(self.bulk_end), if batch.is_empty() => {
+                    () = self.bulk.end(), if batch.is_empty() => {
                         self.end_bulk().await?;
                         continue;
                     }
@@ -333,18 +303,15 @@ impl Follower {
 
     /// Whether a commit is due at a position; tells the index of a bulk.
     fn commits_now(&mut self, position: i64, has_more: bool, since: Instant) -> bool {
-        let is_bulk = *self.rows.store.positions().borrow() - position >= MIN_BULK_CHANGES;
-        if is_bulk {
-            self.bulk_end = Some(Instant::now() + BULK_TIMEOUT);
-            self.sinks.set_bulk(true);
-        }
-        let interval = if is_bulk { BULK_COMMIT_WITHIN } else { COMMIT_WITHIN };
-        !(has_more || is_bulk) || since.elapsed() >= interval
+        let waiting = *self.rows.store.positions().borrow() - position;
+        let within = self.bulk.commit_within(waiting, has_more);
+        self.sinks.set_bulk(self.bulk.is_under_way());
+        since.elapsed() >= within
     }
 
     /// Commits once more, so that the index merges what the bulk has left.
     async fn end_bulk(&mut self) -> Result<(), IndexFailure> {
-        self.bulk_end = None;
+        self.bulk = Bulk::default();
         self.sinks.set_bulk(false);
         self.sinks.commit_searched(&self.rows.checkpoint(self.position, true)).await
     }
@@ -453,12 +420,5 @@ impl Follower {
             }
             () = self.stop.cancelled() => {}
         }
-    }
-}
-
-async fn until(end: Option<Instant>) {
-    match end {
-        Some(end) => tokio::time::sleep_until(end.into()).await,
-        None => std::future::pending().await,
     }
 }
