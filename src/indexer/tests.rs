@@ -158,6 +158,74 @@ impl Sink for BrokenSink {
     }
 }
 
+#[derive(Debug, PartialEq)]
+enum Asked {
+    Bulk(bool),
+    Apply,
+    Commit(i64),
+}
+
+/// Keeps nothing, and tells what it is asked.
+struct RecordingSink {
+    engine: Arc<dyn Engine>,
+    checkpoint: Checkpoint,
+    asked: mpsc::UnboundedSender<Asked>,
+    /// What applying waits for.
+    may_end: Option<Arc<Notify>>,
+}
+
+#[async_trait::async_trait]
+impl Sink for RecordingSink {
+    fn engine(&self) -> Arc<dyn Engine> {
+        Arc::clone(&self.engine)
+    }
+
+    fn checkpoint(&self) -> Option<&Checkpoint> {
+        Some(&self.checkpoint)
+    }
+
+    fn note(&self) -> Option<&str> {
+        None
+    }
+
+    fn set_bulk(&mut self, is_bulk: bool) {
+        self.tell(Asked::Bulk(is_bulk));
+    }
+
+    async fn apply(&mut self, _changes: Vec<Change>) -> Result<(), Failure> {
+        self.tell(Asked::Apply);
+        if let Some(may_end) = &self.may_end {
+            may_end.notified().await;
+        }
+        Ok(())
+    }
+
+    async fn commit(&mut self, checkpoint: &Checkpoint, _note: Option<String>) -> Result<(), Failure> {
+        self.tell(Asked::Commit(checkpoint.position));
+        Ok(())
+    }
+}
+
+impl RecordingSink {
+    fn tell(&self, asked: Asked) {
+        // A test may have ended.
+        drop(self.asked.send(asked));
+    }
+}
+
+/// Has a recording sink filled in place of the open one.
+fn record(
+    follower: &mut Follower,
+    served: &ServedIndex,
+    may_end: Option<Arc<Notify>>,
+) -> mpsc::UnboundedReceiver<Asked> {
+    let (checkpoint, _) = follower.sinks.checkpoint().unwrap();
+    let (asked, receiver) = mpsc::unbounded_channel();
+    let engine = served.engine().unwrap();
+    follower.sinks.replace_filled(Box::new(RecordingSink { engine, checkpoint, asked, may_end }));
+    receiver
+}
+
 async fn break_index(follower: &mut Follower) -> IndexFailure {
     follower.sinks.replace_filled(Box::new(BrokenSink));
     follower.sinks.fill(Vec::new()).await.unwrap_err()

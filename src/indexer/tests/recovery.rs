@@ -2,39 +2,6 @@
 
 use super::*;
 
-/// Applies nothing, and waits before it says so.
-struct HangingSink {
-    engine: Arc<dyn Engine>,
-    checkpoint: Checkpoint,
-    hangs: Arc<Notify>,
-    may_end: Arc<Notify>,
-}
-
-#[async_trait::async_trait]
-impl Sink for HangingSink {
-    fn engine(&self) -> Arc<dyn Engine> {
-        Arc::clone(&self.engine)
-    }
-
-    fn checkpoint(&self) -> Option<&Checkpoint> {
-        Some(&self.checkpoint)
-    }
-
-    fn note(&self) -> Option<&str> {
-        None
-    }
-
-    async fn apply(&mut self, _changes: Vec<Change>) -> Result<(), Failure> {
-        self.hangs.notify_one();
-        self.may_end.notified().await;
-        Ok(())
-    }
-
-    async fn commit(&mut self, _checkpoint: &Checkpoint, _note: Option<String>) -> Result<(), Failure> {
-        Ok(())
-    }
-}
-
 #[tokio::test]
 async fn indexing_resumes_after_a_failure_of_the_writer() {
     let (directory, store, tenant) = filled(10).await;
@@ -65,18 +32,12 @@ async fn changes_that_an_engine_keeps_waiting_are_told_of_as_missing() {
     let (directory, store, tenant) = filled(10).await;
     let (mut follower, served) = steps(&store, directory.path(), false).await;
     follower.prepare().await.unwrap();
-    let (hangs, may_end) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let (checkpoint, _) = follower.sinks.checkpoint().unwrap();
-    follower.sinks.replace_filled(Box::new(HangingSink {
-        engine: served.engine().unwrap(),
-        checkpoint,
-        hangs: Arc::clone(&hangs),
-        may_end: Arc::clone(&may_end),
-    }));
+    let may_end = Arc::new(Notify::new());
+    let mut asked = record(&mut follower, &served, Some(Arc::clone(&may_end)));
     let stop = follower.stop.clone();
     let task = tokio::spawn(follower.run());
     put(&store, tenant, 10..15).await;
-    hangs.notified().await;
+    while asked.recv().await != Some(Asked::Apply) {}
     assert_eq!(found(&served, tenant).await, (10, None));
     let pass_time = async || {
         tokio::time::pause();
@@ -98,7 +59,7 @@ async fn changes_that_an_engine_keeps_waiting_are_told_of_as_missing() {
     // The reader may have met that end only after the first wait.
     pass_time().await;
     may_end.notify_one();
-    hangs.notified().await;
+    while asked.recv().await != Some(Asked::Apply) {}
     assert!(found(&served, tenant).await.1.is_some());
     may_end.notify_one();
     told(false).await.unwrap();
