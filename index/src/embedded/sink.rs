@@ -88,4 +88,26 @@ mod tests {
             assert!(failure.to_string().contains(message), "{failure}");
         }
     }
+
+    #[tokio::test]
+    async fn segments_of_a_bulk_are_merged_after_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let options = Options::default();
+        let reports = FailureReports { number: 0, failed: watch::Sender::new(0) };
+        let mut sink = EmbeddedSink::new(Index::open(directory.path(), &options).unwrap(), reports);
+        let checkpoint = Checkpoint { store: "s".to_owned(), position: 1, complete: true };
+        sink.set_bulk(true);
+        for number in 0..20 {
+            let document = crate::testing::sample_document(&format!("id{number}"), None);
+            sink.apply(vec![Change::Put(document)]).await.unwrap();
+            sink.commit(&checkpoint, None).await.unwrap();
+        }
+        assert_eq!(sink.index.snapshot().segments(), 20);
+        sink.set_bulk(false);
+        sink.commit(&checkpoint, None).await.unwrap();
+        // Waits for the merge.
+        Box::new(sink).close().await.unwrap();
+        let (index, _writer) = Index::open(directory.path(), &options).unwrap();
+        assert_eq!((index.snapshot().segments(), index.snapshot().documents()), (1, 20));
+    }
 }
