@@ -1,4 +1,4 @@
-//! What is looked up to correct a keyword, and in which order.
+//! Corrects the words of a keyword by look-ups in an engine.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ pub trait Lookup: Sync {
 
 /// Corrects unknown words by homophones, one edit, or pinyin of titles.
 ///
-/// What consists of syllables is pinyin first.
+/// Words that consist of syllables are tried as pinyin before one edit.
 ///
 /// # Errors
 ///

@@ -2,7 +2,7 @@
 
 use crate::Query;
 use crate::query::{Piece, Replaceable, Target, open_pieces, plain_pieces};
-use crate::text::{ScriptRun, is_stop_word, is_syllable, parts_of_word, parts_syllables};
+use crate::text::{ScriptRun, fold, is_stop_word, is_syllable, parts_of_word, parts_syllables};
 
 const MAX_WORDS: usize = 64;
 /// Longer runs of ideographs are sentences, of which no edit makes a word.
@@ -26,7 +26,7 @@ pub struct CorrectableWord {
 impl CorrectableWord {
     /// The words of a keyword, in typed order.
     ///
-    /// Syllables side by side are one word, which each of them follows as a word of its own.
+    /// Words of syllables side by side come first as one word, then each by itself.
     pub fn all_of(keyword: &str) -> Vec<Self> {
         let mut words = Vec::new();
         replace_words(keyword, |_, word| {
@@ -69,15 +69,17 @@ impl CorrectableWord {
         place + 1 + if is_settled { self.parts_behind } else { 0 }
     }
 
-    /// Whether the word at a place is one syllable beside others, which an edit turns into another.
+    /// Whether the word at a place is one syllable beside others.
+    ///
+    /// An edit would turn it into another syllable.
     pub(super) fn is_among_syllables(words: &[Self], place: usize) -> bool {
         let has_it = |(start, run): (usize, &Self)| place <= start + run.parts_behind;
         is_syllable(&words[place].word) && words[..place].iter().enumerate().any(has_it)
     }
 
     fn read_syllables(typed: &str) -> Option<Self> {
-        let words = typed.split(parts_syllables).filter(|word| !word.is_empty());
-        let words: Vec<String> = words.map(str::to_ascii_lowercase).collect();
+        let folded = fold(typed);
+        let words: Vec<&str> = folded.split(parts_syllables).filter(|word| !word.is_empty()).collect();
         let pieces_of = if words.len() == 2 { plain_pieces } else { open_pieces };
         let pieces: Vec<Piece> = words.iter().flat_map(|word| pieces_of(word)).filter(is_content).collect();
         let parts_behind = words.iter().filter_map(|word| Self::read(ScriptRun::Word(word))).count();

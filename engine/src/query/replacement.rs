@@ -2,7 +2,7 @@
 
 use super::clauses::{RawClause, is_operator};
 use super::{Query, Target, relaxation};
-use crate::text::{Folded, PinyinWord, ScriptRun, parts_syllables, placed_runs};
+use crate::text::{Folded, PinyinWord, ScriptRun, fold, parts_syllables, placed_runs};
 
 /// A part of a keyword that may be replaced.
 pub(crate) enum Replaceable<'a> {
@@ -95,10 +95,11 @@ fn syllable_words(text: &str) -> Option<(&str, usize)> {
     let (mut rest, mut words, mut end) = (text, 0, 0);
     loop {
         let word = &rest[..rest.find(char::is_whitespace).unwrap_or(rest.len())];
-        if !PinyinWord::read(&word.to_ascii_lowercase()).is_some_and(|word| word.is_syllables()) {
+        let folded = fold(word);
+        if !PinyinWord::read(&folded).is_some_and(|word| word.is_syllables()) {
             break;
         }
-        words += word.split(parts_syllables).count();
+        words += folded.split(parts_syllables).count();
         end = text.len() - rest.len() + word.len();
         rest = rest[word.len()..].trim_start();
     }

@@ -161,6 +161,7 @@ fn quotes_apostrophes_and_written_characters_are_read_as_pinyin() {
             titled("b", "新西安装修"),
             titled("c", "清乾隆瓷器"),
             titled("d", "长安街道"),
+            titled("e", "律师"),
         ],
         &[
             ("\"bao xiao liu cheng\" 2026", Some("\"报销流程\" 2026")),
@@ -171,6 +172,11 @@ fn quotes_apostrophes_and_written_characters_are_read_as_pinyin() {
             ("Xi’an", Some("西安")),
             ("chang'an jie", Some("长安街")),
             ("xi'ann", None),
+            // With tones, of another width, and an umlaut.
+            ("bāo xiāo", Some("报销")),
+            ("ｂａｏ　ｘｉａｏ", Some("报销")),
+            ("xi＇an", Some("西安")),
+            ("lǚshi", Some("律师")),
             ("qianlong", Some("干隆")),
         ],
     );
