@@ -30,6 +30,6 @@ pub use item::{Text, Texts};
 pub use jiff::tz::TimeZone;
 pub use page::{Hit, HitPage};
 pub use query::Query;
-pub use request::{RankedScope, Request, Start, TimePosition};
+pub use request::{RankedPage, RankedScope, Request, ScopeStart, Start, TimePosition};
 pub use sink::{BesideIndexes, Checkpoint, Indexes, OpenedIndex, Sink};
 pub use text::fold;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::relevance::{MatchScore, QueryStatistics};
+use crate::relevance::{MatchScore, QueryStatistics, RankKey, RankedBy};
 
 /// Found document.
 #[derive(Debug, Clone)]
@@ -23,6 +23,8 @@ pub struct Hit {
     ///
     /// Scopes that are ranked together have comparable ones.
     pub score: Option<MatchScore>,
+    /// Its place in relevance order, by which a later page goes on; `None` if its engine counts hits.
+    pub rank: Option<RankKey>,
 }
 
 /// Page of hits.
@@ -36,8 +38,12 @@ pub struct HitPage {
     pub totals_beside: Vec<u64>,
     /// Whether hits follow.
     pub more: bool,
+    /// Whether hits of each scope follow, in relevance order.
+    pub more_by_scope: Vec<bool>,
     /// Whether further hits share the last `display_time` beyond `whole_ties`.
     pub cut: bool,
     /// Statistics in relevance order, if a word is searched.
     pub statistics: Option<Arc<QueryStatistics>>,
+    /// What later pages are ranked by, too.
+    pub ranked_by: Option<Arc<RankedBy>>,
 }

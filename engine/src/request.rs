@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
-use crate::relevance::Recency;
-use crate::{Query, Scope};
+use crate::relevance::{RankPosition, RankedBy, Recency};
+use crate::{Hit, Query, Scope};
 
 /// Search request: all that a page depends on besides the index.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -55,22 +55,35 @@ pub enum Start {
     /// Score descending, then `display_time` descending, then id ascending.
     ///
     /// Matches have any content word and every required phrase.
-    Relevance {
-        /// Hits of the scope to skip.
-        skip: usize,
-        /// Further modules, ranked with the first as if all were one.
-        beside: Vec<RankedScope>,
-        /// Epoch milliseconds.
-        now: i64,
-        /// Gain of new documents.
-        recency: Recency,
-    },
+    Relevance(RankedPage),
+}
+
+/// A page of one or several modules in relevance order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RankedPage {
+    /// Where it starts in the scope.
+    pub start: ScopeStart,
+    /// Further modules, ranked with the first as if all were one.
+    pub beside: Vec<RankedScope>,
+    /// What the first page was ranked by, `now` and `recency` among it; `None` ranks anew.
+    pub ranked_by: Option<Arc<RankedBy>>,
+    /// Epoch milliseconds.
+    pub now: i64,
+    /// Gain of new documents.
+    pub recency: Recency,
 }
 
 impl Start {
     /// Relevance order of one module, with the usual gain of new documents.
     pub const fn relevance(skip: usize, now: i64) -> Self {
-        Self::Relevance { skip, beside: Vec::new(), now, recency: Recency::DEFAULT }
+        let start = ScopeStart { skip, after: None };
+        Self::Relevance(RankedPage {
+            start,
+            beside: Vec::new(),
+            ranked_by: None,
+            now,
+            recency: Recency::DEFAULT,
+        })
     }
 }
 
@@ -79,8 +92,27 @@ impl Start {
 pub struct RankedScope {
     /// The module; of the same tenant.
     pub scope: Arc<Scope>,
-    /// Hits of it to skip.
+    /// Where the page starts in it.
+    pub start: ScopeStart,
+}
+
+/// Where a page starts in the hits of one scope, in relevance order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct ScopeStart {
+    /// Hits of earlier pages.
     pub skip: usize,
+    /// The last of them, if the engine tells places; `skip` then only counts.
+    pub after: Option<RankPosition>,
+}
+
+impl ScopeStart {
+    /// Start of a page behind the next hit of the scope.
+    #[must_use]
+    pub fn behind(&self, hit: &Hit) -> Self {
+        let Hit { display_time, id, .. } = hit;
+        let after = hit.rank.map(|key| RankPosition { key, display_time: *display_time, id: id.clone() });
+        Self { skip: self.skip + 1, after }
+    }
 }
 
 /// Position in time order.

@@ -72,6 +72,7 @@ pub(crate) fn read_hit(hit: &mut Value) -> Option<Hit> {
         title_is_name,
         scope: 0,
         score: None,
+        rank: None,
     })
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use trawl_engine::{Days, FacetFields, Failure, FieldCounts, Request, Scope, Start, TimeZone};
+use trawl_engine::{Days, FacetFields, Failure, FieldCounts, RankedPage, Request, Scope, Start, TimeZone};
 
 use crate::query::matches;
 use crate::relevance;
@@ -33,7 +33,7 @@ pub(crate) async fn count_fields(
                 let matches = matches(request, None);
                 selections.extend(matches.map(|matches| (Arc::clone(&request.scope), matches)));
             }
-            Start::Relevance { beside, .. } => {
+            Start::Relevance(RankedPage { beside, .. }) => {
                 selections.extend(relevance::selections(indexes, request, beside).await?);
             }
         }

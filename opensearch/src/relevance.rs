@@ -18,7 +18,7 @@ use trawl_engine::relevance::parameters::FEEDBACK_DOCUMENTS;
 use trawl_engine::relevance::{
     FeedbackDocument, FeedbackTerm, Frequencies, MatchScore, RESCORED_MATCHES, feedback_candidates,
 };
-use trawl_engine::{Failure, Hit, HitPage, RankedScope, Request, Scope, Texts};
+use trawl_engine::{Failure, Hit, HitPage, RankedPage, RankedScope, Request, Scope, ScopeStart, Texts};
 
 use self::clauses::{NamedClauses, ScorePart};
 use self::ranked_document::RankedDocument;
@@ -39,14 +39,14 @@ const REORDERED_MATCHES: usize = 400;
 
 /// The page after the skipped matches of each scope.
 ///
-/// `recency` is the factor of a display time.
+/// All replicas search one cluster, so that matches are counted and not placed.
 pub(crate) async fn page(
     indexes: &ServedIndexes,
     request: &Request,
-    skip: usize,
-    beside: &[RankedScope],
-    recency: impl Fn(i64) -> f32,
+    list: &RankedPage,
 ) -> Result<HitPage, Failure> {
+    let RankedPage { start: ScopeStart { skip, .. }, beside, now, recency, .. } = list;
+    let (skip, recency) = (*skip, |display_time| recency.factor(*now, display_time));
     if request.query.is_empty() {
         return Ok(HitPage::default());
     }
@@ -154,13 +154,15 @@ async fn newest(
 }
 
 fn page_of(hits: Vec<Hit>, totals: Vec<u64>, modules: &[RankedModule]) -> HitPage {
-    let more = totals.iter().zip(modules).enumerate().any(|(scope, (total, module))| {
+    let more_by_scope = totals.iter().zip(modules).enumerate().map(|(scope, (total, module))| {
         let shown = hits.iter().filter(|hit| hit.scope == scope).count();
         (module.skip.saturating_add(shown) as u64) < *total
     });
+    let more_by_scope: Vec<bool> = more_by_scope.collect();
+    let more = more_by_scope.contains(&true);
     let mut totals = totals.into_iter();
     let total = totals.next().unwrap_or(0);
-    HitPage { hits, total, totals_beside: totals.collect(), more, ..HitPage::default() }
+    HitPage { hits, total, totals_beside: totals.collect(), more, more_by_scope, ..HitPage::default() }
 }
 
 /// Matches of a module at these ranks of OpenSearch, with their scores.

@@ -96,9 +96,6 @@ async fn page(indexes: &ServedIndexes, request: &Request) -> Result<HitPage, Fai
             let Some(matches) = matches(request, None) else { return Ok(HitPage::default()) };
             time_order::page(indexes, request, &matches, after.as_ref(), *whole_ties).await
         }
-        Start::Relevance { skip, beside, now, recency } => {
-            let factor = |display_time| recency.factor(*now, display_time);
-            relevance::page(indexes, request, *skip, beside, factor).await
-        }
+        Start::Relevance(list) => relevance::page(indexes, request, list).await,
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It opens only for the same tenant, person, module, keyword, order and filters. It holds positions, never
 //! rights: visibility is checked on every page. Weights and the handling of duplicates may change between
-//! pages; so may recency, which changes ranks as writes do.
+//! pages. What the index ranked the first page by stays, so that any replica goes on with the same list.
 //!
 //! Fields are serialised in order (postcard): moving one breaks all cursors in use.
 
@@ -11,7 +11,7 @@ mod tests;
 
 use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde::{Deserialize, Serialize};
-use trawl_engine::correction::Correction;
+use trawl_engine::{correction::Correction, relevance::RankedBy};
 
 use crate::{
     error::{Error, Result},
@@ -50,6 +50,7 @@ pub(crate) struct PageCursor {
     pub(crate) seen: Vec<Fingerprint>,
     pub(crate) rewrite: Rewrite,
     pub(crate) pinned: PinnedMarks,
+    pub(crate) ranked_by: Option<RankedBy>,
 }
 
 /// The keyword that is searched for in place of the one typed.
@@ -95,7 +96,10 @@ impl PageCursor {
         let open = || {
             let bounded = Some(text).filter(|text| text.len() <= MAX_BYTES)?;
             let sealed = BASE64_URL_SAFE_NO_PAD.decode(bounded.strip_prefix(VERSION_PREFIX)?).ok()?;
-            postcard::from_bytes(&key.open(&versioned(binding), &sealed)?).ok()
+            let mut plain = key.open(&versioned(binding), &sealed)?;
+            // The first cursors of this version end before `ranked_by`; more bytes do no harm.
+            plain.push(0);
+            postcard::from_bytes(&plain).ok()
         };
         open().ok_or(Error::InvalidCursor)
     }

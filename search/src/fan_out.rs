@@ -10,6 +10,7 @@ use std::{collections::VecDeque, mem, panic::AssertUnwindSafe, pin::Pin, sync::A
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Instrument, Span, field::Empty};
+use trawl_engine::relevance::RankedBy;
 
 use crate::{
     module::ModuleSource,
@@ -26,15 +27,15 @@ pub(crate) struct SourceCall {
 
 pub(crate) enum CalledSources {
     Single(ModuleSource, Position),
-    /// Ranked as one. Those behind the places are at their end.
-    Ranked(Vec<(Arc<BuiltinSource>, Position)>),
+    /// Ranked as one, by what earlier pages were ranked by. Those behind the places are at their end.
+    Ranked(Vec<(Arc<BuiltinSource>, Position)>, Option<Arc<RankedBy>>),
 }
 
 impl SourceCall {
     fn ids(&self) -> Vec<&str> {
         match &self.sources {
             CalledSources::Single(source, _) => vec![source.id()],
-            CalledSources::Ranked(sources) => {
+            CalledSources::Ranked(sources, _) => {
                 sources.iter().take(self.places.len()).map(|(source, _)| source.id()).collect()
             }
         }
@@ -162,9 +163,9 @@ async fn ask(
 async fn pages(request: &SourceRequest, sources: &CalledSources) -> Result<Vec<SourcePage>, SourceFailure> {
     match sources {
         CalledSources::Single(source, position) => Ok(vec![source.page(request, position).await?]),
-        CalledSources::Ranked(sources) => {
+        CalledSources::Ranked(sources, ranked_by) => {
             let sources: Vec<_> = sources.iter().map(|(source, position)| (&**source, position)).collect();
-            builtin::ranked_together(request, &sources).await
+            builtin::ranked_together(request, &sources, ranked_by.as_ref()).await
         }
     }
 }

@@ -5,7 +5,7 @@ mod tests;
 
 use std::collections::HashSet;
 
-use trawl_engine::relevance::Recency;
+use trawl_engine::relevance::{RankedBy, Recency};
 
 use crate::{
     cursor::{LaneState, PageCursor},
@@ -38,6 +38,8 @@ pub(crate) struct PagePlan {
     pub(crate) absent: Vec<LaneState>,
     pub(crate) seen: SeenItems,
     pub(crate) recency: Recency,
+    /// What earlier pages of the index were ranked by.
+    pub(crate) ranked_by: Option<RankedBy>,
 }
 
 impl PagePlan {
@@ -73,13 +75,14 @@ pub(crate) fn plan(
     } else {
         PageLength::WholeTies { limit: parameters.limit, largest_tie: LARGEST_TIE }
     };
-    let PageCursor { before, lanes: mut states, seen, .. } = cursor.unwrap_or_else(|| PageCursor {
-        before: match page.start {
-            PageStart::Before(time) => Some(time),
-            PageStart::Beginning | PageStart::Cursor(_) => None,
-        },
-        ..PageCursor::default()
-    });
+    let PageCursor { before, lanes: mut states, seen, ranked_by, .. } =
+        cursor.unwrap_or_else(|| PageCursor {
+            before: match page.start {
+                PageStart::Before(time) => Some(time),
+                PageStart::Beginning | PageStart::Cursor(_) => None,
+            },
+            ..PageCursor::default()
+        });
     let is_unasked =
         |source: &ModuleSource| source.is_disabled() || parameters.typing && !source.is_asked_while_typing();
     let (unasked, in_use): (Vec<_>, Vec<_>) =
@@ -88,7 +91,7 @@ pub(crate) fn plan(
     let lanes = in_use.into_iter().map(|(_, source)| continue_lane(source, &mut states)).collect();
     let Module { duplicates, recency, .. } = *module.module;
     let seen = SeenItems::new(duplicates, seen);
-    Ok(PagePlan { lanes, unasked, length, before, absent: states, seen, recency })
+    Ok(PagePlan { lanes, unasked, length, before, absent: states, seen, recency, ranked_by })
 }
 
 fn continue_lane(source: &ModuleSource, states: &mut Vec<LaneState>) -> PlannedLane {

@@ -6,7 +6,7 @@ mod progress;
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
-use trawl_engine::Query;
+use trawl_engine::{Query, relevance::RankedBy};
 
 use self::{
     estimation::Estimation,
@@ -41,6 +41,8 @@ pub(crate) struct SearchRounds {
     estimation: Estimation,
     /// The query that the index ranked by.
     ranked_query: Option<Arc<Query>>,
+    /// What all pages of the index are ranked by.
+    ranked_by: Option<Arc<RankedBy>>,
     unasked: Vec<(usize, ModuleSource)>,
     absent: Vec<LaneState>,
     source_pages: usize,
@@ -48,7 +50,7 @@ pub(crate) struct SearchRounds {
 
 impl SearchRounds {
     pub(crate) fn new(plan: PagePlan, search: Arc<SearchContext>, source_pages: usize) -> Self {
-        let PagePlan { lanes: planned, unasked, length, before, absent, seen, recency } = plan;
+        let PagePlan { lanes: planned, unasked, length, before, absent, seen, recency, ranked_by } = plan;
         let lane = |PlannedLane { source, state, left_out }: &PlannedLane| {
             Lane::at(state.position.clone(), state.consumed, state.least_estimate, source.weight())
                 .of(state.source)
@@ -65,20 +67,23 @@ impl SearchRounds {
             together: Vec::new(),
             estimation: Estimation::Unneeded,
             ranked_query: None,
+            ranked_by: ranked_by.map(Arc::new),
             unasked,
             absent,
             source_pages,
         };
         let SearchContext { parameters, query, .. } = &*rounds.request.search;
         // All items are equal if no words are searched.
-        if parameters.order == SearchOrder::Relevance && rounds.sources.len() > 1 && !query.words.is_empty() {
+        if parameters.order == SearchOrder::Relevance && !query.words.is_empty() {
             let sources = rounds.sources.iter().map(|source| &source.planned.source);
             let builtin = sources.enumerate().filter_map(|(place, source)| match source {
                 ModuleSource::Builtin(source) => Some((place, Arc::clone(source))),
                 ModuleSource::External(_) => None,
             });
             rounds.together = builtin.collect();
-            rounds.estimation = Estimation::Waiting;
+            if rounds.sources.len() > 1 {
+                rounds.estimation = Estimation::Waiting;
+            }
         }
         rounds
     }
@@ -215,7 +220,8 @@ impl SearchRounds {
             }
         }
         asked.extend(ended);
-        (!places.is_empty()).then_some(SourceCall { places, sources: CalledSources::Ranked(asked) })
+        let sources = CalledSources::Ranked(asked, self.ranked_by.clone());
+        (!places.is_empty()).then_some(SourceCall { places, sources })
     }
 
     fn next_page(&mut self, place: usize) -> Option<Position> {
@@ -242,6 +248,7 @@ impl SearchRounds {
             && let Some(statistics) = &page.statistics
         {
             self.ranked_query = Some(Arc::clone(&statistics.query));
+            self.ranked_by = self.ranked_by.take().or_else(|| page.ranked_by.clone());
         }
         if matches!(self.estimation, Estimation::Waiting) && self.is_ranked(place) {
             let statistics = result.as_ref().ok().and_then(|page| page.statistics.clone());
@@ -313,7 +320,7 @@ impl SearchRounds {
         seal: impl FnOnce(PageCursor) -> Result<String>,
     ) -> Result<SearchPage, SearchFailure> {
         self.note_early_ends();
-        let Self { request, merge, sources, unasked, absent, .. } = self;
+        let Self { request, merge, sources, unasked, absent, ranked_by, .. } = self;
         let mut reports: Vec<SourceReport> = sources.iter().map(SourceProgress::report).collect();
         // A source that waits for the end of the typing is no failure.
         let is_skipped = unasked.iter().any(|(_, source)| !source.is_disabled());
@@ -357,7 +364,8 @@ impl SearchRounds {
         let cursor = if at_end {
             None
         } else {
-            Some(seal(PageCursor { before: request.before, lanes, seen, ..PageCursor::default() })?)
+            let (before, ranked_by) = (request.before, ranked_by.map(Arc::unwrap_or_clone));
+            Some(seal(PageCursor { before, lanes, seen, ranked_by, ..PageCursor::default() })?)
         };
         Ok(SearchPage {
             pinned: Pinned::default(),

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trawl_engine::{
     Hit,
-    relevance::{MatchScore, QueryStatistics, Recency},
+    relevance::{MatchScore, QueryStatistics, RankPosition, RankedBy, Recency},
 };
 
 use crate::{
@@ -96,6 +96,8 @@ pub(crate) enum Position {
     /// External: in the page of this cursor, after these parts.
     InPage(Option<String>, Vec<ConsumedPart>),
     End,
+    /// Built-in, by relevance: after this many items, of which this is the last.
+    AfterMatch(usize, RankPosition),
 }
 
 /// A consumed part of an external page.
@@ -181,6 +183,8 @@ pub(crate) struct SourcePage {
     pub(crate) least_relevance: Option<Relevance>,
     /// Statistics by which items of other sources are estimated.
     pub(crate) statistics: Option<Arc<QueryStatistics>>,
+    /// What later pages of the index are ranked by, too.
+    pub(crate) ranked_by: Option<Arc<RankedBy>>,
     pub(crate) total: Option<u64>,
     /// Whether a group of more than `LARGEST_TIE` equal times was cut.
     pub(crate) tie_cut: bool,

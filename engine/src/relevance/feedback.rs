@@ -4,11 +4,14 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::frequencies::{Frequencies, inverse_document_frequency};
 use super::parameters::{
     FEEDBACK_CANDIDATES, FEEDBACK_CHARS, FEEDBACK_SHARE, FEEDBACK_WORDS, MAX_FEEDBACK_SHARE,
     MIN_FEEDBACK_WORDS,
 };
+use super::ranked_by::ExactScore;
 use super::rescoring::Saturation;
 use super::words::WeightedWords;
 use crate::item::Texts;
@@ -29,11 +32,11 @@ pub struct FeedbackCandidate {
 }
 
 /// A word that raises the score of matches.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FeedbackTerm {
     /// The word without the scope's prefix.
     pub word: String,
-    weight: f32,
-    idf: f32,
+    worth: ExactScore,
 }
 
 impl FeedbackDocument {
@@ -66,25 +69,26 @@ impl WeightedWords {
         frequencies: &Frequencies,
     ) -> Vec<FeedbackTerm> {
         let total = frequencies.documents;
-        let mut terms = Vec::with_capacity(candidates.len());
+        let mut weighted = Vec::with_capacity(candidates.len());
         for FeedbackCandidate { word, share } in candidates {
             let documents = frequencies.of(&word);
             if documents >= 2 && documents * MAX_FEEDBACK_SHARE <= total {
                 let idf = inverse_document_frequency(documents, total);
-                terms.push(FeedbackTerm { word, weight: share * idf, idf });
+                weighted.push((word, share * idf, idf));
             }
         }
-        terms.sort_by(|left, right| right.weight.total_cmp(&left.weight));
-        terms.truncate(FEEDBACK_WORDS);
+        weighted.sort_by(|(_, left, _), (_, right, _)| right.total_cmp(left));
+        weighted.truncate(FEEDBACK_WORDS);
 
         // All weights together are [`FEEDBACK_SHARE`].
-        let sum: f32 = terms.iter().map(|term| term.weight).sum();
-        let worth: f32 = terms.iter().map(|term| term.weight / sum * term.idf).sum();
+        let sum: f32 = weighted.iter().map(|(_, weight, _)| weight).sum();
+        let worth: f32 = weighted.iter().map(|(_, weight, idf)| weight / sum * idf).sum();
         let query_worth: f32 = self.indexed.iter().map(|word| word.weight * word.idf).sum();
-        for term in &mut terms {
-            term.weight = term.weight / sum * query_worth / worth * FEEDBACK_SHARE / (1.0 - FEEDBACK_SHARE);
-        }
-        terms
+        let term = |(word, weight, idf): (String, f32, f32)| {
+            let weight = weight / sum * query_worth / worth * FEEDBACK_SHARE / (1.0 - FEEDBACK_SHARE);
+            FeedbackTerm { word, worth: (weight * idf).into() }
+        };
+        weighted.into_iter().map(term).collect()
     }
 }
 
@@ -112,6 +116,6 @@ pub fn feedback_candidates(
 impl FeedbackTerm {
     /// Addition to the score of a match with the word.
     pub fn score(&self, saturated: f32) -> f32 {
-        self.weight * self.idf * saturated
+        self.worth.value() * saturated
     }
 }

@@ -1,13 +1,13 @@
 use std::ops::RangeInclusive;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::parameters::{RECENCY_HALF_LIFE_DAYS, RECENCY_PERCENT};
 
 const DAY_MS: f32 = 86_400_000.0;
 
 /// How much new documents gain, as an operator sets it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Recency {
     /// Gain of a document of this moment, as a share of its score.

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use trawl_engine::{
-    Audience, Change, Document, FacetFields, FieldCounts, Query, RankedScope, Request, Scope, Start,
-    TimeZone, day_of,
+    Audience, Change, Document, FacetFields, FieldCounts, Query, RankedPage, RankedScope, Request, Scope,
+    ScopeStart, Start, TimeZone, day_of,
 };
 
 use super::support::{BEST, NEWEST, commit, document, index_of, news, owned, remove, restricted_to};
@@ -111,9 +111,9 @@ fn matches_of_several_modules_are_counted_together() {
     let in_notes = Request { scope: Arc::new(notes.clone()), ..in_news.clone() };
     let expected = named(&[("Ann", 2), ("Bob", 1)]);
     assert_eq!(count(&index, &[in_news, in_notes], ALL).authors(), expected);
-    let Start::Relevance { skip, now, recency, .. } = BEST else { unreachable!() };
-    let beside = vec![RankedScope { scope: Arc::new(notes), skip: 0 }];
-    let together = request("harbour", &[], Start::Relevance { skip, beside, now, recency });
+    let Start::Relevance(best) = BEST else { unreachable!() };
+    let beside = vec![RankedScope { scope: Arc::new(notes), start: ScopeStart::default() }];
+    let together = request("harbour", &[], Start::Relevance(RankedPage { beside, ..best }));
     assert_eq!(authors(&index, together), expected);
 }
 

@@ -12,6 +12,7 @@ use trawl_engine::{
     Audience, Change, Checkpoint, Document, HitPage, Query, Request, Scope, Start, TimePosition,
 };
 
+use super::support::next_page;
 use crate::engine_under_test::{
     ANSWERS_AT_ONCE, KEEPS_SNAPSHOTS, SHOWS_COMMITS_ONLY, Snapshot, cases, empty_index,
 };
@@ -374,8 +375,10 @@ fn check_relevance(snapshot: &Snapshot, case: &SearchCase, model: &Model) -> Res
     let whole = SearchCase { limit: 1_000, ..case.clone() }.search(snapshot, Start::relevance(0, 0));
     let whole: Vec<(i64, String)> = ids(&whole).collect();
     let mut seen = Vec::new();
+    let mut start = Start::relevance(0, 0);
     loop {
-        let page = case.search(snapshot, Start::relevance(seen.len(), 0));
+        let page = case.search(snapshot, start.clone());
+        start = next_page(&start, &page);
         seen.extend(ids(&page));
         prop_assert_eq!(page.total, expected.len() as u64);
         prop_assert_eq!(page.more, seen.len() < expected.len());

@@ -2,25 +2,29 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use trawl_engine::relevance::Recency;
-use trawl_engine::{Change, Document, HitPage, RankedScope, Scope, Start};
+use trawl_engine::{Change, Document, HitPage, RankedPage, RankedScope, Scope, ScopeStart, Start};
 
-use super::support::{BEST, commit, document, found, ids, index_of, news, page, put, ranked, remove};
+use super::support::{
+    BEST, commit, document, found, ids, index_of, news, next_page, page, put, ranked, remove,
+};
 use crate::engine_under_test::{Index, Snapshot};
 
 fn with_brief(id: &str, display_time: i64, brief: &str) -> Document {
     Document { brief: brief.to_owned(), display_time, ..document(id, "") }
 }
 
-fn page_from(snapshot: &Snapshot, keyword: &str, skip: usize, limit: usize) -> HitPage {
-    page(snapshot, keyword, Start::relevance(skip, 0), limit)
+fn best(snapshot: &Snapshot, keyword: &str, limit: usize) -> HitPage {
+    page(snapshot, keyword, BEST, limit)
 }
 
 /// Checks that all pages together are the total, without repetition.
 #[track_caller]
 fn read_all_pages(snapshot: &Snapshot, keyword: &str, length: usize) -> Vec<String> {
     let mut seen = Vec::new();
+    let mut start = BEST;
     loop {
-        let page = page_from(snapshot, keyword, seen.len(), length);
+        let page = page(snapshot, keyword, start.clone(), length);
+        start = next_page(&start, &page);
         let (total, more) = (page.total, page.more);
         seen.extend(ids(page));
         if !more {
@@ -54,9 +58,9 @@ fn long_texts_of_another_module_do_not_change_the_best() {
     let mut alone = Vec::new();
     for documents in [short.clone(), [long, short].concat()] {
         let (index, _writer) = index_of(documents);
-        let whole = ids(page_from(&index.snapshot(), "budget ", 0, 10_000));
+        let whole = ids(best(&index.snapshot(), "budget ", 10_000));
         assert_eq!(read_all_pages(&index.snapshot(), "budget ", 100), whole);
-        assert_eq!(ids(page_from(&index.snapshot(), "budget ", 0, 10)), whole[..10]);
+        assert_eq!(ids(best(&index.snapshot(), "budget ", 10)), whole[..10]);
         if alone.is_empty() {
             alone = whole;
         } else {
@@ -75,7 +79,7 @@ fn equal_documents_are_ordered_by_time() {
     let documents = (0..4_000).map(|number| with_brief(&format!("{number:05}"), -number, &text(number)));
     let (index, _writer) = index_of(documents.collect());
     let keyword = words.join(" ");
-    let whole = ids(page_from(&index.snapshot(), &keyword, 0, 10_000));
+    let whole = ids(best(&index.snapshot(), &keyword, 10_000));
     assert_eq!(read_all_pages(&index.snapshot(), &keyword, 50), whole);
     for group in 0..40 {
         let of_group = whole.iter().filter(|id| id.parse::<i64>().unwrap() % 40 == group);
@@ -164,9 +168,10 @@ fn recency_of_the_request_sets_the_gain_of_new_documents() {
     });
     let (index, _writer) = index_of(documents.to_vec());
     let found = |percent, half_life_days| {
-        let beside = vec![RankedScope { scope: Arc::new(scope("better")), skip: 0 }];
+        let beside = vec![RankedScope { scope: Arc::new(scope("better")), start: ScopeStart::default() }];
         let recency = Recency { percent, half_life_days };
-        let start = Start::Relevance { skip: 0, beside, now: NOW, recency };
+        let Start::Relevance(list) = BEST else { unreachable!() };
+        let start = Start::Relevance(RankedPage { beside, now: NOW, recency, ..list });
         let hits = page(&index.snapshot(), "harbour budget ", start, 10).hits;
         hits.into_iter().map(|hit| (hit.id, hit.score.unwrap().recency)).collect::<Vec<_>>()
     };
@@ -238,20 +243,18 @@ fn modules_ranked_together_rank_like_one() {
     let (three, _three_writer) = index_of(spread_documents(together));
     for (keyword, length) in [("heat flow in copper ", 90), ("copp", 41), ("flow -heat ", 300)] {
         let expected = page(&one.snapshot(), keyword, BEST, 1_000);
-        let mut skips = [0; 3];
         let (mut seen, mut scores) = (Vec::new(), Vec::new());
+        let Start::Relevance(list) = BEST else { unreachable!() };
+        let beside = ["article", "feed"].map(|module| RankedScope {
+            scope: Arc::new(Scope::new(7, module)),
+            start: ScopeStart::default(),
+        });
+        let mut start = Start::Relevance(RankedPage { beside: beside.to_vec(), ..list });
         loop {
-            let beside = |place: usize, module: &str| RankedScope {
-                scope: Arc::new(Scope::new(7, module)),
-                skip: skips[place],
-            };
-            let beside = vec![beside(1, "article"), beside(2, "feed")];
-            let recency = Recency::DEFAULT;
-            let start = Start::Relevance { skip: skips[0], beside, now: 0, recency };
-            let page = page(&three.snapshot(), keyword, start, length);
+            let page = page(&three.snapshot(), keyword, start.clone(), length);
+            start = next_page(&start, &page);
             assert_eq!(page.total + page.totals_beside.iter().sum::<u64>(), expected.total, "{keyword}");
             for hit in &page.hits {
-                skips[hit.scope] += 1;
                 assert_eq!(together(hit.id.parse().unwrap()).module, ["news", "article", "feed"][hit.scope]);
                 seen.push(hit.id.clone());
                 scores.push(hit.score.unwrap().total());

@@ -9,6 +9,19 @@ use crate::engine_under_test::{Index, Snapshot, Writer, empty_index};
 pub(crate) const NEWEST: Start = Start::Time { after: None, whole_ties: None };
 pub(crate) const BEST: Start = Start::relevance(0, 0);
 
+/// The page behind another one.
+pub(crate) fn next_page(before: &Start, page: &HitPage) -> Start {
+    let Start::Relevance(before) = before else { unreachable!() };
+    let mut next = before.clone();
+    next.ranked_by.clone_from(&page.ranked_by);
+    for hit in &page.hits {
+        let beside = next.beside.iter_mut().map(|beside| &mut beside.start);
+        let start = std::iter::once(&mut next.start).chain(beside).nth(hit.scope).unwrap();
+        *start = start.behind(hit);
+    }
+    Start::Relevance(next)
+}
+
 pub(crate) fn news() -> Scope {
     Scope::new(7, "news")
 }

@@ -1,6 +1,6 @@
 //! Whole titles and names within questions, families of words, and parts of Chinese words.
 
-use trawl_engine::{Document, Query, RankedScope, Request, Scope, Start};
+use trawl_engine::{Document, Query, RankedScope, Request, Scope, ScopeStart, Start};
 
 use super::support::{BEST, document, found, ids, index_of, news, owned, ranked, request, restricted_to};
 use crate::engine_under_test::Index;
@@ -65,10 +65,10 @@ fn person_named_in_a_question_ranks_before_texts() {
         index_of(texts.chain([person("zhou", "周海岚"), person("zhang", "Zhang Wei")]).collect());
     let first_of = |keyword: &str| {
         let query = Query::parse(keyword);
-        let beside = RankedScope { scope: people.clone().into(), skip: 0 };
+        let beside = RankedScope { scope: people.clone().into(), start: ScopeStart::default() };
         let mut request = request(&news(), &query, BEST, 3);
-        if let Start::Relevance { beside: others, .. } = &mut request.start {
-            others.push(beside);
+        if let Start::Relevance(list) = &mut request.start {
+            list.beside.push(beside);
         }
         ids(index.snapshot().search(&request).unwrap())
     };

@@ -20,8 +20,7 @@ use cases::{Case, LIMIT};
 use measure::Rounds;
 use mixer::Mixer;
 use shared::Percentiles;
-use trawl_engine::relevance::Recency;
-use trawl_engine::{RankedScope, Scope, Start};
+use trawl_engine::{RankedScope, Scope, ScopeStart, Start};
 
 /// The server's allocator.
 #[global_allocator]
@@ -147,8 +146,11 @@ impl CorpusBench<'_> {
         let again = measure::measure(Rounds::AGAIN, || {}, || page(start));
         let at_once = case.is_at_once(snapshot, self.scope, start);
         let best = Start::relevance(0, 0);
-        let sibling = RankedScope { scope: Scope::new(mixer::SIBLING.0, mixer::SIBLING.1).into(), skip: 0 };
-        let mixed = Start::Relevance { skip: 0, beside: vec![sibling], now: 0, recency: Recency::default() };
+        let sibling = Scope::new(mixer::SIBLING.0, mixer::SIBLING.1).into();
+        let mut mixed = best.clone();
+        if let Start::Relevance(list) = &mut mixed {
+            list.beside.push(RankedScope { scope: sibling, start: ScopeStart::default() });
+        }
         let relevance = (self.by_relevance && case.place == cases::PageStart::First).then(|| {
             [
                 measure::measure(Rounds::FIRST, clear_caches, || page(&best)),

@@ -71,10 +71,7 @@ fn search_within(
     }
     let (after, whole_ties) = match &request.start {
         Start::Time { after, whole_ties } => (after.as_ref(), *whole_ties),
-        Start::Relevance { skip, beside, now, recency } => {
-            let factor = |display_time| recency.factor(*now, display_time);
-            return relevance::page(view, request, *skip, beside, factor, budget);
-        }
+        Start::Relevance(list) => return relevance::page(view, request, list, budget),
     };
     let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
     let plan = Plan::new(&scope, request, None, budget)?;

@@ -47,8 +47,8 @@ pub(crate) fn count_fields(
 
 /// Plans of the matches, one for each scope.
 fn plans(view: &IndexView, request: &Request, budget: &mut StepBudget) -> Result<Vec<Plan>, SearchError> {
-    if let Start::Relevance { beside, .. } = &request.start {
-        return relevance::plans(view, request, beside, budget);
+    if let Start::Relevance(list) = &request.start {
+        return relevance::plans(view, request, &list.beside, budget);
     }
     let scope = ViewerScope::new(view, &request.scope, &request.principals)?;
     Ok(vec![Plan::new(&scope, request, None, budget)?])

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use tantivy::query::Bm25StatisticsProvider;
 use tantivy::schema::{Field, Term};
 use trawl_engine::relevance::{
-    Frequencies, QueryStatistics, Saturation, TypedWords, WeightedWords, WordPrefix,
+    Frequencies, QueryStatistics, RankedBy, Saturation, TypedWords, WeightedWords, WordPrefix,
 };
 use trawl_engine::text::HEADING;
 use trawl_engine::{Query, Request};
@@ -20,6 +20,7 @@ pub(super) struct Ranking {
     pub(super) words: WeightedWords,
     pub(super) statistics: ScopeStatistics,
     typed: Frequencies,
+    expansion: BTreeMap<String, u64>,
 }
 
 impl Ranking {
@@ -38,7 +39,32 @@ impl Ranking {
                 add_expansion(scope, prefix, budget, &mut expanded)?;
             }
         }
-        Ok(Self { words: words.weigh(&typed, expanded), statistics, typed })
+        Ok(Self { words: words.weigh(&typed, expanded.clone()), statistics, typed, expansion: expanded })
+    }
+
+    /// Weighs the words as an earlier page did.
+    pub(super) fn again(request: &Request, ranked_by: &RankedBy) -> Self {
+        let RankedBy { documents, body_tokens, title_tokens, .. } = *ranked_by;
+        let (typed, expansion) = (ranked_by.frequencies(), ranked_by.expansion.clone());
+        let words = TypedWords::of(&request.query).weigh(&typed, expansion.clone());
+        let statistics = ScopeStatistics { documents, body_tokens, title_tokens };
+        Self { words, statistics, typed, expansion }
+    }
+
+    /// What later pages need to weigh the words so again.
+    pub(super) fn ranked_by(&self) -> RankedBy {
+        let ScopeStatistics { documents, body_tokens, title_tokens } = self.statistics;
+        let counted = self.words.prefix_words.iter().flat_map(|words| &words.terms);
+        let expansion = counted.filter_map(|term| Some((term.clone(), *self.expansion.get(term)?)));
+        let by_term = self.typed.by_term.clone().into_iter();
+        RankedBy {
+            documents,
+            body_tokens,
+            title_tokens,
+            by_term: by_term.collect(),
+            expansion: expansion.collect(),
+            ..RankedBy::default()
+        }
     }
 
     /// Returns the statistics for items ranked beside those of the index.

@@ -27,6 +27,7 @@ pub(super) fn read_hit(view: &IndexView, found: Match) -> Result<Hit, Error> {
         title_is_name: row.title_is_name,
         scope: 0,
         score: None,
+        rank: None,
     })
 }
 

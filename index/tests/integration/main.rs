@@ -5,6 +5,7 @@
 mod damage;
 mod engine_under_test;
 mod opening;
+mod replicas;
 mod segments;
 
 #[path = "../../../engine/tests/suite/mod.rs"]

@@ -86,7 +86,7 @@ impl OpenSearchRanking {
         beside: &[RankedScope],
     ) -> Result<Self, Failure> {
         let words = TypedWords::of(&request.query);
-        let beside = beside.iter().map(|RankedScope { scope, skip }| (scope, *skip));
+        let beside = beside.iter().map(|RankedScope { scope, start }| (scope, start.skip));
         let modules = std::iter::once((&request.scope, skip)).chain(beside).map(|(scope, skip)| {
             let request = Request { scope: Arc::clone(scope), ..request.clone() };
             RankedModule::read(indexes, request, skip, &words)

@@ -92,12 +92,12 @@ impl<'a> Expectations<'a> {
         if self.has_long_prefix(request) {
             return Some(Reason::LongPrefix);
         }
-        let Start::Relevance { skip, .. } = request.start else { return None };
+        let Start::Relevance(list) = &request.start else { return None };
         if !matches!(difference, Difference::Hits | Difference::Order) {
             None
         } else if self.is_sampled(answered) {
             Some(Reason::SampledLengths)
-        } else if skip >= RESCORED_MATCHES && answered.pages[0].total > REORDERED_MATCHES {
+        } else if list.start.skip >= RESCORED_MATCHES && answered.pages[0].total > REORDERED_MATCHES {
             Some(Reason::LateRanks)
         } else {
             (difference == Difference::Order || answered.differs_in_the_last_hit_alone())

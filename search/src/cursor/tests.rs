@@ -1,8 +1,14 @@
 use std::sync::Arc;
 
-use proptest::{collection::vec, prelude::*};
+use proptest::{
+    collection::{btree_map, vec},
+    prelude::*,
+};
 use tokio::time::Instant;
-use trawl_engine::correction::CorrectedWord;
+use trawl_engine::{
+    correction::CorrectedWord,
+    relevance::{ExactScore, RankKey, RankPosition},
+};
 
 use super::*;
 use crate::{
@@ -26,6 +32,12 @@ fn any_position() -> impl Strategy<Value = Position> {
         (prop::option::of(".{0,40}"), vec(part, 0..3))
             .prop_map(|(cursor, parts)| Position::InPage(cursor, parts)),
         Just(Position::End),
+        (any::<usize>(), (any::<bool>(), 0.0_f32..9.0), any::<i64>(), ".{0,40}").prop_map(
+            |(rank, (is_rescored, score), display_time, id)| {
+                let key = RankKey { is_rescored, score: ExactScore::from(score) };
+                Position::AfterMatch(rank, RankPosition { key, display_time, id })
+            }
+        ),
     ]
 }
 
@@ -56,8 +68,20 @@ fn any_cursor() -> impl Strategy<Value = PageCursor> {
         let ids = ids.into_iter().map(|(source, id)| (SourceFingerprint::of(&source), id)).collect();
         PinnedMarks { ids, unmatched }
     });
-    (any::<Option<i64>>(), vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5), rewrite, pinned).prop_map(
-        |(before, lanes, seen, rewrite, pinned)| PageCursor { before, lanes, seen, rewrite, pinned },
+    let ranked_by = prop::option::of((any::<u64>(), btree_map(".{0,4}", any::<u64>(), 0..4)));
+    let ranked_by = ranked_by.prop_map(|known| {
+        known.map(|(documents, by_term)| RankedBy { documents, by_term, ..RankedBy::default() })
+    });
+    let shown = (vec(lane, 0..5), vec(any::<Fingerprint>(), 0..5));
+    (any::<Option<i64>>(), shown, rewrite, pinned, ranked_by).prop_map(
+        |(before, (lanes, seen), rewrite, pinned, ranked_by)| PageCursor {
+            before,
+            lanes,
+            seen,
+            rewrite,
+            pinned,
+            ranked_by,
+        },
     )
 }
 
@@ -159,6 +183,7 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
             relaxation: Some(Relaxation { keyword: "w ".to_owned(), left_out: vec!["x".to_owned()] }),
         },
         pinned: PinnedMarks { ids: vec![(SourceFingerprint::of("abc"), "p".to_owned())], unmatched: 1 },
+        ranked_by: None,
     };
     let bytes = BASE64_URL_SAFE_NO_PAD.encode(postcard::to_allocvec(&cursor).unwrap());
     assert_eq!(
@@ -167,7 +192,11 @@ fn bytes_of_cursor_and_binding_are_unchanged() {
          K6eBa_jwHP6gIFAgEAAAA_AawCAcqXgRLKG73KARsnV8_pQd7FAcqXgRIAAAEbJ1fP6UHexQEBGydXzwAAAcqXgRK6eBa_\
          jwHP6gMBAnAyAQMOAWkCAQAAAD8BrAIBypeBEsobvcoBGydXz-lB3sUBypeBEgAAARsnV8_pQd7FAQEbJ1fPAAABypeBEr\
          p4Fr-PAc_qBAIBAAAAPwGsAgHKl4ESyhu9ygEbJ1fP6UHexQHKl4ESAAABGydXz-lB3sUBARsnV88AAAHKl4ESAQEBAQEB\
-         AQEBAQN3IHgBAXYBdwECdyABAXgBungWv48Bz-oBcAE"
+         AQEBAQN3IHgBAXYBdwECdyABAXgBungWv48Bz-oBcAEA"
+    );
+    assert_eq!(
+        postcard::to_allocvec(&Position::AfterMatch(5, RankPosition::default())).unwrap(),
+        [5, 5, 0, 0, 0, 0]
     );
     let filters = Filters { from: Some(1), to: None, author: Some("ann".to_owned()) };
     let parameters = SearchParameters { filters, ..parameters() };
@@ -205,6 +234,17 @@ fn usual_sources_and_seen_items_fit_in_an_external_cursor() {
         let text = cursor.seal(&TestKey::new(1), b"context").unwrap();
         assert!(text.len() <= trawl_connectors::MAX_CURSOR_BYTES, "{} bytes", text.len());
     }
+}
+
+#[test]
+fn cursor_of_the_first_form_is_opened() {
+    let key = TestKey::new(1);
+    let cursor = PageCursor { lanes: vec![lane(Position::AfterRank(5))], ..PageCursor::default() };
+    let mut plain = postcard::to_allocvec(&cursor).unwrap();
+    assert_eq!(plain.pop(), Some(0), "nothing that it was ranked by");
+    let sealed = key.seal(&versioned(b"context"), &plain).unwrap();
+    let text = format!("{VERSION_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(sealed));
+    assert_eq!(PageCursor::open(&text, &key, b"context").unwrap(), cursor);
 }
 
 #[test]

@@ -28,7 +28,7 @@ impl SearchRounds {
             return;
         }
         let sources: Vec<_> = self.together.iter().map(|(_, source)| &**source).collect();
-        let asking = builtin::statistics(&self.request, &sources);
+        let asking = builtin::statistics(&self.request, &sources, self.ranked_by.as_ref());
         let statistics = timeout_at(self.request.search.deadline, asking).await.ok().flatten();
         self.estimate_by(statistics.as_deref());
     }

@@ -17,7 +17,7 @@ pub(crate) use source::{ranked_together, request_of_id, statistics};
 pub(crate) use spelling::Spelling;
 
 #[cfg(test)]
-pub(crate) use ranked::{into_pages, skip};
+pub(crate) use ranked::{into_pages, start_of};
 #[cfg(test)]
 pub(crate) use time_order::{into_page, start};
 

@@ -6,9 +6,9 @@ use tantivy::{DocSet, TERMINATED};
 use trawl_engine::relevance::parameters::MAX_POSITIONS;
 use trawl_engine::relevance::{PairCount, Saturation, WeightedWords};
 
+use super::RankedSearch;
 use super::scored::{Scored, SegmentGroup, group_by_segment};
 use crate::Error;
-use crate::search::ranking::Ranking;
 use crate::search::viewer_scope::ViewerScope;
 use crate::view::IndexView;
 
@@ -27,7 +27,8 @@ struct WordOccurrences {
 }
 
 impl<'a> Rescorer<'a> {
-    pub(super) fn new(view: &'a IndexView, scopes: &'a [ViewerScope<'a>], ranking: &'a Ranking) -> Self {
+    pub(super) fn new(search: &'a RankedSearch<'a>) -> Self {
+        let RankedSearch { view, scopes, ranking, .. } = *search;
         Self { scopes, view, words: &ranking.words, saturation: ranking.saturation() }
     }
 

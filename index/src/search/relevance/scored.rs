@@ -1,5 +1,7 @@
+use std::cmp::{Ordering, Reverse};
+
 use tantivy::DocId;
-use trawl_engine::relevance::MatchScore;
+use trawl_engine::relevance::{MatchScore, RankKey, RankPosition};
 
 use crate::Error;
 use crate::schema::TextFields;
@@ -9,18 +11,46 @@ use crate::view::IndexView;
 #[derive(Clone, Copy)]
 pub(super) struct Scored {
     pub(super) score: MatchScore,
+    /// Whether it is one of the best, whose scores are refined.
+    pub(super) is_rescored: bool,
     pub(super) found: Match,
     pub(super) texts: TextFields,
     /// Its place in the request.
     pub(super) scope: usize,
 }
 
+impl Scored {
+    pub(super) fn key(&self) -> RankKey {
+        RankKey { is_rescored: self.is_rescored, score: self.score.total().into() }
+    }
+
+    /// Whether it comes behind a place; the id is read only for ties.
+    pub(super) fn is_behind(&self, view: &IndexView, place: &RankPosition) -> Result<bool, Error> {
+        let by_score = place.key.cmp(&self.key());
+        Ok(match by_score.then_with(|| place.display_time.cmp(&self.found.display_time)) {
+            Ordering::Equal => id(view, self.found)? > place.id,
+            order => order.is_gt(),
+        })
+    }
+
+    /// The score that a hit shows: at most `least`, that of the last rescored one, unless rescored.
+    pub(super) fn shown_score(&self, least: f32) -> MatchScore {
+        let words = if self.is_rescored { self.score.words } else { self.score.words.min(least) };
+        MatchScore { words, ..self.score }
+    }
+}
+
+/// The place of a match; the first of all without one.
+pub(super) fn place_of(view: &IndexView, scored: Option<&Scored>) -> Result<RankPosition, Error> {
+    let Some(scored) = scored else { return Ok(RankPosition::default()) };
+    let display_time = scored.found.display_time;
+    Ok(RankPosition { key: scored.key(), display_time, id: id(view, scored.found)? })
+}
+
 /// Sorts by score, time and id, which is read only for ties.
 pub(super) fn sort(view: &IndexView, scored: &mut [Scored]) -> Result<(), Error> {
-    let by_value = |left: &Scored, right: &Scored| {
-        let by_score = left.score.descending(&right.score);
-        by_score.then_with(|| right.found.display_time.cmp(&left.found.display_time))
-    };
+    let order = |scored: &Scored| (Reverse(scored.key()), Reverse(scored.found.display_time));
+    let by_value = |left: &Scored, right: &Scored| order(left).cmp(&order(right));
     scored.sort_by(by_value);
     for equals in scored.chunk_by_mut(|left, right| by_value(left, right).is_eq()) {
         let [first, .., _] = equals else { continue };

@@ -206,4 +206,29 @@ proptest! {
         prop_assert_eq!(&found, &ids(&[whole]));
         prop_assert_eq!(found.len() as u64, total);
     }
+
+    #[test]
+    fn pages_of_another_replica_go_on_with_the_same_list(
+        documents in vec((0usize..3, prop::sample::select(&TITLES[..])), 1..60),
+        newer in vec((0usize..3, prop::sample::select(&TITLES[..])), 0..60),
+        systems in vec((vec(prop::sample::select(&TITLES[..]), 0..20), 1usize..7), 0..2),
+        limits in vec(1usize..9, 1..4),
+    ) {
+        let known = documents.len();
+        let all: Vec<_> = documents.iter().chain(&newer).copied().collect();
+        let systems = systems.into_iter().zip(["x", "y"]);
+        let systems = shared(systems.map(|((titles, page_size), id)| RankedSystem { id, titles, page_size }).collect());
+        let replicas = [&documents, &all].map(|documents| [sources_of_index(documents), systems.clone()].concat());
+        let mut asked = replicas.iter().map(Vec::as_slice).cycle();
+        let pages = follow_cursor_of(Duplicates::Keep, &mut asked, by_relevance(1), &limits);
+        let found = ids(&runtime().block_on(pages));
+        let is_newer = |id: &String| MODULES.iter().any(|module| {
+            id.strip_prefix(module).is_some_and(|number| number.parse::<usize>().is_ok_and(|number| number >= known))
+        });
+        let mut found: Vec<String> = found.into_iter().filter(|id| !is_newer(id)).collect();
+        let mut expected = ids(&[runtime().block_on(search(&replicas[0], &by_relevance(1_000))).unwrap()]);
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+    }
 }

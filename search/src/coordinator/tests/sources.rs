@@ -183,8 +183,10 @@ impl FakeSource {
                 (behind[..length].to_vec(), length < behind.len(), cut)
             }
             SearchOrder::Relevance => {
-                let behind = matches.into_iter().skip(builtin::skip(position));
-                (behind.take(parameters.limit).collect(), false, false)
+                let behind = matches.into_iter().skip(builtin::start_of(position).skip);
+                let behind: Vec<MadeItem> = behind.collect();
+                let more = behind.len() > parameters.limit;
+                (behind.into_iter().take(parameters.limit).collect(), more, false)
             }
         };
         let hits = page.iter().map(|made| Hit {
@@ -194,14 +196,16 @@ impl FakeSource {
             title_is_name: false,
             scope: 0,
             score: None,
+            rank: None,
         });
-        let page = HitPage { hits: hits.collect(), total, more, cut, ..HitPage::default() };
+        let more_by_scope = vec![more];
+        let page = HitPage { hits: hits.collect(), total, more, more_by_scope, cut, ..HitPage::default() };
         match parameters.order {
             SearchOrder::Time => builtin::into_page(page, request),
             // The coordinator estimates its items as those of an external source, which states no bound.
             SearchOrder::Relevance => SourcePage {
                 least_relevance: None,
-                ..builtin::into_pages(page, &[builtin::skip(position)]).remove(0)
+                ..builtin::into_pages(page, vec![builtin::start_of(position)]).remove(0)
             },
         }
     }

@@ -5,13 +5,16 @@ mod tests;
 
 use std::sync::Arc;
 
-use trawl_engine::relevance::{QueryStatistics, Recency};
-use trawl_engine::{FacetFields, Failure, FieldCounts, Hit, Query, RankedScope, Request, Scope, Start, View};
+use trawl_engine::relevance::{QueryStatistics, RankedBy, Recency};
+use trawl_engine::{
+    FacetFields, Failure, FieldCounts, Hit, Query, RankedPage, RankedScope, Request, Scope, ScopeStart,
+    Start, View,
+};
 
 use super::{
     id_of,
     page_cache::IndexPageCache,
-    ranked::{into_pages, skip},
+    ranked::{into_pages, start_of},
     snapshot::{ServedIndex, ServedView},
     time_order::{into_page, start},
 };
@@ -73,7 +76,7 @@ impl PagedSource for BuiltinSource {
     async fn page(&self, request: &SourceRequest, position: &Position) -> Result<SourcePage, SourceFailure> {
         let Some(start) = start(request, position) else { return Ok(SourcePage::default()) };
         if request.search.parameters.order == SearchOrder::Relevance {
-            let pages = ranked_together(request, &[(self, position)]).await?;
+            let pages = ranked_together(request, &[(self, position)], None).await?;
             return Ok(pages.into_iter().next().unwrap_or_default());
         }
         let ServedView { view, incomplete, degradation } = self.view_of(&request.search)?;
@@ -154,15 +157,17 @@ impl BuiltinSource {
     /// Selects all matches; by relevance, as ranked beside the other `sources`.
     pub(crate) fn request_of_all(&self, search: &SearchContext, sources: &[&BuiltinSource]) -> Request {
         let beside = sources.iter().filter(|source| source.scope != self.scope);
-        let beside = beside.map(|source| RankedScope { scope: Arc::clone(&source.scope), skip: 0 });
+        let beside = beside
+            .map(|source| RankedScope { scope: Arc::clone(&source.scope), start: ScopeStart::default() });
         let start = match search.parameters.order {
             SearchOrder::Time => Start::Time { after: None, whole_ties: None },
-            SearchOrder::Relevance => Start::Relevance {
-                skip: 0,
+            SearchOrder::Relevance => Start::Relevance(RankedPage {
+                start: ScopeStart::default(),
                 beside: beside.collect(),
+                ranked_by: None,
                 now: this_hour(),
                 recency: Recency::default(),
-            },
+            }),
         };
         Request { limit: 0, ..self.request_of(search, start) }
     }
@@ -249,26 +254,29 @@ pub(crate) fn request_of_id(scope: &Arc<Scope>, viewer: &Viewer, id: &str) -> Re
     Request { limit: 1, ..Request::total_of(scope, &viewer.principals, query) }
 }
 
-/// One page of each source, from its position.
+/// One page of each source, from its position; by what earlier pages were ranked by.
 pub(crate) async fn ranked_together(
     request: &SourceRequest,
     sources: &[(&BuiltinSource, &Position)],
+    ranked_by: Option<&Arc<RankedBy>>,
 ) -> Result<Vec<SourcePage>, SourceFailure> {
-    let [(first, position), beside @ ..] = sources else { return Ok(Vec::new()) };
+    let [(first, _), beside @ ..] = sources else { return Ok(Vec::new()) };
     let ServedView { view, incomplete, degradation } = first.view_of(&request.search)?;
-    let skips: Vec<usize> = sources.iter().map(|(_, position)| skip(position)).collect();
+    let starts: Vec<ScopeStart> = sources.iter().map(|(_, position)| start_of(position)).collect();
     let beside = beside
         .iter()
-        .map(|(source, position)| RankedScope { scope: Arc::clone(&source.scope), skip: skip(position) });
-    let start = Start::Relevance {
-        skip: skip(position),
+        .zip(&starts[1..])
+        .map(|((source, _), start)| RankedScope { scope: Arc::clone(&source.scope), start: start.clone() });
+    let start = Start::Relevance(RankedPage {
+        start: starts[0].clone(),
         beside: beside.collect(),
+        ranked_by: ranked_by.cloned(),
         now: this_hour(),
         recency: request.recency,
-    };
+    });
     let search = Arc::new(first.request(request, start));
     let page = first.cache.get(search, view, first.on_failure()).await?;
-    let mut pages = into_pages(Arc::unwrap_or_clone(page), &skips);
+    let mut pages = into_pages(Arc::unwrap_or_clone(page), starts);
     let note = note(&request.search, degradation);
     for page in &mut pages {
         page.incomplete.clone_from(&incomplete);
@@ -281,10 +289,11 @@ pub(crate) async fn ranked_together(
 pub(crate) async fn statistics(
     request: &SourceRequest,
     sources: &[&BuiltinSource],
+    ranked_by: Option<&Arc<RankedBy>>,
 ) -> Option<Arc<QueryStatistics>> {
     let mut search = (*request.search).clone();
     search.parameters.limit = 0;
     let request = SourceRequest { search: Arc::new(search), ..request.clone() };
     let sources: Vec<_> = sources.iter().map(|source| (*source, &Position::Beginning)).collect();
-    ranked_together(&request, &sources).await.ok()?.into_iter().next()?.statistics
+    ranked_together(&request, &sources, ranked_by).await.ok()?.into_iter().next()?.statistics
 }

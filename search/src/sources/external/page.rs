@@ -21,7 +21,9 @@ use crate::{
 pub(crate) fn resume_point(position: &Position) -> Option<(Option<&str>, &[ConsumedPart])> {
     match position {
         Position::InPage(cursor, consumed) => Some((cursor.as_deref(), consumed)),
-        Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) => Some((None, &[])),
+        Position::Beginning | Position::AfterItem(..) | Position::AfterRank(_) | Position::AfterMatch(..) => {
+            Some((None, &[]))
+        }
         Position::End => None,
     }
 }

@@ -2,10 +2,10 @@ use std::{fmt::Debug, time::Duration};
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use tokio::time::Instant;
-use trawl_engine::{Audience, Change, Document};
+use trawl_engine::{Audience, Change, Document, RankedPage};
 use trawl_index::EmbeddedEngine;
 
-use super::super::ranked::{into_pages, skip};
+use super::super::ranked::{into_pages, start_of};
 use super::*;
 use crate::clock::this_hour;
 use crate::{
@@ -137,15 +137,15 @@ proptest! {
                     let mut position = Position::Beginning;
                     for _ in 0..=search.behind {
                         let found = runtime.block_on(source.page(&request, &position)).unwrap();
-                        let skip = skip(&position);
                         let start = if search.by_relevance {
-                            Start::relevance(skip, this_hour())
+                            let Start::Relevance(list) = Start::relevance(0, this_hour()) else { unreachable!() };
+                            Start::Relevance(RankedPage { start: start_of(&position), ..list })
                         } else {
                             start(&request, &position).unwrap()
                         };
                         let now = index.snapshot().search(&source.request(&request, start)).unwrap();
                         let now = if search.by_relevance {
-                            into_pages(now, &[skip]).remove(0)
+                            into_pages(now, vec![start_of(&position)]).remove(0)
                         } else {
                             into_page(now, &request)
                         };
