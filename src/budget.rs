@@ -205,11 +205,6 @@ impl BodyReservation {
         self.budget.max_share()
     }
 
-    /// Releases all bytes.
-    pub fn release(&self) {
-        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).take();
-    }
-
     /// Makes this the current reservation of a request.
     pub async fn scope<T>(self, request: impl Future<Output = T>) -> T {
         CURRENT.scope(self, request).await
@@ -241,9 +236,9 @@ mod tests {
         assert_eq!(others.each_ref().map(|other| other.grow(1)), [Err(Busy); 2]);
         assert_eq!(budget.available(), 2);
         drop(others);
-        second.release();
-        assert_eq!((budget.available(), second.grow(2)), (8, Ok(())));
-        drop((first, second));
+        drop(second);
+        assert_eq!((budget.available(), first.grow(2)), (8, Ok(())));
+        drop(first);
         assert!(budget.shares().held.is_empty());
     }
 

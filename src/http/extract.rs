@@ -15,12 +15,9 @@ use trawl_connectors::JsonValueCounter;
 
 use crate::{
     budget::{BodyReservation, BudgetExhausted},
-    error::{Error, ErrorKind, Result},
+    error::{Error, Result},
     json,
 };
-
-/// Draining lets the client read the answer.
-const DRAINED_BYTES: usize = 64 << 20;
 
 /// Announced bytes may never come.
 const RESERVED_BYTES: usize = 64 << 10;
@@ -185,12 +182,7 @@ async fn receive(mut request: Request, values: Option<JsonValueCounter>) -> Resu
     let announced = announced_bytes(request.headers());
     let mut chunks = request.into_body().into_data_stream();
     let read = timeout(rule.timeout, read_chunks(&mut chunks, announced, &rule, values)).await;
-    let body = read.map_err(late).flatten();
-    if body.as_ref().is_err_and(|refusal| refusal.kind != ErrorKind::RequestTimeout) {
-        rule.reservation.release();
-        drop(timeout(rule.timeout, drain(chunks)).await);
-    }
-    let body = body?;
+    let body = read.map_err(late).flatten()?;
     if let Some(recheck) = &rule.recheck {
         recheck.confirm().await?;
     }
@@ -251,17 +243,6 @@ async fn read_chunks(
         paid = due;
     }
     Ok(body.into())
-}
-
-/// Drains a refused body, so that the client reads the answer.
-pub async fn drain(mut chunks: BodyDataStream) {
-    let mut left = DRAINED_BYTES;
-    while let Some(Ok(chunk)) = chunks.next().await {
-        if chunk.len() > left {
-            return;
-        }
-        left -= chunk.len();
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,11 @@
 //! HTTP/2 is the TLS proxy's: its clients could request much without blocking.
 
 mod activity;
+mod bodies;
 mod connections;
 
 use std::{
+    convert::Infallible,
     future::{Future, poll_fn},
     io,
     net::SocketAddr,
@@ -21,6 +23,7 @@ use std::{
 use axum::{
     Router,
     extract::{ConnectInfo, Request},
+    http::{HeaderValue, header},
 };
 use hyper::{body::Incoming, server::conn::http1::Builder, service::service_fn};
 use hyper_util::rt::TokioIo;
@@ -32,7 +35,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use tower::Service;
 
 use self::{
-    activity::{Activity, AnswerBody, ArrivingBody, ConnectionTimeouts, MonitoredStream},
+    activity::{Activity, ConnectionTimeouts, MonitoredStream},
+    bodies::{AnswerBody, ArrivingBody},
     connections::{ConnectionPlace, OpenConnections},
 };
 use crate::config::Limits;
@@ -117,8 +121,17 @@ async fn serve_connection(
         service_fn(move |mut request: Request<Incoming>| {
             let in_flight = activity.begin_request();
             request.extensions_mut().insert(ConnectInfo(peer));
-            let answer = router.clone().call(request.map(|body| ArrivingBody::new(body, &activity)));
-            async move { answer.await.map(|answer| answer.map(|body| AnswerBody::new(body, in_flight))) }
+            let (parts, body) = request.into_parts();
+            let (body, unread) = ArrivingBody::new(body, &activity);
+            let answer = router.clone().call(Request::from_parts(parts, body));
+            async move {
+                let mut answer = answer.await?;
+                let unread = unread.and_then(|mut unread| unread.try_recv().ok());
+                if unread.is_some() {
+                    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+                }
+                Ok::<_, Infallible>(answer.map(|body| AnswerBody::new(body, unread, in_flight)))
+            }
         })
     };
     let mut served = pin!(Builder::new().max_buf_size(BUFFER_BYTES).serve_connection(io, service));

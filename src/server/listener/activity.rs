@@ -10,8 +10,6 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body, Bytes, HttpBody};
-use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::TcpStream,
@@ -51,9 +49,6 @@ struct ActivityState {
 #[derive(Debug)]
 pub(super) struct InFlightRequest(Arc<Activity>);
 
-#[derive(Debug)]
-struct InFlightBody(Arc<Activity>);
-
 impl Activity {
     /// The first head counts as begun.
     pub(super) fn new(now: Instant) -> Self {
@@ -67,6 +62,18 @@ impl Activity {
             is_abandoned: false,
         };
         Self { state: Mutex::new(state) }
+    }
+
+    pub(super) fn begin_body(&self) {
+        let mut state = self.lock();
+        if state.bodies_arriving == 0 {
+            state.arriving_since = Instant::now();
+        }
+        state.bodies_arriving += 1;
+    }
+
+    pub(super) fn end_body(&self) {
+        self.lock().bodies_arriving -= 1;
     }
 
     pub(super) fn begin_request(self: &Arc<Self>) -> InFlightRequest {
@@ -150,12 +157,6 @@ impl Drop for InFlightRequest {
     }
 }
 
-impl Drop for InFlightBody {
-    fn drop(&mut self) {
-        self.0.lock().bodies_arriving -= 1;
-    }
-}
-
 pub(super) struct MonitoredStream {
     stream: TcpStream,
     activity: Arc<Activity>,
@@ -213,83 +214,6 @@ impl AsyncWrite for MonitoredStream {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
-    }
-}
-
-/// A request's body, which arrives until its end or until it is dropped.
-pub(super) struct ArrivingBody {
-    body: Incoming,
-    in_flight: Option<InFlightBody>,
-}
-
-impl ArrivingBody {
-    pub(super) fn new(body: Incoming, activity: &Arc<Activity>) -> Self {
-        let in_flight = (!body.is_end_stream()).then(|| {
-            let mut state = activity.lock();
-            if state.bodies_arriving == 0 {
-                state.arriving_since = Instant::now();
-            }
-            state.bodies_arriving += 1;
-            drop(state);
-            InFlightBody(Arc::clone(activity))
-        });
-        Self { body, in_flight }
-    }
-}
-
-impl HttpBody for ArrivingBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None)) || self.body.is_end_stream() {
-            self.in_flight = None;
-        }
-        polled
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// Keeps its request in flight until dropped.
-pub(super) struct AnswerBody {
-    body: Body,
-    _in_flight: InFlightRequest,
-}
-
-impl AnswerBody {
-    pub(super) fn new(body: Body, in_flight: InFlightRequest) -> Self {
-        Self { body, _in_flight: in_flight }
-    }
-}
-
-impl HttpBody for AnswerBody {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

@@ -119,6 +119,20 @@ async fn late_body_is_408() {
     assert_eq!(*app.app.store.positions().borrow(), 0);
 }
 
+/// The refusal is ready before the body is: its sender must neither be cut off nor use the connection again.
+#[tokio::test]
+async fn refusal_before_the_body_is_read_by_who_sends_it_whole() {
+    let app = start(|_| {}).await;
+    let body = body_of(8 << 20);
+    let mut connection = Connection::open(&app.base).await;
+    connection.write(head_of_a_write(&app.caller("unknown"), body.len()).as_bytes()).await;
+    connection.write(body.as_bytes()).await;
+    let refusal = connection.read().await;
+    fails(&refusal, 401, "");
+    assert!(refusal.head.contains("\r\nconnection: close\r\n"), "{}", refusal.head);
+    assert_eq!(connection.read_to_end().await, b"");
+}
+
 async fn start_with_small_budget() -> (TestApp, Application) {
     let start = TestApp::start_with(|config| {
         config.limits.held_body_bytes = BUDGET;

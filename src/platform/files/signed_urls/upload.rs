@@ -21,7 +21,7 @@ use crate::{
         signing::{SignedPart, UploadQuery},
     },
     error::{Error, ErrorKind, Result},
-    http::extract::{PathParameter, QueryParameters, drain},
+    http::extract::{PathParameter, QueryParameters},
     platform::files::signed_urls::SignedUrlsState,
 };
 
@@ -54,32 +54,8 @@ const ANNOUNCED_STEP: u64 = 64 << 20;
 )]
 pub async fn receive_part(State(state): State<SignedUrlsState>, request: Request) -> Result<Response> {
     let (mut parts, body) = request.into_parts();
-    let mut chunks = body.into_data_stream();
-    match admit(&state, &mut parts).await {
-        Ok(admitted) => {
-            let received = receive(&state, admitted, &mut chunks).await;
-            if received
-                .as_ref()
-                .is_err_and(|error| !matches!(error.kind, ErrorKind::RequestTimeout | ErrorKind::BadRequest))
-            {
-                throw_away(&state, chunks).await;
-            }
-            received
-        }
-        Err(error) => {
-            // A client that expects `100 Continue` has not sent its content.
-            if !parts.headers.contains_key(header::EXPECT) {
-                throw_away(&state, chunks).await;
-            }
-            Err(error)
-        }
-    }
-}
-
-async fn throw_away(state: &SignedUrlsState, chunks: BodyDataStream) {
-    let patience = Duration::from_millis(state.limits.body_timeout_ms);
-    // The response stays the same however draining ends.
-    drop(timeout(patience, drain(chunks)).await);
+    let admitted = admit(&state, &mut parts).await?;
+    receive(&state, admitted, body.into_data_stream()).await
 }
 
 struct Admitted {
@@ -123,11 +99,7 @@ fn announced_bytes(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-async fn receive(
-    state: &SignedUrlsState,
-    admitted: Admitted,
-    chunks: &mut BodyDataStream,
-) -> Result<Response> {
+async fn receive(state: &SignedUrlsState, admitted: Admitted, chunks: BodyDataStream) -> Result<Response> {
     let local = embedded(state)?;
     let Admitted { part, is_announced, mut coming } = admitted;
     let patience = Duration::from_millis(state.limits.idle_timeout_ms);
@@ -216,10 +188,10 @@ impl<'a> Watch<'a> {
 
 /// The pieces of a body, with a timeout for each.
 fn impatiently(
-    chunks: &mut BodyDataStream,
+    chunks: BodyDataStream,
     patience: Duration,
 ) -> impl Stream<Item = Result<Bytes>> + Send + Unpin {
-    let pieces = stream::unfold(chunks, move |chunks| async move {
+    let pieces = stream::unfold(chunks, move |mut chunks| async move {
         let piece = match timeout(patience, chunks.next()).await {
             Ok(piece) => piece?.map_err(|error| Error::bad_request("body: ended early").caused_by(error)),
             Err(_elapsed) => {
