@@ -40,7 +40,7 @@ use crate::{
     config::{Config, Connectors, Limits},
     confined::process::{ReaderPlaces, ReaderProcesses, own_program},
     error::Error,
-    index_progress::BulkGate,
+    index_progress::{BulkGate, WaitingSearches},
     indexer::{IndexControl, Indexer, IndexerError, Progress},
     maintenance::{Jobs, Maintenance},
     platform::{
@@ -92,6 +92,8 @@ pub struct App {
     pub clock: Arc<dyn Clock>,
     /// Progress of the full-text index.
     pub index_progress: watch::Receiver<Progress>,
+    /// Searches that wait for the full-text index.
+    pub waiting_searches: WaitingSearches,
     /// Control of the full-text index.
     pub index: Arc<IndexControl>,
     /// Refuses bulk writes while the index lags far behind.
@@ -249,6 +251,7 @@ impl App {
             slow_searches: Arc::new(SlowSearches::new(config.search.slow_ms)),
             clock,
             index_progress: indexer.progress(),
+            waiting_searches: indexer.waiting_searches(),
             index: indexer.control(),
             quick_deals: Arc::new(quick_deals),
             subscriptions,

@@ -54,6 +54,34 @@ impl Progress {
     }
 }
 
+/// The number of searches that wait for a change to be indexed; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct WaitingSearches(watch::Sender<usize>);
+
+/// A search that waits until this is dropped.
+#[derive(Debug)]
+pub struct WaitingSearch(WaitingSearches);
+
+impl WaitingSearches {
+    /// Counts one more search.
+    pub fn add(&self) -> WaitingSearch {
+        self.0.send_modify(|searches| *searches += 1);
+        WaitingSearch(self.clone())
+    }
+
+    /// Waits until a search waits.
+    pub async fn begun(&self) {
+        // The sender is this.
+        let _waited = self.0.subscribe().wait_for(|searches| *searches > 0).await.map(drop);
+    }
+}
+
+impl Drop for WaitingSearch {
+    fn drop(&mut self) {
+        self.0.0.send_modify(|searches| *searches -= 1);
+    }
+}
+
 /// Smaller writes are never delayed.
 const BULK_ITEMS: usize = 50;
 

@@ -49,6 +49,7 @@ use self::{
 };
 use crate::{
     config::{self, Config},
+    index_progress::WaitingSearches,
     platform::{documents::Area, users},
     replicas::Leases,
     store::Store,
@@ -61,6 +62,7 @@ pub struct Indexer {
     served: Arc<ServedIndex>,
     control: Arc<IndexControl>,
     progress: watch::Receiver<Progress>,
+    waiting: WaitingSearches,
     stop: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -112,6 +114,7 @@ impl Indexer {
         let (served, progress) = (Arc::<ServedIndex>::default(), announcer.subscribe());
         let outputs = Outputs { served: Arc::clone(&served), announcer };
         let positions = store.positions();
+        let waiting = WaitingSearches::default();
         let context = Arc::new(EngineContext {
             rows: Rows { store, public_url: public_url.into() },
             data: config.data.clone(),
@@ -120,6 +123,7 @@ impl Indexer {
             cluster,
             own_indexes: settings.own_indexes.clone(),
             followed: Followed::default(),
+            waiting: waiting.clone(),
             _lock: lock,
         });
         let (commands, commanded) = mpsc::channel(1);
@@ -134,7 +138,7 @@ impl Indexer {
             commands,
             engines,
         });
-        Ok(Self { served, control, progress, stop, task: tokio::spawn(supervisor.run()) })
+        Ok(Self { served, control, progress, waiting, stop, task: tokio::spawn(supervisor.run()) })
     }
 
     /// The index that searches use.
@@ -150,6 +154,11 @@ impl Indexer {
     /// The progress of indexing; changes are signalled.
     pub fn progress(&self) -> watch::Receiver<Progress> {
         self.progress.clone()
+    }
+
+    /// Searches that wait for a change; the index hurries for them.
+    pub fn waiting_searches(&self) -> WaitingSearches {
+        self.waiting.clone()
     }
 
     /// Stops after the current batch; the rest is indexed at the next start.

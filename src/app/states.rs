@@ -134,6 +134,7 @@ impl FromRef<Arc<App>> for SearchState {
             limits: Arc::clone(&app.limits),
             timeout: app.config.search_timeout(),
             progress: app.index_progress.clone(),
+            waiting: app.waiting_searches.clone(),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! When applied changes are committed.
+//! When applied changes are committed, and when the next ones are read.
 
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,9 @@ const MIN_BULK_CHANGES: i64 = 2_000;
 
 /// Time with fewer waiting changes after which a bulk has ended.
 const BULK_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Longest rest after a commit.
+const MAX_REST: Duration = Duration::from_millis(10);
 
 /// Changes that are applied and not committed.
 #[derive(Default)]
@@ -30,6 +33,24 @@ impl UncommittedBatch {
     pub(super) fn since(&self) -> Instant {
         let uncommitted = self.uncommitted.map(|(_, since)| since);
         uncommitted.or(self.applied_since).unwrap_or_else(Instant::now)
+    }
+}
+
+/// The rest of the log's reader after a batch, so that changes gather and share a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rest {
+    /// The batch's last position.
+    pub(super) position: i64,
+    /// The time when the next changes are read.
+    pub(super) end: Instant,
+}
+
+impl Rest {
+    /// A rest from now on, as long as the commit before it took.
+    ///
+    /// So commits take half of the time at most, and gather more changes under load.
+    pub(super) fn after(position: i64, commit: Duration) -> Self {
+        Self { position, end: Instant::now() + commit.min(MAX_REST) }
     }
 }
 

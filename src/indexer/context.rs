@@ -6,7 +6,7 @@ use trawl_opensearch::OpenSearch;
 use trawl_search::sources::builtin::ServedIndex;
 
 use super::{log_cutter::Followed, progress::Announcer, reader::Rows};
-use crate::{config::IndexSettings, replicas::Leases};
+use crate::{config::IndexSettings, index_progress::WaitingSearches, replicas::Leases};
 
 /// The parts that each engine needs.
 pub(super) struct EngineContext {
@@ -19,6 +19,7 @@ pub(super) struct EngineContext {
     /// Codes of tenants with indexes of their own.
     pub(super) own_indexes: Vec<String>,
     pub(super) followed: Followed,
+    pub(super) waiting: WaitingSearches,
     /// Locks the data directory, which one server uses at a time.
     pub(super) _lock: File,
 }

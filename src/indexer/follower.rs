@@ -5,14 +5,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::sync::mpsc::{self, error::TryRecvError};
+use tokio::sync::{
+    mpsc::{self, error::TryRecvError},
+    watch,
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 use trawl_engine::Indexes;
 use trawl_search::sources::builtin::Incompleteness;
 
 use super::{
     RETRY_AFTER,
-    commit_schedule::{Bulk, UncommittedBatch},
+    commit_schedule::{Bulk, Rest, UncommittedBatch},
     context::{EngineContext, Outputs},
     log_cutter::LogCutter,
     progress::Announcer,
@@ -21,7 +24,7 @@ use super::{
     rebuild_request::{Ask, RebuildRefusal, RebuildRequests, RebuildState},
     sinks::{IndexFailure, Sinks},
 };
-use crate::{error::Error, store::change_log};
+use crate::{error::Error, index_progress::WaitingSearches, store::change_log};
 
 const STEPS_AHEAD: usize = 4;
 
@@ -47,6 +50,8 @@ pub(super) struct Follower {
     failures: u32,
     cutter: LogCutter,
     bulk: Bulk,
+    rests: watch::Sender<Rest>,
+    waiting: WaitingSearches,
 }
 
 impl Follower {
@@ -69,6 +74,8 @@ impl Follower {
             position: 0,
             failures: 0,
             bulk: Bulk::default(),
+            rests: watch::Sender::new(Rest::after(0, Duration::ZERO)),
+            waiting: context.waiting.clone(),
             cutter: LogCutter::new(context.rows.store.clone(), context.followed.clone()),
         }
     }
@@ -177,11 +184,14 @@ impl Follower {
         self.prepare().await?;
         self.requests.answer(Ok(self.announcer.now()));
         let (sender, mut steps) = mpsc::channel(STEPS_AHEAD);
+        self.rests.send_replace(Rest::after(self.position, Duration::ZERO));
         let reader = LogReader {
             positions: self.rows.store.positions(),
             rows: self.rows.clone(),
             batch_changes: self.batch_changes,
             steps: sender,
+            rests: self.rests.subscribe(),
+            waiting: self.waiting.clone(),
         };
         let reader = AbortOnDropHandle::new(tokio::spawn(reader.run(self.position)));
         let mut batch = UncommittedBatch::default();
@@ -263,7 +273,8 @@ impl Follower {
                 batch.applied_since.get_or_insert_with(Instant::now);
                 self.sinks.apply(changes).await?;
             }
-            ReaderStep::Reach(position) => {
+            ReaderStep::Reach { position, caught_up } => {
+                let begun = Instant::now();
                 let since = batch.since();
                 batch.applied_since = None;
                 if let Some(scan) = self.scan.as_mut().filter(|_| !self.sinks.is_beside()) {
@@ -276,19 +287,16 @@ impl Follower {
                 } else {
                     batch.uncommitted = Some((position, since));
                 }
+                if let Some(at) = caught_up.filter(|_| batch.is_empty()) {
+                    self.catch_up(at.into());
+                }
+                self.rests.send_replace(Rest::after(position, begun.elapsed()));
             }
             ReaderStep::CaughtUp(at) => {
                 if let Some((position, _)) = batch.uncommitted.take() {
                     self.reach(position).await?;
                 }
-                // After a long step, there may be older entries by now; another such step follows them.
-                if at.elapsed() >= LATE_AFTER && *self.rows.store.positions().borrow() > self.position {
-                    return Ok(());
-                }
-                if self.serves_what_follows() {
-                    self.sinks.tell(None);
-                }
-                self.announcer.catch_up();
+                self.catch_up(at.into());
             }
             ReaderStep::Truncated => {
                 return Err(IndexFailure::Unusable("the change log was truncated past it".to_owned()));
@@ -299,6 +307,18 @@ impl Follower {
             }
         }
         Ok(())
+    }
+
+    /// Tells searches that nothing is missing that the log had at this time.
+    fn catch_up(&mut self, at: Instant) {
+        // After a long step, there may be older entries by now; another such step follows them.
+        if at.elapsed() >= LATE_AFTER && *self.rows.store.positions().borrow() > self.position {
+            return;
+        }
+        if self.serves_what_follows() {
+            self.sinks.tell(None);
+        }
+        self.announcer.catch_up();
     }
 
     /// Whether a commit is due at a position; tells the index of a bulk.

@@ -8,13 +8,15 @@ use std::{
 use futures::StreamExt;
 use tokio::{
     sync::{mpsc, watch},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 use trawl_engine::{Change, Checkpoint, Scope};
 
+use super::commit_schedule::Rest;
 use crate::{
     auth::tenants,
     error::{Error, Result},
+    index_progress::WaitingSearches,
     platform::{documents::Area, files, folders},
     store::{
         Store,
@@ -28,8 +30,12 @@ const ITEMS_AT_A_TIME: usize = 500;
 pub(super) enum ReaderStep {
     Apply(Vec<Change>),
     /// All changes up to this position were sent, and a request ends here.
-    Reach(i64),
-    /// The log had no more entries then.
+    Reach {
+        position: i64,
+        /// The time when the log had no more entries, if it had none.
+        caught_up: Option<Instant>,
+    },
+    /// The log had no entries then.
     CaughtUp(Instant),
     /// Entries that were not sent are gone.
     Truncated,
@@ -56,16 +62,22 @@ pub(super) struct LogReader {
     /// Most entries read together, unless one request wrote more.
     pub(super) batch_changes: u64,
     pub(super) steps: mpsc::Sender<ReaderStep>,
+    /// The rest after each batch that reached the end of the log.
+    pub(super) rests: watch::Receiver<Rest>,
+    /// What ends rests early.
+    pub(super) waiting: WaitingSearches,
 }
 
 impl LogReader {
     /// Reads on from `position` until the receiver is dropped.
     pub(super) async fn run(mut self, mut position: i64) -> Result<()> {
+        let mut tenants = PresentTenants::default();
         loop {
             self.positions.mark_unchanged();
-            let entries = self.next_batch(position).await?;
+            let read_at = Instant::now();
+            let Batch { entries, is_rest } = self.next_batch(position).await?;
             let Some(last) = entries.last().map(|entry| entry.position) else {
-                if self.steps.send(ReaderStep::CaughtUp(Instant::now())).await.is_err() {
+                if self.steps.send(ReaderStep::CaughtUp(read_at)).await.is_err() {
                     return Ok(());
                 }
                 self.positions.changed().await.map_err(Error::internal)?;
@@ -84,8 +96,9 @@ impl LogReader {
             if entries.iter().any(has_lost) && self.steps.send(ReaderStep::Lost).await.is_err() {
                 return Ok(());
             }
+            tenants.look_up(&self.rows, &entries).await?;
             let rows = self.rows.clone();
-            let mut changes = futures::stream::iter(pieces(entries))
+            let mut changes = futures::stream::iter(pieces(entries, &tenants))
                 .map(move |piece| tokio::spawn(piece.read(rows.clone())))
                 .buffered(2);
             while let Some(changes) = changes.next().await {
@@ -95,8 +108,26 @@ impl LogReader {
                 }
             }
             position = last;
-            if self.steps.send(ReaderStep::Reach(position)).await.is_err() {
+            let caught_up = is_rest.then_some(read_at);
+            if self.steps.send(ReaderStep::Reach { position, caught_up }).await.is_err() {
                 return Ok(());
+            }
+            if is_rest {
+                // Another replica's entries may be read before their position is announced, and lost ones lower it.
+                self.positions.wait_for(|known| *known != position).await.map_err(Error::internal)?;
+                self.rest(position).await;
+            }
+        }
+    }
+
+    /// Waits until the index has taken this position and rested, or a search waits.
+    async fn rest(&mut self, position: i64) {
+        // Once the receiver of the steps is gone, sending the next one fails.
+        let rested = self.rests.wait_for(|rest| rest.position >= position).await.map(|rest| rest.end);
+        if let Ok(end) = rested {
+            tokio::select! {
+                () = sleep_until(end.into()) => {}
+                () = self.waiting.begun() => {}
             }
         }
     }
@@ -104,20 +135,52 @@ impl LogReader {
     /// The next entries up to the end of a request.
     ///
     /// Its changes become searchable together.
-    async fn next_batch(&self, position: i64) -> Result<Vec<LogEntry>> {
+    async fn next_batch(&self, position: i64) -> Result<Batch> {
         let mut limit = self.batch_changes;
         loop {
             let mut entries =
                 change_log::entries_after(self.rows.store.index_reader(), position, limit).await?;
+            let is_whole = u64::try_from(entries.len()).is_ok_and(|count| count < limit);
             if let Some(end) = entries.iter().rposition(|entry| entry.is_last) {
+                let is_rest = is_whole && end + 1 == entries.len();
                 entries.truncate(end + 1);
-                return Ok(entries);
+                return Ok(Batch { entries, is_rest });
             }
             if entries.is_empty() {
-                return Ok(entries);
+                return Ok(Batch { entries, is_rest: true });
             }
             limit *= 2;
         }
+    }
+}
+
+struct Batch {
+    entries: Vec<LogEntry>,
+    /// Whether the log had no more entries.
+    is_rest: bool,
+}
+
+/// Tenants that are not removed.
+///
+/// A removal is an entry of the log.
+#[derive(Default)]
+struct PresentTenants(HashSet<i64>);
+
+impl PresentTenants {
+    /// Looks up the tenants of the entries that are not known.
+    async fn look_up(&mut self, rows: &Rows, entries: &[LogEntry]) -> Result<()> {
+        for entry in entries.iter().filter(|entry| entry.module == change_log::WHOLE_TENANT) {
+            self.0.remove(&entry.tenant_id);
+        }
+        let unknown: BTreeSet<i64> =
+            entries.iter().map(|entry| entry.tenant_id).filter(|tenant| !self.0.contains(tenant)).collect();
+        for tenant in unknown {
+            // Rows of a removed tenant remain for a while (`platform/tenants/removal`).
+            if tenants::find_by_id(rows.store.index_reader(), tenant).await?.is_some() {
+                self.0.insert(tenant);
+            }
+        }
+        Ok(())
     }
 }
 
@@ -125,7 +188,7 @@ impl LogReader {
 ///
 /// Pieces may come in any order: files of a removed folder are read as gone. A removed tenant is the exception. Its
 /// entry has an empty module name and so precedes the tenant's present items.
-fn pieces(entries: Vec<LogEntry>) -> Vec<ModuleItems> {
+fn pieces(entries: Vec<LogEntry>, tenants: &PresentTenants) -> Vec<ModuleItems> {
     let mut items: BTreeMap<(i64, String), BTreeSet<String>> = BTreeMap::new();
     for key in entries.into_iter().map(LogEntry::into_key) {
         items.entry((key.tenant_id, key.module)).or_default().insert(key.item_id);
@@ -134,7 +197,13 @@ fn pieces(entries: Vec<LogEntry>) -> Vec<ModuleItems> {
         .into_iter()
         .flat_map(|((tenant_id, module), ids)| {
             let ids: Vec<String> = ids.into_iter().collect();
-            let piece = |ids: &[String]| ModuleItems { tenant_id, module: module.clone(), ids: ids.to_vec() };
+            let is_gone = !tenants.0.contains(&tenant_id);
+            let piece = |ids: &[String]| ModuleItems {
+                tenant_id,
+                is_gone,
+                module: module.clone(),
+                ids: ids.to_vec(),
+            };
             let at_a_time = if module == files::FILE { files::documents::AT_A_TIME } else { ITEMS_AT_A_TIME };
             ids.chunks(at_a_time).map(piece).collect::<Vec<_>>()
         })
@@ -143,6 +212,8 @@ fn pieces(entries: Vec<LogEntry>) -> Vec<ModuleItems> {
 
 struct ModuleItems {
     tenant_id: i64,
+    /// Whether the tenant is removed.
+    is_gone: bool,
     module: String,
     ids: Vec<String>,
 }
@@ -152,9 +223,7 @@ impl ModuleItems {
         if self.module == change_log::WHOLE_TENANT {
             return Ok(vec![Change::RemoveTenant { tenant: self.tenant_id }]);
         }
-        // Rows of a removed tenant remain for a while (`platform/tenants/removal`).
-        let is_gone = tenants::find_by_id(rows.store.index_reader(), self.tenant_id).await?.is_none();
-        let documents = if is_gone {
+        let documents = if self.is_gone {
             Vec::new()
         } else {
             Area::of(&self.module)

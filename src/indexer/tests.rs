@@ -13,6 +13,7 @@ use trawl_engine::{Change, Checkpoint, Engine, Failure, Query, Request, Scope, S
 use trawl_search::{Viewer, sources::builtin::ServedView};
 
 use super::{
+    commit_schedule::Rest,
     follower::{self, Follower},
     reader::{LogReader, ReaderStep},
     rebuild_request,
@@ -121,6 +122,7 @@ async fn steps(store: &Store, directory: &Path, rebuild: bool) -> (Follower, Arc
         cluster: None,
         own_indexes: Vec::new(),
         followed: Followed::default(),
+        waiting: WaitingSearches::default(),
         _lock: lock(directory).unwrap(),
     };
     let served = Arc::new(ServedIndex::default());

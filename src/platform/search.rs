@@ -15,7 +15,11 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::watch;
 use trawl_search::{Coordinator, slow::SlowSearches};
 
-use crate::{config::Limits, index_progress::Progress, store::Store};
+use crate::{
+    config::Limits,
+    index_progress::{Progress, WaitingSearches},
+    store::Store,
+};
 
 /// Route state.
 #[derive(Clone)]
@@ -26,4 +30,5 @@ pub struct SearchState {
     pub(crate) limits: Arc<Limits>,
     pub(crate) timeout: Duration,
     pub(crate) progress: watch::Receiver<Progress>,
+    pub(crate) waiting: WaitingSearches,
 }

@@ -11,15 +11,80 @@ async fn entries_that_are_gone_are_noticed_by_their_reader() {
     });
     cut.await.unwrap();
     for (position, is_gone) in [(9, true), (10, false)] {
-        let (sender, mut steps) = mpsc::channel(1);
-        let rows = Rows { store: store.clone(), public_url: "https://trawl.example".into() };
-        let reader = LogReader { rows, positions: store.positions(), batch_changes: 100, steps: sender };
-        let reading = tokio::spawn(reader.run(position));
-        let first = steps.recv().await.unwrap();
+        let mut reading = Reading::from(&store, position);
+        let first = reading.steps.recv().await.unwrap();
         assert_eq!(matches!(first, ReaderStep::Truncated), is_gone, "from {position}");
-        drop(steps);
-        reading.await.unwrap().unwrap();
+        drop(reading.steps);
+        reading.task.await.unwrap().unwrap();
     }
+}
+
+/// A reader of the log, in the place of its follower.
+struct Reading {
+    steps: mpsc::Receiver<ReaderStep>,
+    rests: watch::Sender<Rest>,
+    waiting: WaitingSearches,
+    task: JoinHandle<crate::error::Result<()>>,
+}
+
+impl Reading {
+    fn from(store: &Store, position: i64) -> Self {
+        let (sender, steps) = mpsc::channel(1);
+        let (rests, resting) = watch::channel(Rest::after(position, Duration::ZERO));
+        let waiting = WaitingSearches::default();
+        let reader = LogReader {
+            rows: Rows { store: store.clone(), public_url: "https://trawl.example".into() },
+            positions: store.positions(),
+            batch_changes: 100,
+            steps: sender,
+            rests: resting,
+            waiting: waiting.clone(),
+        };
+        Self { steps, rests, waiting, task: tokio::spawn(reader.run(position)) }
+    }
+
+    /// The next position that is reached, and the changes up to it.
+    async fn reach(&mut self) -> (i64, usize) {
+        let mut count = 0;
+        loop {
+            let step = tokio::time::timeout(Duration::from_mins(1), self.steps.recv()).await;
+            match step.unwrap().unwrap() {
+                ReaderStep::Apply(changes) => count += changes.len(),
+                ReaderStep::Reach { position, caught_up } => {
+                    assert!(caught_up.is_some());
+                    return (position, count);
+                }
+                ReaderStep::CaughtUp(_) => {}
+                ReaderStep::Truncated | ReaderStep::Lost => panic!("no entry is gone"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn changes_gather_until_the_index_has_rested() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), 1).await;
+    let mut reading = Reading::from(&store, 0);
+    assert_eq!(reading.reach().await, (1, 1));
+    for number in 1..4 {
+        put(&store, tenant, number..number + 1).await;
+    }
+    reading.rests.send_replace(Rest::after(1, Duration::ZERO));
+    assert_eq!(reading.reach().await, (4, 3));
+}
+
+#[tokio::test]
+async fn search_that_waits_ends_the_rest() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, tenant) = store(directory.path(), 1).await;
+    let mut reading = Reading::from(&store, 0);
+    assert_eq!(reading.reach().await, (1, 1));
+    let end = std::time::Instant::now() + Duration::from_hours(1);
+    reading.rests.send_replace(Rest { position: 1, end });
+    let _waiting = reading.waiting.add();
+    put(&store, tenant, 1..2).await;
+    assert_eq!(reading.reach().await, (2, 1));
 }
 
 #[tokio::test]

@@ -67,7 +67,7 @@ impl RawParameters {
             caller.require(TokenScope::Admin)?;
         }
         if let Some(change) = after {
-            wait_for_change(state.progress.clone(), change, &mut parameters).await;
+            wait_for_change(state, change, &mut parameters).await;
         }
         Ok(parameters)
     }
