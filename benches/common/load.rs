@@ -33,13 +33,16 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    fn request(&self) -> Request<Full<Bytes>> {
+    fn request(&self, headers: &[(&'static str, String)]) -> Request<Full<Bytes>> {
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed).to_string();
         let fill = |text: &str| {
             if text.contains(NUMBER) { text.replace(NUMBER, &number) } else { text.to_owned() }
         };
         let mut request =
             Request::builder().method(self.method).uri(fill(&self.path)).header("host", "bench");
+        for (name, value) in headers {
+            request = request.header(*name, value);
+        }
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
@@ -56,6 +59,8 @@ impl Target {
 
 pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
+    /// Sent with each call.
+    pub(crate) headers: Vec<(&'static str, String)>,
 }
 
 impl Connection {
@@ -65,12 +70,12 @@ impl Connection {
         stream.set_nodelay(true).unwrap();
         let (sender, connection) = handshake(TokioIo::new(stream)).await.unwrap();
         tokio::spawn(async move { drop(connection.await) });
-        Self { sender }
+        Self { sender, headers: Vec::new() }
     }
 
     pub(crate) async fn call(&mut self, target: &Target) -> Bytes {
         self.sender.ready().await.unwrap();
-        let response = self.sender.send_request(target.request()).await.unwrap();
+        let response = self.sender.send_request(target.request(&self.headers)).await.unwrap();
         let status = response.status();
         let body = response.into_body().collect().await.unwrap().to_bytes();
         let text = std::str::from_utf8(&body).unwrap();

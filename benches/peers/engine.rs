@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     common::load::{Connection, Target},
-    queries::{Query, Row},
+    queries::{Language, Query, Row},
 };
 
 /// Rows of one call while an engine is filled.
@@ -29,7 +29,7 @@ pub(crate) trait Engine: Sync {
     fn name(&self) -> String;
 
     /// Returns once every row is found.
-    fn fill(&mut self, rows: &[Row]);
+    fn fill(&mut self, language: Language, rows: &[Row]);
 
     /// A connection of one client.
     fn connect(&self) -> Box<dyn Client>;
@@ -76,6 +76,12 @@ impl Http {
         };
         let connection = runtime.block_on(Connection::open(template.address));
         Self { runtime, connection, template }
+    }
+
+    /// Sends a header with each call over this connection.
+    pub(crate) fn with_header(mut self, name: &'static str, value: &str) -> Self {
+        self.connection.headers.push((name, value.to_owned()));
+        self
     }
 
     /// Connects again to a server that closes connections after each answer.
@@ -127,6 +133,10 @@ impl Drop for Process {
         drop(self.0.kill());
         drop(self.0.wait());
     }
+}
+
+pub(crate) fn run(command: &mut Command) {
+    assert!(command.status().unwrap().success(), "{command:?} failed");
 }
 
 /// Memory of a process and its children, shared pages counted once.

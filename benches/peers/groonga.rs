@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     engine::{BATCH, Client, Engine, Found, Http, LIMIT, Process, encode, free_address, version},
-    queries::{Order, Query, Row},
+    queries::{Language, Order, Query, Row},
 };
 
 const PROGRAM: &str = "groonga";
@@ -49,7 +49,7 @@ impl Engine for Groonga {
         self.version.split('[').next().unwrap_or_default().trim().to_owned()
     }
 
-    fn fill(&mut self, rows: &[Row]) {
+    fn fill(&mut self, _language: Language, rows: &[Row]) {
         let mut client = Http::open(self.address, None);
         for command in [
             "plugin_register?name=token_filters/stem",
@@ -94,8 +94,11 @@ impl Engine for Groonga {
 
 impl Client for GroongaClient {
     fn search(&mut self, query: &Query) -> Found {
-        let words = query.words.join(" ");
-        let words = if query.is_phrase { format!("\"{words}\"") } else { words };
+        let words = match (query.is_phrase, query.order) {
+            (true, _) => format!("\"{}\"", query.joined()),
+            (false, Order::Newest) => query.joined(),
+            (false, Order::Best) => query.words.join(" OR "),
+        };
         let order = if query.order == Order::Best { "-_score" } else { "-time" };
         let path = format!(
             "/d/select?table=Texts&match_columns=title&query={}&sort_keys={order}&limit={LIMIT}\

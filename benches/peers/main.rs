@@ -2,7 +2,7 @@
 //!
 //! All get the same texts, queries and load on one machine.
 //!
-//! `cargo bench --bench peers [-- quick]`
+//! `cargo bench --bench peers [-- quick] [english] [chinese]`
 
 #![allow(clippy::unwrap_used, reason = "a bench that cannot go on has nothing better to do")]
 #![allow(clippy::panic, reason = "an answer that is wrong ends the bench")]
@@ -17,9 +17,9 @@ mod opensearch;
 mod ours;
 mod postgres;
 mod queries;
+mod seekstorm;
 mod sqlite;
 #[path = "../http/texts.rs"]
-#[expect(dead_code, reason = "Chinese texts compare only where every engine can part them")]
 mod texts;
 
 use std::{
@@ -33,7 +33,7 @@ use self::{
         report::{Report, millis},
     },
     engine::{Client, Engine, memory_mib},
-    queries::{Kind, Query},
+    queries::{Kind, Language, Query},
 };
 
 // The program's allocator, for what runs in this process.
@@ -57,15 +57,28 @@ const CLIENTS: [usize; 2] = [1, 16];
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let scale = if arguments.iter().any(|argument| argument == "quick") { QUICK } else { FULL };
-    let rows = queries::rows(scale.documents);
-    let kinds = queries::kinds(&rows);
     let measured = format!("{} slices of {} ms", scale.slices, scale.slice.as_millis());
     let mut report = Report::begin("peers", &arguments, &measured);
+    let languages = [("english", Language::English), ("chinese", Language::Chinese)];
+    let is_named = |name: &str| arguments.iter().any(|argument| argument == name);
+    let is_any_named = languages.iter().any(|(name, _)| is_named(name));
+    for (name, language) in languages {
+        if !is_any_named || is_named(name) {
+            compare(language, scale, &mut report);
+        }
+    }
+    report.finish();
+}
+
+fn compare(language: Language, scale: Scale, report: &mut Report) {
+    let rows = queries::rows(language, scale.documents);
+    let kinds = queries::kinds(language, &rows);
     let mut engines = vec![boxed(ours::Trawl::start()), boxed(sqlite::Sqlite::start())];
     let others = [
         ("PostgreSQL", postgres::Postgres::start().map(boxed)),
         ("OpenSearch", opensearch::OpenSearch::start().map(boxed)),
         ("groonga", groonga::Groonga::start().map(boxed)),
+        ("SeekStorm", seekstorm::SeekStorm::start().map(boxed)),
     ];
     for (name, engine) in others {
         match engine {
@@ -73,16 +86,20 @@ fn main() {
             None => writeln!(report, "\nSkipped: {name} is not installed."),
         }
     }
-    writeln!(report, "\n## {} texts\n", scale.documents);
+    writeln!(report, "\n## {} {language:?} texts\n", scale.documents);
     writeln!(
         report,
         "Filled in batches of {}, in the way that each engine's documents advise for many rows, until all is found. Memory is that of \
          all its processes after the queries, shared pages counted once.\n",
         engine::BATCH
     );
-    let filled: Vec<Duration> = engines.iter_mut().map(|engine| time(|| engine.fill(&rows))).collect();
+    let filled: Vec<Duration> =
+        engines.iter_mut().map(|engine| time(|| engine.fill(language, &rows))).collect();
     let found: Vec<Vec<Measured>> = kinds.iter().map(|kind| measure(&engines, kind, scale)).collect();
-    writeln!(report, "| engine | texts per second | MiB on disk | MiB in memory |\n|---|---|---|---|");
+    writeln!(
+        report,
+        "| engine | texts per second | bytes on disk a text | MiB in memory |\n|---|---|---|---|"
+    );
     for (engine, took) in engines.iter().zip(&filled) {
         let memory = engine.process().map_or(String::new(), |process| format!("{:.0}", memory_mib(process)));
         let per_second = scale.documents as f64 / took.as_secs_f64();
@@ -90,13 +107,13 @@ fn main() {
             report,
             "| {} | {per_second:.0} | {:.0} | {memory} |",
             engine.name(),
-            mib_of(&engine.files())
+            bytes_of(&engine.files()) as f64 / scale.documents as f64
         );
     }
-    writeln!(report, "\n## Pages of {} with their totals\n", engine::LIMIT);
+    writeln!(report, "\n### Pages of {} with their totals\n", engine::LIMIT);
     writeln!(
         report,
-        "The engines take turns; {} queries of each kind do so, too. Milliseconds. Totals differ where stems do.\n",
+        "The engines take turns; {} queries of each kind do so, too. Milliseconds. Totals differ where stems and words do.\n",
         kinds.first().map_or(0, |kind| kind.queries.len())
     );
     let head = "| query | engine | matches | 1 client: p50 | p99 | 16 clients: p50 | p99 | per second |";
@@ -116,7 +133,6 @@ fn main() {
             );
         }
     }
-    report.finish();
 }
 
 fn boxed(engine: impl Engine + 'static) -> Box<dyn Engine> {
@@ -211,12 +227,12 @@ fn time(work: impl FnOnce()) -> Duration {
     started.elapsed()
 }
 
-fn mib_of(directory: &std::path::Path) -> f64 {
+fn bytes_of(directory: &std::path::Path) -> u64 {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let size = entries.map(|entry| match entry.metadata() {
-        Ok(found) if found.is_dir() => mib_of(&entry.path()),
-        Ok(found) => found.len() as f64 / f64::from(1 << 20),
-        Err(_) => 0.0,
+        Ok(found) if found.is_dir() => bytes_of(&entry.path()),
+        Ok(found) => found.len(),
+        Err(_) => 0,
     });
     size.sum()
 }

@@ -7,13 +7,13 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    engine::{BATCH, Client, Engine, Found, Http, LIMIT, Process, free_address},
-    queries::{Order, Query, Row},
+    engine::{BATCH, Client, Engine, Found, Http, LIMIT, Process, free_address, run},
+    queries::{Language, Order, Query, Row},
 };
 
-/// One shard without replicas, with the standard analyser.
+/// One shard without replicas, with the analyser of the language.
 ///
-/// Its stemmers are a module that `./tests/run` does not install.
+/// `tests/opensearch/install "$PWD/target/tools/opensearch-languages" --languages` installs it.
 pub(crate) struct OpenSearch {
     directory: tempfile::TempDir,
     address: SocketAddr,
@@ -24,16 +24,19 @@ pub(crate) struct OpenSearch {
 struct OpenSearchClient(Http);
 
 impl OpenSearch {
-    /// `None` if `./tests/run` has not installed it.
+    /// `None` if it is not installed.
     pub(crate) fn start() -> Option<Self> {
         let project = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let home = project.join("target/tools/opensearch");
-        if !home.join("bin/opensearch").exists() {
+        let installed = project.join("target/tools/opensearch-languages");
+        if !installed.join("bin/opensearch").exists() {
             return None;
         }
         let directory = tempfile::tempdir().unwrap();
         let folder = directory.path().join("node");
-        assert!(Command::new("chmod").arg("a+rx").arg(directory.path()).status().unwrap().success());
+        run(Command::new("chmod").arg("a+rx").arg(directory.path()));
+        // Its user may not read the project's directory.
+        let home = directory.path().join("home");
+        run(Command::new("cp").arg("-r").arg(installed).arg(&home));
         let [address, transport] = [(); 2].map(|()| free_address());
         let mut command = Command::new(project.join("tests/opensearch/node"));
         command.arg(&home).arg(&folder).arg(address.port().to_string());
@@ -54,12 +57,16 @@ impl Engine for OpenSearch {
         format!("OpenSearch {}", self.version)
     }
 
-    fn fill(&mut self, rows: &[Row]) {
+    fn fill(&mut self, language: Language, rows: &[Row]) {
+        let analyzer = match language {
+            Language::English => "english",
+            Language::Chinese => "cjk",
+        };
         let mut client = Http::open(self.address, None);
         let settings = json!({
             "settings": { "number_of_shards": 1, "number_of_replicas": 0, "refresh_interval": "-1" },
             "mappings": { "properties": {
-                "title": { "type": "text", "analyzer": "standard" },
+                "title": { "type": "text", "analyzer": analyzer },
                 "time": { "type": "date", "format": "epoch_millis" },
             }},
         });
@@ -86,17 +93,18 @@ impl Engine for OpenSearch {
     }
 
     fn files(&self) -> PathBuf {
-        self.directory.path().to_owned()
+        self.directory.path().join("node")
     }
 }
 
 impl Client for OpenSearchClient {
     fn search(&mut self, query: &Query) -> Found {
-        let words = query.words.join(" ");
+        let words = query.joined();
         let matching = if query.is_phrase {
             json!({ "match_phrase": { "title": words } })
         } else {
-            json!({ "match": { "title": { "query": words, "operator": "and" } } })
+            let operator = if query.order == Order::Newest { "and" } else { "or" };
+            json!({ "match": { "title": { "query": words, "operator": operator } } })
         };
         let mut request = json!({ "query": matching, "size": LIMIT, "track_total_hits": true });
         if query.order == Order::Newest {

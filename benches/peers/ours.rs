@@ -6,7 +6,7 @@ use trawl::auth::applications::Kind;
 use crate::{
     common::{data_directory::DataDirectory, server::Server},
     engine::{BATCH, Client, Engine, Found, Http, LIMIT, encode},
-    queries::{Order, Query, Row},
+    queries::{Language, Order, Query, Row},
 };
 
 const MODULE: &str = "news";
@@ -32,7 +32,7 @@ impl Engine for Trawl {
         format!("trawl {}", env!("CARGO_PKG_VERSION"))
     }
 
-    fn fill(&mut self, rows: &[Row]) {
+    fn fill(&mut self, _language: Language, rows: &[Row]) {
         let mut client = Http::open(self.server.address, Some(&self.token));
         for batch in rows.chunks(BATCH) {
             let items: Vec<_> = batch
@@ -63,7 +63,7 @@ struct TrawlClient(Http);
 
 impl Client for TrawlClient {
     fn search(&mut self, query: &Query) -> Found {
-        let words = query.words.join(" ");
+        let words = query.joined();
         let keyword = if query.is_phrase { format!("\"{words}\"") } else { words };
         let sort = if query.order == Order::Best { "relevance" } else { "time" };
         // A space behind the last word prevents a prefix match.

@@ -10,13 +10,13 @@ use tokio::runtime::Runtime;
 
 use crate::{
     common::load::block_on,
-    engine::{BATCH, Client, Engine, Found, LIMIT, Process, free_address, version},
-    queries::{Order, Query, Row},
+    engine::{BATCH, Client, Engine, Found, LIMIT, Process, free_address, run, version},
+    queries::{Language, Order, Query, Row},
 };
 
 const PROGRAMS: &str = "/usr/lib/postgresql";
 
-/// A stored `tsvector` under a GIN index.
+/// A stored `tsvector` under a GIN index; of ideographs, of each two side by side.
 pub(crate) struct Postgres {
     programs: PathBuf,
     directory: tempfile::TempDir,
@@ -93,44 +93,46 @@ fn as_postgres(program: &Path) -> Command {
     command
 }
 
-fn run(command: &mut Command) {
-    assert!(command.status().unwrap().success(), "{command:?} failed");
-}
-
 impl Engine for Postgres {
     fn name(&self) -> String {
         let version = version(&self.programs.join("postgres"), &["--version"]).unwrap_or_default();
         version.replace("postgres (PostgreSQL)", "PostgreSQL")
     }
 
-    fn fill(&mut self, rows: &[Row]) {
+    fn fill(&mut self, language: Language, rows: &[Row]) {
         block_on(async {
             let mut connection = self.open().await;
-            let run = async |connection: &mut PgConnection, statement: &'static str| {
+            let execute = async |connection: &mut PgConnection, statement: &'static str| {
                 sqlx::query(statement).execute(connection).await.unwrap();
             };
-            run(
+            execute(
                 &mut connection,
                 "CREATE TABLE texts (id TEXT PRIMARY KEY, title TEXT NOT NULL, time BIGINT NOT NULL, \
-                 words TSVECTOR GENERATED ALWAYS AS (to_tsvector('english', title)) STORED)",
+                 words TSVECTOR NOT NULL)",
             )
             .await;
             for batch in rows.chunks(BATCH) {
                 let ids: Vec<&str> = batch.iter().map(|row| row.id.as_str()).collect();
                 let titles: Vec<&str> = batch.iter().map(|row| row.title.as_str()).collect();
                 let times: Vec<i64> = batch.iter().map(|row| row.time).collect();
-                sqlx::query("INSERT INTO texts SELECT * FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BIGINT[])")
-                    .bind(ids)
-                    .bind(titles)
-                    .bind(times)
-                    .execute(&mut connection)
-                    .await
-                    .unwrap();
+                let spaced: Vec<String> = batch.iter().map(|row| language.spaced(&row.title)).collect();
+                sqlx::query(
+                    "INSERT INTO texts SELECT id, title, time, to_tsvector($5::REGCONFIG, spaced) \
+                     FROM UNNEST($1::TEXT[], $2::TEXT[], $3::BIGINT[], $4::TEXT[]) AS texts (id, title, time, spaced)",
+                )
+                .bind(ids)
+                .bind(titles)
+                .bind(times)
+                .bind(spaced)
+                .bind(configuration(language))
+                .execute(&mut connection)
+                .await
+                .unwrap();
             }
             // Indexes of a filled table are built at once.
-            run(&mut connection, "CREATE INDEX ON texts USING gin (words)").await;
-            run(&mut connection, "CREATE INDEX ON texts (time)").await;
-            run(&mut connection, "VACUUM ANALYZE texts").await;
+            execute(&mut connection, "CREATE INDEX ON texts USING gin (words)").await;
+            execute(&mut connection, "CREATE INDEX ON texts (time)").await;
+            execute(&mut connection, "VACUUM ANALYZE texts").await;
         });
     }
 
@@ -151,33 +153,43 @@ impl Engine for Postgres {
 
 impl Client for PostgresClient {
     fn search(&mut self, query: &Query) -> Found {
-        let words = query.words.join(" ");
-        let (page, total) = if query.is_phrase {
-            (
-                "SELECT id, title, time FROM texts WHERE words @@ phraseto_tsquery('english', $1) ORDER BY time DESC LIMIT $2",
-                "SELECT COUNT(*) FROM texts WHERE words @@ phraseto_tsquery('english', $1)",
-            )
-        } else {
-            (
-                match query.order {
-                    Order::Newest => {
-                        "SELECT id, title, time FROM texts WHERE words @@ plainto_tsquery('english', $1) ORDER BY time DESC LIMIT $2"
-                    }
-                    Order::Best => {
-                        "SELECT id, title, time FROM texts WHERE words @@ plainto_tsquery('english', $1) \
-                         ORDER BY ts_rank(words, plainto_tsquery('english', $1)) DESC LIMIT $2"
-                    }
-                },
-                "SELECT COUNT(*) FROM texts WHERE words @@ plainto_tsquery('english', $1)",
-            )
+        let words = query.spaced();
+        let (words, matching) = match (query.is_phrase, query.order) {
+            (true, _) => (words, "phraseto_tsquery($1::REGCONFIG, $2)"),
+            (false, Order::Newest) => (words, "plainto_tsquery($1::REGCONFIG, $2)"),
+            (false, Order::Best) => (words.replace(' ', " or "), "websearch_to_tsquery($1::REGCONFIG, $2)"),
         };
-        let limit = i64::try_from(LIMIT).unwrap();
+        let order = match query.order {
+            Order::Newest => "time".to_owned(),
+            Order::Best => format!("ts_rank(words, {matching})"),
+        };
+        let page = format!(
+            "SELECT id, title, time FROM texts WHERE words @@ {matching} ORDER BY {order} DESC LIMIT {LIMIT}"
+        );
+        let total = format!("SELECT COUNT(*) FROM texts WHERE words @@ {matching}");
+        let configuration = configuration(query.language);
         self.runtime.block_on(async {
-            let rows: Vec<(String, String, i64)> =
-                sqlx::query_as(page).bind(&words).bind(limit).fetch_all(&mut self.connection).await.unwrap();
-            let total: i64 =
-                sqlx::query_scalar(total).bind(&words).fetch_one(&mut self.connection).await.unwrap();
+            let rows: Vec<(String, String, i64)> = sqlx::query_as(sqlx::AssertSqlSafe(page))
+                .bind(configuration)
+                .bind(&words)
+                .fetch_all(&mut self.connection)
+                .await
+                .unwrap();
+            let total: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(total))
+                .bind(configuration)
+                .bind(&words)
+                .fetch_one(&mut self.connection)
+                .await
+                .unwrap();
             Found { total: total.try_into().unwrap(), rows: rows.len() }
         })
+    }
+}
+
+/// The configuration of text search.
+fn configuration(language: Language) -> &'static str {
+    match language {
+        Language::English => "english",
+        Language::Chinese => "simple",
     }
 }

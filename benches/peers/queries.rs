@@ -23,13 +23,72 @@ pub(crate) enum Order {
     Best,
 }
 
+/// The texts' language, for which each engine has its analysis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    English,
+    Chinese,
+}
+
+impl Language {
+    /// What stands between words.
+    pub(crate) fn space(self) -> &'static str {
+        match self {
+            Self::English => " ",
+            Self::Chinese => "",
+        }
+    }
+
+    /// The text for an engine that splits at spaces alone: of ideographs, each two side by side.
+    pub(crate) fn spaced(self, text: &str) -> String {
+        match self {
+            Self::English => text.to_owned(),
+            Self::Chinese => {
+                let split = text.split(|character: char| !character.is_alphanumeric());
+                split.flat_map(pairs_of).collect::<Vec<_>>().join(" ")
+            }
+        }
+    }
+}
+
+/// Each two ideographs side by side, and what stands between ideographs whole.
+fn pairs_of(run: &str) -> Vec<String> {
+    let characters: Vec<char> = run.chars().collect();
+    let mut words = Vec::new();
+    for part in characters.chunk_by(|left, right| is_ideograph(*left) == is_ideograph(*right)) {
+        if part.len() > 1 && is_ideograph(part[0]) {
+            words.extend(part.windows(2).map(String::from_iter));
+        } else {
+            words.push(part.iter().collect());
+        }
+    }
+    words
+}
+
+fn is_ideograph(character: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&character)
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Query {
-    /// All required.
+    pub(crate) language: Language,
+    /// All required for the newest, any for the best.
     pub(crate) words: Vec<String>,
     /// Side by side.
     pub(crate) is_phrase: bool,
     pub(crate) order: Order,
+}
+
+impl Query {
+    /// The words, or the phrase.
+    pub(crate) fn joined(&self) -> String {
+        self.words.join(if self.is_phrase { self.language.space() } else { " " })
+    }
+
+    /// The same for an engine that splits at spaces alone.
+    pub(crate) fn spaced(&self) -> String {
+        self.language.spaced(&self.joined())
+    }
 }
 
 pub(crate) struct Kind {
@@ -37,9 +96,12 @@ pub(crate) struct Kind {
     pub(crate) queries: Vec<Query>,
 }
 
-/// Commit titles and news items, repeated when they run out.
-pub(crate) fn rows(count: usize) -> Vec<Row> {
-    let texts = texts::english();
+/// Commit titles and news items, or feeds of some eleven ideographs, repeated when they run out.
+pub(crate) fn rows(language: Language, count: usize) -> Vec<Row> {
+    let texts = match language {
+        Language::English => texts::english(),
+        Language::Chinese => texts::chinese(),
+    };
     let row = |number: usize| Row {
         id: format!("text-{number:08}"),
         title: texts[number % texts.len()].clone(),
@@ -48,18 +110,26 @@ pub(crate) fn rows(count: usize) -> Vec<Row> {
     (0..count).map(row).collect()
 }
 
-/// Words of small letters that are found with whatever ending a stemmer cuts.
-pub(crate) fn kinds(rows: &[Row]) -> Vec<Kind> {
+/// Queries of English words in small letters, which are found with whatever ending a stemmer cuts, or of two ideographs.
+pub(crate) fn kinds(language: Language, rows: &[Row]) -> Vec<Kind> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut pairs: HashMap<(&str, &str), usize> = HashMap::new();
     for row in rows {
-        let words: Vec<&str> = row.title.split(' ').collect();
-        for word in words.iter().filter(|word| is_plain(word)) {
+        // Steps of two words that do not overlap.
+        let (words, step) = match language {
+            Language::English => (row.title.split(' ').collect(), 1),
+            Language::Chinese => (two_side_by_side(&row.title), 2),
+        };
+        let is_plain = |word: &str| match language {
+            Language::English => {
+                word.len() >= MIN_LETTERS && word.bytes().all(|byte| byte.is_ascii_lowercase())
+            }
+            Language::Chinese => word.chars().all(is_ideograph),
+        };
+        for (place, word) in words.iter().enumerate().filter(|(_, word)| is_plain(word)) {
             *counts.entry(word).or_default() += 1;
-        }
-        for pair in words.windows(2) {
-            if is_plain(pair[0]) && is_plain(pair[1]) {
-                *pairs.entry((pair[0], pair[1])).or_default() += 1;
+            if let Some(next) = words.get(place + step).filter(|next| is_plain(next)) {
+                *pairs.entry((word, next)).or_default() += 1;
             }
         }
     }
@@ -77,7 +147,7 @@ pub(crate) fn kinds(rows: &[Row]) -> Vec<Kind> {
         pairs.into_iter().map(|((first, second), _)| vec![first.to_owned(), second.to_owned()]).collect();
     let alone = |words: Vec<String>| words.into_iter().map(|word| vec![word]).collect::<Vec<_>>();
     let kind = |name, words: &[Vec<String>], is_phrase, order| {
-        let query = |words: &Vec<String>| Query { words: words.clone(), is_phrase, order };
+        let query = |words: &Vec<String>| Query { language, words: words.clone(), is_phrase, order };
         Kind { name, queries: words.iter().map(query).collect() }
     };
     let (common, rare) = (alone(near(100)), alone(near(10_000)));
@@ -87,10 +157,12 @@ pub(crate) fn kinds(rows: &[Row]) -> Vec<Kind> {
         kind("two words, newest", &pairs, false, Order::Newest),
         kind("phrase, newest", &pairs, true, Order::Newest),
         kind("common word, best", &common, false, Order::Best),
-        kind("two words, best", &pairs, false, Order::Best),
+        kind("any of two words, best", &pairs, false, Order::Best),
     ]
 }
 
-fn is_plain(word: &str) -> bool {
-    word.len() >= MIN_LETTERS && word.bytes().all(|byte| byte.is_ascii_lowercase())
+/// Each two characters side by side.
+fn two_side_by_side(text: &str) -> Vec<&str> {
+    let places: Vec<usize> = text.char_indices().map(|(place, _)| place).chain([text.len()]).collect();
+    places.windows(3).map(|places| &text[places[0]..places[2]]).collect()
 }

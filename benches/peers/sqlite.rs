@@ -7,10 +7,10 @@ use tokio::runtime::Runtime;
 use crate::{
     common::load::block_on,
     engine::{BATCH, Client, Engine, Found, LIMIT},
-    queries::{Order, Query, Row},
+    queries::{Language, Order, Query, Row},
 };
 
-/// FTS5 in this process; row ids ascend with time.
+/// FTS5 in this process, without texts of its own; row ids ascend with time.
 pub(crate) struct Sqlite {
     directory: tempfile::TempDir,
 }
@@ -45,20 +45,27 @@ impl Engine for Sqlite {
         format!("SQLite {} FTS5, in process", block_on(version).unwrap())
     }
 
-    fn fill(&mut self, rows: &[Row]) {
+    fn fill(&mut self, language: Language, rows: &[Row]) {
         block_on(async {
             let mut connection = SqliteConnection::connect_with(&self.options()).await.unwrap();
-            sqlx::query(
-                "CREATE VIRTUAL TABLE texts USING fts5(title, id UNINDEXED, time UNINDEXED, tokenize = 'porter unicode61')",
-            )
-            .execute(&mut connection)
-            .await
-            .unwrap();
+            for statement in [
+                "CREATE TABLE texts (rowid INTEGER PRIMARY KEY, title TEXT, id TEXT, time INTEGER)",
+                "CREATE VIRTUAL TABLE words USING fts5(words, content = '', tokenize = 'porter unicode61')",
+            ] {
+                sqlx::query(statement).execute(&mut connection).await.unwrap();
+            }
             for (first, batch) in rows.chunks(BATCH).enumerate() {
                 let mut transaction = connection.begin().await.unwrap();
                 for (number, row) in batch.iter().enumerate() {
+                    let row_id = i64::try_from(first * BATCH + number).unwrap();
+                    sqlx::query("INSERT INTO words (rowid, words) VALUES (?, ?)")
+                        .bind(row_id)
+                        .bind(language.spaced(&row.title))
+                        .execute(&mut *transaction)
+                        .await
+                        .unwrap();
                     sqlx::query("INSERT INTO texts (rowid, title, id, time) VALUES (?, ?, ?, ?)")
-                        .bind(i64::try_from(first * BATCH + number).unwrap())
+                        .bind(row_id)
                         .bind(&row.title)
                         .bind(&row.id)
                         .bind(row.time)
@@ -68,7 +75,7 @@ impl Engine for Sqlite {
                 }
                 transaction.commit().await.unwrap();
             }
-            sqlx::query("INSERT INTO texts (texts) VALUES ('optimize')")
+            sqlx::query("INSERT INTO words (words) VALUES ('optimize')")
                 .execute(&mut connection)
                 .await
                 .unwrap();
@@ -92,13 +99,20 @@ impl Engine for Sqlite {
 
 impl Client for SqliteClient {
     fn search(&mut self, query: &Query) -> Found {
-        let words = query.words.join(if query.is_phrase { " " } else { "\" \"" });
-        let matching = format!("\"{words}\"");
+        let between = match (query.is_phrase, query.order) {
+            (true, _) => " ",
+            (false, Order::Newest) => "\" \"",
+            (false, Order::Best) => "\" OR \"",
+        };
+        let matching = format!("\"{}\"", query.spaced().replace(' ', between));
         let page = match query.order {
             Order::Newest => {
-                "SELECT title, id, time FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT ?"
+                "SELECT title, id, time FROM words JOIN texts USING (rowid) WHERE words MATCH ? \
+                 ORDER BY words.rowid DESC LIMIT ?"
             }
-            Order::Best => "SELECT title, id, time FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT ?",
+            Order::Best => {
+                "SELECT title, id, time FROM words JOIN texts USING (rowid) WHERE words MATCH ? ORDER BY rank LIMIT ?"
+            }
         };
         let limit = i64::try_from(LIMIT).unwrap();
         self.runtime.block_on(async {
@@ -108,7 +122,7 @@ impl Client for SqliteClient {
                 .fetch_all(&mut self.connection)
                 .await
                 .unwrap();
-            let total: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM texts WHERE texts MATCH ?")
+            let total: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM words WHERE words MATCH ?")
                 .bind(&matching)
                 .fetch_one(&mut self.connection)
                 .await
