@@ -122,12 +122,13 @@ async fn serve_connection(
             let in_flight = activity.begin_request();
             request.extensions_mut().insert(ConnectInfo(peer));
             let (parts, body) = request.into_parts();
-            let (body, unread) = ArrivingBody::new(body, &activity);
+            let expects_continue = parts.headers.contains_key(header::EXPECT);
+            let (body, unread) = ArrivingBody::new(body, expects_continue, &activity);
             let answer = router.clone().call(Request::from_parts(parts, body));
             async move {
                 let mut answer = answer.await?;
                 let unread = unread.and_then(|mut unread| unread.try_recv().ok());
-                if unread.is_some() {
+                if unread.as_ref().is_some_and(|unread| unread.closes_connection(answer.status())) {
                     answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
                 }
                 Ok::<_, Infallible>(answer.map(|body| AnswerBody::new(body, unread, in_flight)))

@@ -1,7 +1,8 @@
 //! Bodies of a connection: requests' as they arrive, answers' as they are sent.
 //!
 //! An answer may be ready before its request's body has been read, as a refusal is. The rest is read and dropped behind
-//! the answer. Closing at once would reset the connection, and the client might lose the answer (RFC 9112, section 9.6).
+//! the answer, and the connection serves the next request. Closing at once would reset the connection, and the client
+//! might lose the answer (RFC 9112, section 9.6).
 
 use std::{
     pin::Pin,
@@ -10,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body, Bytes, HttpBody};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    http::StatusCode,
+};
 use http_body_util::BodyExt;
 use hyper::body::{Frame, Incoming, SizeHint};
 use tokio::{sync::oneshot, time::timeout};
@@ -29,10 +33,19 @@ const DISCARD_PAUSE: Duration = Duration::from_secs(5);
 /// A request's body that has not arrived whole.
 pub(super) struct UnreadBody {
     body: Incoming,
+    /// Whether the client waits for `100 Continue`. After a refusal it may send the next request instead of the body
+    /// (RFC 9110, section 10.1.1).
+    expects_continue: bool,
     activity: Arc<Activity>,
 }
 
 impl UnreadBody {
+    /// Whether the connection must close behind an answer of this status.
+    pub(super) fn closes_connection(&self, status: StatusCode) -> bool {
+        let is_too_late = status == StatusCode::REQUEST_TIMEOUT;
+        is_too_late || self.expects_continue || self.body.size_hint().lower() > DISCARDED_BYTES as u64
+    }
+
     /// Reads the rest in the background, within limits.
     fn discard(mut self) {
         let in_flight = self.activity.begin_request();
@@ -46,7 +59,7 @@ impl UnreadBody {
                     left = rest;
                 }
             };
-            // The connection is closed however this ends.
+            // What is unread afterwards closes the connection.
             drop(timeout(DISCARD_TIMEOUT, read).await);
         });
     }
@@ -68,6 +81,7 @@ impl ArrivingBody {
     /// Returns the body, and what its reader will have left of it.
     pub(super) fn new(
         body: Incoming,
+        expects_continue: bool,
         activity: &Arc<Activity>,
     ) -> (Self, Option<oneshot::Receiver<UnreadBody>>) {
         if body.is_end_stream() {
@@ -75,7 +89,8 @@ impl ArrivingBody {
         }
         activity.begin_body();
         let (taker, rest) = oneshot::channel();
-        (Self { rest: Some((UnreadBody { body, activity: Arc::clone(activity) }, taker)) }, Some(rest))
+        let unread = UnreadBody { body, expects_continue, activity: Arc::clone(activity) };
+        (Self { rest: Some((unread, taker)) }, Some(rest))
     }
 }
 

@@ -119,17 +119,31 @@ async fn late_body_is_408() {
     assert_eq!(*app.app.store.positions().borrow(), 0);
 }
 
-/// The refusal is ready before the body is: its sender must neither be cut off nor use the connection again.
+/// The refusal is ready before the body is: its sender must not be cut off.
 #[tokio::test]
 async fn refusal_before_the_body_is_read_by_who_sends_it_whole() {
     let app = start(|_| {}).await;
     let body = body_of(8 << 20);
     let mut connection = Connection::open(&app.base).await;
-    connection.write(head_of_a_write(&app.caller("unknown"), body.len()).as_bytes()).await;
-    connection.write(body.as_bytes()).await;
+    for _ in 0..2 {
+        connection.write(head_of_a_write(&app.caller("unknown"), body.len()).as_bytes()).await;
+        connection.write(body.as_bytes()).await;
+        fails(&connection.read().await, 401, "");
+    }
+}
+
+/// Its client may send the next request instead of the body.
+#[tokio::test]
+async fn refusal_of_a_request_that_expects_continue_closes_the_connection() {
+    let app = start(|_| {}).await;
+    let mut connection = Connection::open(&app.base).await;
+    let head = head_of_a_write(&app.caller("unknown"), 100);
+    let head = head.replace("\r\n\r\n", "\r\nexpect: 100-continue\r\n\r\n");
+    connection.write(head.as_bytes()).await;
     let refusal = connection.read().await;
     fails(&refusal, 401, "");
     assert!(refusal.head.contains("\r\nconnection: close\r\n"), "{}", refusal.head);
+    connection.write(&[b' '; 100]).await;
     assert_eq!(connection.read_to_end().await, b"");
 }
 
