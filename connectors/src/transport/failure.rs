@@ -86,16 +86,20 @@ impl From<reqwest::Error> for TransportError {
 
 /// Whether an open connection broke before the response, as a pooled one may at any moment.
 pub(super) fn broke_before_answer(error: &reqwest::Error) -> bool {
-    let reset = |kind| {
+    let is_broken = |kind| {
         matches!(
             kind,
-            io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe
+            io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+                // TLS that ended without `close_notify`.
+                | io::ErrorKind::UnexpectedEof
         )
     };
     !error.is_connect()
         && (find_cause::<hyper::Error>(error)
             .is_some_and(|cause| cause.is_incomplete_message() || cause.is_canceled() || cause.is_closed())
-            || find_cause::<io::Error>(error).is_some_and(|cause| reset(cause.kind())))
+            || find_cause::<io::Error>(error).is_some_and(|cause| is_broken(cause.kind())))
 }
 
 fn describe_connect(error: &reqwest::Error) -> &'static str {

@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::TempDir;
 use tokio::{
-    io::copy_bidirectional,
+    io::{AsyncReadExt, copy_bidirectional},
     net::{TcpListener, TcpStream},
     sync::Notify,
     task::JoinSet,
@@ -102,7 +102,7 @@ struct State {
     valid: Arc<ServerConfig>,
     expired: Arc<ServerConfig>,
     shown: Mutex<Arc<ServerConfig>>,
-    /// Open connections end, as clients keep them.
+    /// Open connections end under their next request, without a word of TLS, as those of many servers do.
     changed: Notify,
 }
 
@@ -140,15 +140,12 @@ async fn relay(listener: TcpListener, target: u16, state: Arc<State>) {
             // Before the look at the certificate: no change is missed.
             let changed = state.changed.notified();
             let acceptor = TlsAcceptor::from(Arc::clone(&state.shown.lock().unwrap()));
-            let relay = async {
-                let mut client = acceptor.accept(client).await?;
-                let mut server = TcpStream::connect(("127.0.0.1", target)).await?;
-                copy_bidirectional(&mut client, &mut server).await
-            };
             // The client may end it at any time.
+            let Ok(mut client) = acceptor.accept(client).await else { return };
+            let mut server = TcpStream::connect(("127.0.0.1", target)).await.unwrap();
             tokio::select! {
-                _ = relay => {}
-                () = changed => {}
+                _ = copy_bidirectional(&mut client, &mut server) => {}
+                () = changed => drop(client.read_u8().await),
             }
         });
     }
